@@ -1,12 +1,11 @@
 """The jobs of the answers task."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import any_of
 
@@ -27,7 +26,7 @@ class AnswerJobs:
     runs: Runs
 
     @cached_property
-    def tasks(self) -> dict[str, Any]:
+    def tasks(self) -> Params:
         """{data set: its task}."""
         return self.runs.project.tasks_of_kind("answers")
 
@@ -35,22 +34,22 @@ class AnswerJobs:
         """Param: the data set's names of the tables and the column that the task reads."""
         return self.tasks[wildcards.dataset].names.model_dump()
 
-    def scored_task(self, wildcards: Wildcards) -> dict[str, Any]:
+    def scored_task(self, wildcards: Wildcards) -> Params:
         """Param: the task for scoring."""
         task = self.tasks[wildcards.dataset]
         return task.model_dump(mode="json", include=SCORED_BY)
 
-    def tables(self, *tables: str) -> Callable[[Wildcards], list[str]]:
+    def tables(self, *tables: str) -> InputFunction:
         """Input function: these tables of the task."""
 
-        def files(wildcards: Wildcards) -> list[str]:
+        def files(wildcards: Wildcards) -> Files:
             names = self.names(wildcards)
             of_data_set = [names[table] for table in tables]
             return self.runs.project.tables(wildcards.dataset, *of_data_set)
 
         return files
 
-    def scored_highlights(self, wildcards: Wildcards) -> list[str]:
+    def scored_highlights(self, wildcards: Wildcards) -> Files:
         """Input: the human highlights, for a run that marks paragraphs; empty for others."""
         if wildcards.experiment != MARK:
             return []

@@ -8,7 +8,8 @@ from pathlib import Path
 from snakemake.iocontainers import Wildcards
 
 from lextables.corpora.caselaw.ingest import FetchedVolumes
-from lextables.planning.job_resources import JobResources, Resource
+from lextables.planning.job_resources import JobResources
+from lextables.planning.rule_values import Files, Resource
 from lextables.planning.sources import SourceParams, read_record
 from lextables.tasks.resources import volume_minutes
 
@@ -47,7 +48,7 @@ class Volumes:
             text += f"{file} {self.sources.key(SOURCE, file, fetched.get(file))}\n"
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def pins(self, wildcards: Wildcards) -> list[str]:
+    def pins(self, wildcards: Wildcards) -> Files:
         """Param: the registered digests of a shard's volumes; the bulk export has none."""
         pins = []
         for volume in self.of_shard(wildcards):

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
+from lextables.planning.rule_values import Files, Params, Values
 from lextables.planning.runs import Runs
 from lextables.tasks.classification.plan import ClassificationTask
-
-Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -35,25 +33,25 @@ class Classification:
         ]
         return [key for key, panel in panels if panel.kind == "linear"]
 
-    def examples(self, wildcards: Wildcards) -> list[str]:
+    def examples(self, wildcards: Wildcards) -> Files:
         """Input: the table of examples."""
         return self.runs.project.tables(wildcards.dataset, "examples")
 
-    def texts(self, wildcards: Wildcards) -> list[str]:
+    def texts(self, wildcards: Wildcards) -> Files:
         """Input: the table of texts."""
         name = self.tasks[wildcards.dataset].names.texts
         return self.runs.project.tables(wildcards.dataset, name)
 
-    def examples_and_heads(self, wildcards: Wildcards) -> list[str]:
+    def examples_and_heads(self, wildcards: Wildcards) -> Files:
         """Input: the tables of examples and heads."""
         name = self.tasks[wildcards.dataset].names.heads
         return self.runs.project.tables(wildcards.dataset, "examples", name)
 
-    def all_tables(self, wildcards: Wildcards) -> list[str]:
+    def all_tables(self, wildcards: Wildcards) -> Files:
         """Input: the tables of examples, heads and texts."""
         return self.examples_and_heads(wildcards) + self.texts(wildcards)
 
-    def published_settings(self, wildcards: Wildcards) -> list[str]:
+    def published_settings(self, wildcards: Wildcards) -> Files:
         """Input: the authors' settings; empty for a choice by a search."""
         if not self.runs.settings(wildcards, seed=0)["published"]:
             return []
@@ -71,14 +69,14 @@ class Classification:
 
         return splits_of_parts
 
-    def scores(self, wildcards: Wildcards) -> dict[str, Any]:
+    def scores(self, wildcards: Wildcards) -> Params:
         """Param: `settings.ScoreSettings`."""
         names = {"evaluator", "metrics", "unit", "multi_label", "groups", "views"}
         return self.tasks[wildcards.dataset].model_dump(mode="json", include=names)
 
     # Tokens.
 
-    def tokens_of_run(self, wildcards: Wildcards) -> list[str]:
+    def tokens_of_run(self, wildcards: Wildcards) -> Files:
         """Input: the tokens that a run reads, a file for each maximum length, ascending."""
         settings = self.runs.spec(wildcards).settings
         lengths = {reading["max_length"] for reading in readings([settings])}
@@ -89,7 +87,7 @@ class Classification:
             for length in sorted(lengths)
         ]
 
-    def _tokenised_for(self, wildcards: Wildcards) -> list[Settings]:
+    def _tokenised_for(self, wildcards: Wildcards) -> list[Values]:
         """Return the settings of the runs that read tokens of a model's tokenizer."""
         found = []
         for settings in self._settings(wildcards.dataset):
@@ -97,12 +95,12 @@ class Classification:
                 found.append(settings)
         return found
 
-    def tokenizer(self, wildcards: Wildcards) -> dict[str, Any]:
+    def tokenizer(self, wildcards: Wildcards) -> Params:
         """Param: the settings of the weights that the tokenizer belongs to."""
         settings = self._tokenised_for(wildcards)[0]
         return self.runs.project.identified(settings["tokenizer"])
 
-    def tokenised_views(self, wildcards: Wildcards) -> list[Settings]:
+    def tokenised_views(self, wildcards: Wildcards) -> list[Values]:
         """Param: the views under which texts of this length are read, each once.
 
         Empty for a task without views.
@@ -113,7 +111,7 @@ class Classification:
 
     # Vectors of linear models.
 
-    def _encoded_for(self, wildcards: Wildcards) -> list[Settings]:
+    def _encoded_for(self, wildcards: Wildcards) -> list[Values]:
         """Return the settings of the linear models that read an encoder's vectors."""
         found = []
         for settings in self._settings(wildcards.dataset):
@@ -122,7 +120,7 @@ class Classification:
                 found.append(settings)
         return found
 
-    def encoder(self, wildcards: Wildcards) -> dict[str, Any]:
+    def encoder(self, wildcards: Wildcards) -> Params:
         """Param: the settings of the encoder, and its maximum length."""
         settings, project = self._encoded_for(wildcards)[0], self.runs.project
         names = ("model", "weights", "revision", "found")
@@ -130,24 +128,24 @@ class Classification:
         registered = project.context.models[wildcards.encoder]
         return {**weights, "max_length": registered.max_length}
 
-    def encoded_views(self, wildcards: Wildcards) -> list[Settings]:
+    def encoded_views(self, wildcards: Wildcards) -> list[Values]:
         """Param: the views under which linear models read vectors, each once."""
         return each_view(readings(self._encoded_for(wildcards)))
 
-    def _settings(self, dataset: str) -> list[Settings]:
+    def _settings(self, dataset: str) -> list[Values]:
         specs = self.runs.project.specs.items()
         return [spec.settings for run, spec in specs if run.paper == dataset]
 
 
-def readings(runs: Iterable[Settings]) -> list[Settings]:
+def readings(runs: Iterable[Values]) -> list[Values]:
     """Return the readings of settings; a run without views is a single reading."""
-    found: list[Settings] = []
+    found: list[Values] = []
     for settings in runs:
         found += settings.get("readings", [settings])
     return found
 
 
-def each_view(readings: Iterable[Settings]) -> list[Settings]:
+def each_view(readings: Iterable[Values]) -> list[Values]:
     """Return the different views of readings, sorted by their columns."""
     views = [reading["view"] for reading in readings if reading.get("view")]
     distinct = {(view["text"], view["pair"] or ""): view for view in views}

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lextables.papers import modules
 from lextables.papers.registry import DataSet, Paper
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Params
 from lextables.planning.scripts import content_of, package_modules
 
 
@@ -46,7 +46,7 @@ class DataJob:
         return package_modules(self.package, "raw", "schema")
 
     @property
-    def params(self) -> dict[str, Any]:
+    def params(self) -> Params:
         """The params of scripts/data.py."""
         facts = dict(self.entry.facts)
         paths = [self.facts_folder / file for file in facts.values()]

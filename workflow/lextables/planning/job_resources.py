@@ -10,11 +10,10 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.models.files import model_files
 from lextables.pipeline.run import Run
+from lextables.planning.rule_values import Params, Resource
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
 from lextables.tasks.resources import ModelSizes, Work
-
-Resource = Callable[[Wildcards, int], Any]
 
 
 def per_attempt(amount: int) -> Resource:
@@ -47,13 +46,13 @@ class JobResources:
         return 1 if self.runs.project.config.data == "sample" else 4
 
     @cached_property
-    def on_gpu(self) -> dict[str, Any]:
+    def on_gpu(self) -> Params:
         """GPU of a job with a model, and the config's resources for the cluster.
 
         A gres that names GPUs replaces the number of GPUs, because SLURM's plugin refuses
         both together.
         """
-        found: dict[str, Any] = {"gpu": self.gpus}
+        found: Params = {"gpu": self.gpus}
         if self.gpus:
             found.update(self.runs.project.config.gpu_resources)
         if "gpu" in found.get("gres", ""):
@@ -103,14 +102,12 @@ class JobResources:
         """Return the work of a job that encodes all texts of a data set."""
         return self.sizes.encoding(wildcards.encoder)
 
-    def of_small_model(
-        self, minutes: int, mem_mb: int = resources.LEAST_MB
-    ) -> dict[str, Any]:
+    def of_small_model(self, minutes: int, mem_mb: int = resources.LEAST_MB) -> Params:
         """Return the resources of a job with a small model."""
         runtime = self.runtime(minutes)
         return {**self.on_gpu, "mem_mb": per_attempt(mem_mb), "runtime": runtime}
 
-    def of_model(self, work_of: Callable[[Wildcards], Work]) -> dict[str, Any]:
+    def of_model(self, work_of: Callable[[Wildcards], Work]) -> Params:
         """Return the resources of a job with a model that does ``work_of`` its wildcards."""
 
         def mem_mb(wildcards: Wildcards, attempt: int) -> int:
@@ -122,9 +119,7 @@ class JobResources:
 
         return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}
 
-    def of_asking(
-        self, minutes: int, work_of: Callable[[Wildcards], Work]
-    ) -> dict[str, Any]:
+    def of_asking(self, minutes: int, work_of: Callable[[Wildcards], Work]) -> Params:
         """Return the resources of a job that asks a language model, for ``minutes`` at least.
 
         A model on a server needs neither a GPU nor memory of this machine.
@@ -142,7 +137,7 @@ class JobResources:
                 return max(least, local["runtime"](wildcards, attempt))
             return least
 
-        found: dict[str, Any] = {"mem_mb": mem_mb, "runtime": runtime}
+        found: Params = {"mem_mb": mem_mb, "runtime": runtime}
         for name, value in self.on_gpu.items():
             found[name] = self._if_local(value)
         return found

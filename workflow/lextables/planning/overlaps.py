@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from lextables.papers.packages import TASKS
 from lextables.papers.registry import Texts
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Params
 from lextables.planning.scripts import content_of, package_modules
 from lextables.planning.tables import run_folders
 
@@ -18,7 +18,7 @@ class Overlaps:
     project: Project
 
     @cached_property
-    def texts(self) -> dict[str, dict[str, Any]]:
+    def texts(self) -> dict[str, Params]:
         """Param: {data set: where its texts are (`papers.registry.Texts`), and its ``tables``}."""
         texts = {}
         for paper in self.project.config.papers:
@@ -44,7 +44,7 @@ class Overlaps:
         return files
 
     @cached_property
-    def benchmarks(self) -> list[dict[str, Any]]:
+    def benchmarks(self) -> list[Params]:
         """Param: the tables with a headline, as plain values of `without_overlap.Benchmark`."""
         benchmarks = []
         for name in self.project.config.papers:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from lextables.models import device, inspection
 from lextables.models.files import model_files
@@ -19,6 +18,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
+from lextables.planning.rule_values import Params, Values
 from lextables.sources import registry as sources
 from lextables.tables import published
 from lextables.tasks.plan import Context, Plan, Spec
@@ -37,7 +37,7 @@ class Project:
     """
 
     path: Path
-    defaults: Mapping[str, Any]
+    defaults: Values
     context: Context
     sources: sources.Registry
     papers: Mapping[str, Paper]
@@ -74,9 +74,9 @@ class Project:
         return specs
 
     @cached_property
-    def tasks(self) -> dict[str, Any]:
+    def tasks(self) -> Params:
         """{data set: its task}, of all papers of the registry."""
-        tasks: dict[str, Any] = {}
+        tasks: Params = {}
         for paper in self.papers.values():
             tasks.update(paper.tasks)
         return tasks
@@ -89,7 +89,7 @@ class Project:
             papers.update(dict.fromkeys((*paper.data, *paper.tasks), name))
         return papers
 
-    def tasks_of_kind(self, kind: str) -> dict[str, Any]:
+    def tasks_of_kind(self, kind: str) -> Params:
         """Return {data set: its task} for the tasks of this kind, such as ``spans``."""
         return {name: task for name, task in self.tasks.items() if task.task == kind}
 
@@ -105,7 +105,7 @@ class Project:
         """Return the file of a paper's published values."""
         return str(self.path / f"resources/published/{paper}.csv")
 
-    def identified(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def identified(self, settings: Values) -> Params:
         """Return settings, with the digest of the weights if a path names these.
 
         Weights on the hub are identified by their revision, and weights in the results by
@@ -121,9 +121,7 @@ class Project:
         return {**settings, "content": content}
 
 
-def load(
-    root: Path, path: Path, defaults: Mapping[str, Any], config: Mapping[str, Any]
-) -> Project:
+def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     """Check the configuration, read the registries and plan the papers.
 
     ``defaults`` are the values of config.yaml.  ``config`` are those of the command line

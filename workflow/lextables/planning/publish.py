@@ -1,15 +1,14 @@
 """Inputs and params of the rules that make exports."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.models import prompts
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.tables import Tables, run_folders
 
 # The fields of a task that the formats of its data set depend on.
@@ -61,7 +60,7 @@ class Exports:
         """Return the export that the wildcard names."""
         return self.of_name[wildcards.export]
 
-    def about(self, wildcards: Wildcards) -> dict[str, Any]:
+    def about(self, wildcards: Wildcards) -> Params:
         """Param: the parts of the paper's file that an export shows."""
         export = self.export(wildcards)
         paper = self.project.papers[export.paper]
@@ -79,11 +78,11 @@ class Exports:
         shown = {"title", "citation", "publish"}
         return {**paper.model_dump(mode="json", include=shown), "tasks": tasks}
 
-    def source_texts(self, wildcards: Wildcards) -> dict[str, Any]:
+    def source_texts(self, wildcards: Wildcards) -> Params:
         """Param: the registry's texts on the sources of an export's paper."""
         return self.tables.source_texts[self.export(wildcards).paper]
 
-    def census(self, wildcards: Wildcards) -> list[str]:
+    def census(self, wildcards: Wildcards) -> Files:
         """Input: the census of each data set of an export."""
         folder = f"{self.project.results}/data"
         names = self.export(wildcards).data_sets
@@ -101,16 +100,16 @@ class Exports:
                             rows_of.setdefault(folder, set()).add(row["row"])
         return {folder: sorted(rows_of[folder]) for folder in sorted(rows_of)}
 
-    def of_runs(self, name: str) -> Callable[[Wildcards], list[str]]:
+    def of_runs(self, name: str) -> InputFunction:
         """Input function: a file of each run in an export."""
 
-        def files(wildcards: Wildcards) -> list[str]:
+        def files(wildcards: Wildcards) -> Files:
             folders = self.rows(wildcards)
             return [f"{self.project.results}/{folder}/{name}" for folder in folders]
 
         return files
 
-    def weights(self, wildcards: Wildcards) -> list[str]:
+    def weights(self, wildcards: Wildcards) -> Files:
         """Input: the fine-tuned weights behind the rows of an export, sorted.
 
         Left out are linear models, which only lextables loads, trainings on a share of the

@@ -8,12 +8,12 @@ share a rule.  A run of a trained system has a job of its own.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.run import Run
 from lextables.planning.job_resources import JobResources, per_attempt
+from lextables.planning.rule_values import Files, Params
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import fingerprint_of
 from lextables.tasks.plan import ASK, SEARCH, Spec
@@ -108,7 +108,7 @@ class Rankings:
     resources: JobResources
 
     @cached_property
-    def tasks(self) -> dict[str, Any]:
+    def tasks(self) -> Params:
         """{data set: its task}."""
         return self.runs.project.tasks_of_kind("retrieval")
 
@@ -126,36 +126,36 @@ class Rankings:
         folders = [self.runs.folder(condition=each, seed=0) for each in conditions]
         return [f"{folder}/{name}" for folder in folders]
 
-    def tables(self, wildcards: Wildcards) -> list[str]:
+    def tables(self, wildcards: Wildcards) -> Files:
         """Input: the tables that the task reads."""
         names = files(self._task(wildcards, {"names"}))
         return self.runs.project.tables(wildcards.dataset, *names)
 
-    def ranked_task(self, wildcards: Wildcards) -> dict[str, Any]:
+    def ranked_task(self, wildcards: Wildcards) -> Params:
         """Param: the task for ranking and training, without the metrics."""
         return self._task(wildcards, RANKED_BY)
 
-    def scored_task(self, wildcards: Wildcards) -> dict[str, Any]:
+    def scored_task(self, wildcards: Wildcards) -> Params:
         """Param: the task for choosing and scoring."""
         return self._task(wildcards, SCORED_BY)
 
-    def _task(self, wildcards: Wildcards, fields: Iterable[str]) -> dict[str, Any]:
+    def _task(self, wildcards: Wildcards, fields: Iterable[str]) -> Params:
         task = self.tasks[wildcards.dataset]
         return task.model_dump(mode="json", include=set(fields))
 
-    def conditions_of(self, wildcards: Wildcards) -> list[str]:
+    def conditions_of(self, wildcards: Wildcards) -> Files:
         """Return the conditions of the runs that a job makes."""
         if hasattr(wildcards, "condition"):
             return [wildcards.condition]
         system = (wildcards.experiment, wildcards.dataset, wildcards.model)
         return self.conditions[system]
 
-    def settings(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
+    def settings(self, wildcards: Wildcards) -> dict[str, Params]:
         """Param: {condition: settings} of the runs that a job makes."""
         names = self.conditions_of(wildcards)
         return {name: self.runs.settings(wildcards, condition=name) for name in names}
 
-    def hits(self, wildcards: Wildcards) -> list[str]:
+    def hits(self, wildcards: Wildcards) -> Files:
         """Input: the predictions that a job reads, by condition; empty for a retriever."""
         hits = []
         for name in self.conditions_of(wildcards):
@@ -171,12 +171,12 @@ class Rankings:
         module = f"lextables.tasks.retrieval.{self.tuning(wildcards)}_tuning"
         return fingerprint_of("retrieval_train.py", module)
 
-    def searched(self, wildcards: Wildcards) -> list[str]:
+    def searched(self, wildcards: Wildcards) -> Files:
         """Input: the predictions of the searches that a choice is made from."""
         searches = self._needs(wildcards, searches=True)
         return [self.runs.file(run, "predictions.parquet") for run in searches]
 
-    def reordered(self, wildcards: Wildcards) -> list[str]:
+    def reordered(self, wildcards: Wildcards) -> Files:
         """Input: the hits that the searched systems reorder; empty if they are retrievers."""
         retrievers = self._needs(wildcards, searches=False)
         return [self.runs.file(run, "predictions.parquet") for run in retrievers]
@@ -191,7 +191,7 @@ class Rankings:
         needs = self.runs.spec(wildcards).needs
         return [run for run in needs if (run.experiment == SEARCH) == searches]
 
-    def queries(self, wildcards: Wildcards) -> list[str] | None:
+    def queries(self, wildcards: Wildcards) -> Files | None:
         """Param: the queries that are scored; None for all."""
         return self.runs.settings(wildcards).get("queries")
 
@@ -201,7 +201,7 @@ class Rankings:
         runs = [self.runs.run_of(wildcards, condition=name) for name in names]
         return self.resources.work(runs)
 
-    def resources_of(self, kind: str) -> dict[str, Any]:
+    def resources_of(self, kind: str) -> Params:
         """Return the resources of the jobs of a kind of system."""
         if kind in WITHOUT_MODEL:
             runtime = self.resources.runtime(MINUTES_WITHOUT_MODEL)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from lextables.papers import planning
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Params
 from lextables.planning.scripts import digest_of, package_modules
 from lextables.planning.tables import Row, Tables, run_folders
 from lextables.tasks.plan import Context
@@ -38,7 +38,7 @@ class Report:
     tables: Tables
 
     @cached_property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> Params:
         """The inputs of the rules, by their names.
 
         ``census`` are the censuses of the papers, and ``data`` those of their other data sets.

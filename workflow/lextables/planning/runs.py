@@ -1,14 +1,13 @@
 """Inputs and params of the rules that make runs."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.tasks.plan import Spec
 
 PARTS = ("dataset", "experiment", "model", "condition", "seed")
@@ -57,7 +56,7 @@ class Runs:
         """Return the spec of the run that wildcards name (see `spec_of`)."""
         return self.spec_of(self.run_of(wildcards, **fixed))
 
-    def settings(self, wildcards: Wildcards, **fixed: str | int) -> dict[str, Any]:
+    def settings(self, wildcards: Wildcards, **fixed: str | int) -> Params:
         """Param: the settings of a run, and the digest of its weights."""
         return self.project.identified(self.spec(wildcards, **fixed).settings)
 
@@ -66,12 +65,12 @@ class Runs:
         run = self.run_of(wildcards, **fixed).folder.removeprefix("runs/")
         return f"{self.project.results}/work/{run}"
 
-    def needed_predictions(self, wildcards: Wildcards, **fixed: str | int) -> list[str]:
+    def needed_predictions(self, wildcards: Wildcards, **fixed: str | int) -> Files:
         """Input: the predictions that a run reads."""
         needed = self.spec(wildcards, **fixed).needs
         return [self.file(run, "predictions.parquet") for run in needed]
 
-    def choice(self, wildcards: Wildcards) -> list[str]:
+    def choice(self, wildcards: Wildcards) -> Files:
         """Input: the record of the choice of a run's settings; empty if there was one trial.
 
         If the choice is repeated with the same result, the training starts again, reuses
@@ -80,29 +79,29 @@ class Runs:
         choice = self.spec(wildcards).choice
         return [self.file(choice, "run.json")] if choice else []
 
-    def start_weights(self, wildcards: Wildcards) -> list[str]:
+    def start_weights(self, wildcards: Wildcards) -> Files:
         """Input: weights and record of each run that a run loads; empty if it loads none."""
         files = []
         for source in self.spec(wildcards).sources:
             files += [self.file(source, "weights"), self.file(source, "run.json")]
         return files
 
-    def source_weights(self, wildcards: Wildcards) -> list[str]:
+    def source_weights(self, wildcards: Wildcards) -> Files:
         """Input: the weights of each run that a run loads; empty if it loads none."""
         return [self.file(run, "weights") for run in self.spec(wildcards).sources]
 
-    def source_records(self, wildcards: Wildcards) -> list[str]:
+    def source_records(self, wildcards: Wildcards) -> Files:
         """Input: the records of the same runs."""
         return [self.file(run, "run.json") for run in self.spec(wildcards).sources]
 
-    def vectors(self, pattern: str, **parts: str) -> Callable[[Wildcards], list[str]]:
+    def vectors(self, pattern: str, **parts: str) -> InputFunction:
         """Input function: the embeddings that a linear model reads; empty if it reads words.
 
         ``parts`` are {wildcard of ``pattern``: name of a setting}, beside the data set and
         the encoder.
         """
 
-        def files(wildcards: Wildcards) -> list[str]:
+        def files(wildcards: Wildcards) -> Files:
             settings = self.spec(wildcards).settings
             if "weights" not in settings:
                 return []
@@ -118,7 +117,7 @@ class Runs:
         """Return the path of a file of a run."""
         return f"{self.project.results}/{run.folder}/{name}"
 
-    def asking(self, wildcards: Wildcards, threads: int) -> dict[str, Any]:
+    def asking(self, wildcards: Wildcards, threads: int) -> Params:
         """Param: the folder of answers of language models, and limits on spending and rate.
 
         These change no answer.  Snakemake does not compare params that depend on the

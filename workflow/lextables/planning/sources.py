@@ -1,15 +1,15 @@
 """Params of the rules that fetch published files and weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
 from lextables.planning.project import HUB, Project
+from lextables.planning.rule_values import Files, Params, Values
 from lextables.sources.fetch import Provenance, content_key
 from lextables.sources.registry import SourceFile, file_regex, resolve
 
@@ -37,11 +37,11 @@ class SourceParams:
             patterns.update(file_regex(name) for name in source.files)
         return "|".join(sorted(patterns))
 
-    def variants(self, wildcards: Wildcards) -> list[str]:
+    def variants(self, wildcards: Wildcards) -> Files:
         """Param: the variants of a source file that the configuration allows."""
         return self.registered(wildcards).variants_for(self.project.config.data)
 
-    def pins(self, wildcards: Wildcards) -> list[str]:
+    def pins(self, wildcards: Wildcards) -> Files:
         """Param: the registered digests of a source file; a new digest fetches it again."""
         return self.pins_of(self.registered(wildcards))
 
@@ -82,9 +82,7 @@ class SourceParams:
         return f"{key} after {removed.read_text(encoding='utf-8')}"
 
 
-def hub_weights(
-    project: Project, others: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def hub_weights(project: Project, others: Sequence[Values]) -> list[Params]:
     """Param: the settings of all weights from the hub, each once, sorted by location.
 
     ``others`` are the settings of weights that belong to no run.

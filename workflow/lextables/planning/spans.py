@@ -1,12 +1,11 @@
 """Inputs and params of the rules of span extraction."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.runs import Runs
 from lextables.planning.sources import edgar_contracts
 from lextables.tasks.plan import Spec
@@ -81,10 +80,10 @@ class SpanRuns:
         """Input: the file of the authors' weights."""
         return self._source(self.runs.spec(wildcards, **fixed).settings["file"])
 
-    def windows_of(self, part: str) -> Callable[[Wildcards], list[str]]:
+    def windows_of(self, part: str) -> InputFunction:
         """Input function: one part of the windows that a run reads."""
 
-        def files(wildcards: Wildcards) -> list[str]:
+        def files(wildcards: Wildcards) -> Files:
             settings = self.runs.spec(wildcards).settings
             folder = self.windows.format(
                 dataset=wildcards.dataset,
@@ -120,7 +119,7 @@ class SpanRuns:
             )
         return min(readers, key=lambda reader: reader[0])[1]
 
-    def cutting(self, wildcards: Wildcards) -> dict[str, Any]:
+    def cutting(self, wildcards: Wildcards) -> Params:
         """Param: the `CuttingSettings` of windows."""
         settings = self._reader_of_windows(wildcards).settings
         names = CuttingSettings.model_fields.keys() & settings.keys()
@@ -128,19 +127,19 @@ class SpanRuns:
             {name: settings[name] for name in sorted(names)}
         )
 
-    def tokenizer_weights(self, wildcards: Wildcards) -> list[str]:
+    def tokenizer_weights(self, wildcards: Wildcards) -> Files:
         """Input: the weights of another run whose tokenizer cuts the windows, if any."""
         sources = self._reader_of_windows(wildcards).sources
         return [self.runs.file(source, "weights") for source in sources]
 
-    def pretraining_contracts(self, wildcards: Wildcards) -> list[str]:
+    def pretraining_contracts(self, wildcards: Wildcards) -> Files:
         """Input: EDGAR's contracts, or those of the sample."""
         project = self.runs.project
         if project.config.data == "release":
             return edgar_contracts(project)
         return project.tables(wildcards.dataset, "contracts")
 
-    def encoding(self, wildcards: Wildcards) -> dict[str, Any]:
+    def encoding(self, wildcards: Wildcards) -> Params:
         """Param: the settings of the vectors of units.
 
         Raises `BadInput` if no run reads them.
@@ -159,7 +158,7 @@ class SpanRuns:
             where=self.vectors.format(**dict(wildcards.items())),
         )
 
-    def scoring(self, wildcards: Wildcards) -> dict[str, Any]:
+    def scoring(self, wildcards: Wildcards) -> Params:
         """Param: the settings of the released evaluator of spans."""
         task = self.tasks[wildcards.dataset]
         thresholds = list(task.low_thresholds)

@@ -1,12 +1,11 @@
 """The jobs that check submitted predictions."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Files, Params, Values
 from lextables.planning.scripts import fingerprint_of
 from lextables.tasks.answers.collection import ANSWERED_FROM
 from lextables.tasks.retrieval.collection import files
@@ -31,12 +30,12 @@ class SubmittedJobs:
 
     project: Project
 
-    def task(self, wildcards: Wildcards) -> dict[str, Any]:
+    def task(self, wildcards: Wildcards) -> Params:
         """Param: the task for the check."""
         task = self.project.tasks[wildcards.dataset]
         return task.model_dump(mode="json", include=CHECKED_FIELDS)
 
-    def tables(self, wildcards: Wildcards) -> list[str]:
+    def tables(self, wildcards: Wildcards) -> Files:
         """Input: the tables that predictions are checked against."""
         names = tables_of(self.task(wildcards))
         return self.project.tables(wildcards.dataset, *names)
@@ -47,7 +46,7 @@ class SubmittedJobs:
         return fingerprint_of("submitted.py", f"lextables.tasks.{kind}.submitted")
 
 
-def tables_of(task: Mapping[str, Any]) -> list[str]:
+def tables_of(task: Values) -> list[str]:
     """Return the tables of a data set that predictions for its ``task`` are checked against."""
     if task["task"] == "retrieval":
         return files(task)

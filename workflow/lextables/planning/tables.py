@@ -1,15 +1,15 @@
 """Inputs and params of the rules that make tables and figures."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.papers.registry import TableEntry
 from lextables.planning.project import Project
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.scripts import (
     content_of,
     digest_of,
@@ -17,7 +17,7 @@ from lextables.planning.scripts import (
 )
 from lextables.sources.registry import registry_texts
 
-Row = dict[str, Any]  # a planned row of a table, as plain values (`plan.Plan.rows`)
+Row = Params  # a planned row of a table, as plain values (`plan.Plan.rows`)
 KINDS = ("csv", "comparison.csv", "md", "html")
 FIGURE_KINDS = (*KINDS, "svg")
 
@@ -70,7 +70,7 @@ class Tables:
         """Input: the census of a table's data set, by default the paper's own."""
         return self._census(self.entry(wildcards).of or wildcards.paper)
 
-    def beside(self, wildcards: Wildcards) -> list[str]:
+    def beside(self, wildcards: Wildcards) -> Files:
         """Input: the census of each other available data set that a table shows."""
         names = self.entry(wildcards).beside
         return [self._census(name) for name in names if name not in self.project.absent]
@@ -84,21 +84,21 @@ class Tables:
         names = self.entry(wildcards).beside
         return {name: absent[name] for name in names if name in absent}
 
-    def of_runs(self, name: str) -> Callable[[Wildcards], list[str]]:
+    def of_runs(self, name: str) -> InputFunction:
         """Input function: a file of each run that a table shows; empty for tables made from data only."""
 
-        def files(wildcards: Wildcards) -> list[str]:
+        def files(wildcards: Wildcards) -> Files:
             folders = self.project.plans[wildcards.paper].folders(wildcards.table)
             return [f"{self.project.results}/{folder}/{name}" for folder in folders]
 
         return files
 
-    def readings(self, wildcards: Wildcards) -> list[str]:
+    def readings(self, wildcards: Wildcards) -> Files:
         """Input: human readings of a paper's data set, if there are any."""
         path = self.project.path / f"resources/readings/{wildcards.paper}.csv"
         return [str(path)] if path.exists() else []
 
-    def user_file(self, wildcards: Wildcards) -> list[str]:
+    def user_file(self, wildcards: Wildcards) -> Files:
         """Input: the user's file that a table shows, if the configuration names it."""
         key = self.entry(wildcards).file
         file = getattr(self.project.config, key) if key else ""
@@ -113,7 +113,7 @@ class Tables:
                 digests.append(self.project.contents.file(path))
         return digest_of(digests)
 
-    def modules(self, wildcards: Wildcards) -> list[str]:
+    def modules(self, wildcards: Wildcards) -> Files:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
@@ -121,7 +121,7 @@ class Tables:
         return [*of_paper, *sorted(planners)]
 
     @cached_property
-    def source_texts(self) -> dict[str, dict[str, Any]]:
+    def source_texts(self) -> dict[str, Params]:
         """{paper: the registry's texts on its sources and on sources of no paper, which pages show}."""
         sources_of = {name: self._sources(name) for name in self.project.papers}
         registry = self.project.sources
