@@ -6,10 +6,8 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -24,8 +22,6 @@ import snapshot
 from published_rows import harness
 
 ROOT = Path(__file__).parents[2]
-SEARCHED = "results/sample/runs/acord/search/minilm-fresh-head/sample-lr1e-04/seed0"
-RETRIEVED, ENCODER = "results/sample/runs/acord/retrieve", "bi-encoder-minilm"
 
 
 snakemake = forked.pipeline
@@ -226,51 +222,6 @@ def test_only_finished_trainings_stay_in_the_work_folder_and_use_no_space(finish
     assert {path.stat().st_ino for path in weights} <= trained
 
 
-def test_a_killed_training_resumes_from_its_checkpoint(finished, tmp_path):
-    rankings = [
-        f"{RETRIEVED}/{model}/short/seed0/predictions.parquet"
-        for model in ("bm25", ENCODER)
-    ]
-    assert snakemake(tmp_path, *rankings).code == 0
-    call = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        *map(str, forked.PIPELINE),
-        "--directory",
-        str(tmp_path),
-    ]
-    call += ["--nolock", f"{SEARCHED}/predictions.parquet"]
-    silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    victim = subprocess.Popen(call, **silence, start_new_session=True)
-    deadline = time.monotonic() + 300
-    while not list(
-        tmp_path.glob("results/sample/work/acord/search/*/*/seed*/*/checkpoint-2/whole")
-    ):
-        assert victim.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    os.killpg(victim.pid, signal.SIGKILL)
-    victim.wait()
-    assert not (tmp_path / SEARCHED / "run.json").exists()
-    # Work files of the same run by older code are removed too; those of other runs are kept.
-    (work,) = tmp_path.glob("results/sample/work/acord/search/*/*/seed*")
-    other = work.with_name("seed9") / "0123/checkpoint-2"
-    for folder in (work / "0123/checkpoint-2", other):
-        folder.mkdir(parents=True)
-
-    run = snakemake(tmp_path, "--nolock", f"{SEARCHED}/predictions.parquet")
-    assert run.code == 0, run.output[-4000:]
-    resumed = json.loads((tmp_path / SEARCHED / "run.json").read_text())
-    assert resumed["resumed_from_update"] == 2
-    assert not work.exists()
-    assert other.exists()
-    whole = finished / SEARCHED / "predictions.parquet"
-    assert (
-        tmp_path / SEARCHED / "predictions.parquet"
-    ).read_bytes() == whole.read_bytes()
-
-
 def test_a_users_model_becomes_a_row(finished):
     # The weights that the sample uses for the bi-encoder.
     model = str(ROOT / "resources/sample/models/sample-encoder")
@@ -451,20 +402,6 @@ def test_other_tools_read_every_export(published):
     assert rows.keys() == sets | rankings
 
 
-def test_a_changed_export_is_found_by_the_tools_that_read_it(published, tmp_path):
-    folder = shutil.copytree(published / "acord", tmp_path / "acord")
-    path = folder / "trec/retrieve.bm25.short.seed0.run"
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join(lines[len(lines) // 2 :]), encoding="utf-8")
-    table = folder / "data/clauses.parquet"
-    pq.write_table(pq.read_table(table).slice(1), tmp_path / "shorter.parquet")
-    table.unlink()
-    (tmp_path / "shorter.parquet").rename(table)
-    run = read_exports(tmp_path, "mlcroissant", "ir_measures")
-    assert run.returncode == 1
-    assert run.stdout.count("| **") == 2, run.stdout
-
-
 @pytest.mark.parametrize(
     "run", ["retrieve.bm25.short.seed0", "retrieve.bi-encoder-minilm.short.seed0"]
 )
@@ -552,26 +489,6 @@ def test_programs_on_the_page_about_exports_run(finished, published, tmp_path):
 
 
 # The following tests leave results that later runs would update.
-
-
-def test_answers_of_a_language_model_are_cached(finished):
-    """A job that reruns, for example after a code change, sends no request to the model."""
-    answers = (
-        finished
-        / "results/sample/runs/privacy/ask/smollm2/all/seed0/predictions.parquet"
-    )
-    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
-    calls, before = (
-        {path: path.stat().st_mtime_ns for path in kept},
-        answers.read_bytes(),
-    )
-    assert len(calls) > 100
-    run = snakemake(finished, "privacy_table2", "--forcerun", "answers_ask")
-    assert run.code == 0, run.output[-4000:]
-    assert "Asking smollm2" in run.output
-    kept = finished.glob("results/sample/work/calls/*/*.json.gz")
-    assert {path: path.stat().st_mtime_ns for path in kept} == calls
-    assert answers.read_bytes() == before
 
 
 def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(
