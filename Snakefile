@@ -13,6 +13,7 @@
 
 from pathlib import Path
 
+# In `workflow.basedir` is the host, where another workflow uses this one as a module.
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
@@ -52,16 +53,7 @@ rule all:
 
 rule data:
     input:
-        [
-            f"{RESULTS}/data/{name}/census.json"
-            for paper in CONFIG.papers
-            for name in {
-                paper,
-                *PROJECT.papers[paper].data,
-                *PROJECT.papers[paper].tasks,
-            }
-            - PROJECT.absent.keys()
-        ],
+        PROJECT.censuses(),
 
 
 rule tables:

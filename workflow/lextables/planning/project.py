@@ -18,7 +18,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
-from lextables.planning.rule_values import Params, Values
+from lextables.planning.rule_values import Files, Params, Values
 from lextables.sources import registry as sources
 from lextables.tables import published
 from lextables.tasks.plan import Context, Plan, Spec
@@ -97,9 +97,18 @@ class Project:
         """Return the experiments of a kind of task whose predictions are scored."""
         return planning.PLANNERS[kind].STAGES
 
-    def tables(self, dataset: str, *names: str) -> list[str]:
+    def tables(self, dataset: str, *names: str) -> Files:
         """Return the files of these tables of a data set."""
         return [f"{self.results}/data/{dataset}/{name}.parquet" for name in names]
+
+    def censuses(self) -> Files:
+        """Return the censuses of all available data sets of the config's papers."""
+        names = set()
+        for paper in self.config.papers:
+            entry = self.papers[paper]
+            names.update((paper, *entry.data, *entry.tasks))
+        available = sorted(names - self.absent.keys())
+        return [f"{self.results}/data/{name}/census.json" for name in available]
 
     def published_values(self, paper: str) -> str:
         """Return the file of a paper's published values."""
