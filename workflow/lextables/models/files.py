@@ -32,9 +32,9 @@ def gguf_file(place: str | Path) -> Path | None:
     if place.is_file():
         return place
     found = sorted(place.glob("*.gguf"))
-    return (
-        found[0] if len(found) == 1 and not (place / "config.json").is_file() else None
-    )
+    if len(found) != 1 or (place / "config.json").is_file():
+        return None
+    return found[0]
 
 
 def reads_gguf() -> bool:
@@ -51,12 +51,12 @@ def model_files(folder: str | Path) -> list[Path]:
     folder = Path(folder)
     if folder.is_file():
         return [folder]
-    if not (folder / "config.json").is_file() and (
-        gguf_files := sorted(folder.glob("*.gguf"))
-    ):
+    gguf_files = sorted(folder.glob("*.gguf"))
+    if gguf_files and not (folder / "config.json").is_file():
         return gguf_files
     loaded = set()
-    for place in (folder, *(folder / path for _, path in modules_of(folder))):
+    modules = [folder / path for _, path in modules_of(folder)]
+    for place in (folder, *modules):
         for pattern in HUB_FILES:
             loaded.update(place.glob(pattern))
     for pattern in pickle_patterns(folder):
@@ -69,11 +69,10 @@ def pickle_patterns(folder: Path) -> list[str]:
 
     They are relative to ``folder``; empty if all parts of the model have safetensors.
     """
-    places = [
-        path for kind, path in modules_of(folder) if kind not in WITHOUT_WEIGHTS
-    ] or [""]
+    modules = modules_of(folder)
+    places = [path for kind, path in modules if kind not in WITHOUT_WEIGHTS]
     patterns = []
-    for place in places:
+    for place in places or [""]:
         if not any((folder / place / name).is_file() for name in SAFETENSORS):
             patterns += [str(PurePosixPath(place, name)) for name in PICKLES]
     return patterns
@@ -85,10 +84,10 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
     if not path.is_file():
         return []
     try:
-        modules = json.loads(path.read_text(encoding="utf-8"))
-        return [
-            (module["type"].rpartition(".")[2], module["path"]) for module in modules
-        ]
+        kinds = []
+        for module in json.loads(path.read_text(encoding="utf-8")):
+            kinds.append((module["type"].rpartition(".")[2], module["path"]))
+        return kinds
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
 
@@ -128,11 +127,9 @@ def check_named_code(folder: str | Path) -> None:
             continue  # loading reports it
         for key, value in _entries(content):
             if not _allowed(key, value):
-                raise BadInput(
-                    f"{key!r} is {value!r:.80}, which would run other code",
-                    where=str(path),
-                    do="use one of the usual modules or activations there, or another model",
-                )
+                what = f"{key!r} is {value!r:.80}, which would run other code"
+                do = "use one of the usual modules or activations there"
+                raise BadInput(what, where=str(path), do=f"{do}, or another model")
 
 
 def _allowed(key: str, value: Any) -> bool:
@@ -148,7 +145,8 @@ def _allowed(key: str, value: Any) -> bool:
 def _configurations(folder: Path) -> Iterator[Path]:
     seen = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
-        if (real := Path(parent).resolve()) in seen:
+        real = Path(parent).resolve()
+        if real in seen:
             folders.clear()
             continue
         seen.add(real)

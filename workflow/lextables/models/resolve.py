@@ -99,11 +99,11 @@ class Missing:
 def load_models(path: str | Path) -> dict[str, Model]:
     """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first error."""
     models = entries(path, Model)
-    if taken := [name for name in models if name.startswith(user_rows.PREFIX)]:
-        raise BadInput(
-            f"{taken[0]} starts with {user_rows.PREFIX!r}, which marks a user's own models",
-            where=Path(path).name,
-        )
+    for name in models:
+        if name.startswith(user_rows.PREFIX):
+            marks = "which marks a user's own models"
+            what = f"{name} starts with {user_rows.PREFIX!r}, {marks}"
+            raise BadInput(what, where=Path(path).name)
     return models
 
 
@@ -129,22 +129,20 @@ def resolve(
         return Weights(name, None, API)
     if choice == "sample" and not model.sample:
         return Missing("sample data")
-    if choice == "sample" and model.stand_in and _in_mirrors(model.stand_in, mirrors):
-        return Weights(f"{MIRROR}{model.stand_in}", None, STANDS_IN)
+    stand_in = model.stand_in
+    if choice == "sample" and stand_in and _in_mirrors(stand_in, mirrors):
+        return Weights(f"{MIRROR}{stand_in}", None, STANDS_IN)
     if _in_mirrors(name, mirrors):
         return Weights(f"{MIRROR}{name}", None, "mirror folder")
     if model.package and package_folder(model.package):
         module = model.package.partition("/")[0]
         if model.package.endswith(".gguf") and not reads_gguf():
-            return Missing(
-                f"{name} is a GGUF file, and the package gguf is not installed here"
-            )
+            why = "the package gguf is not installed here"
+            return Missing(f"{name} is a GGUF file, and {why}")
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if _assembled(name, model):
-        first = model.parts.packages[0]
-        return Weights(
-            f"{PACKAGE}{name}", None, f"installed package {first} and its other parts"
-        )
+        found = f"installed package {model.parts.packages[0]} and its other parts"
+        return Weights(f"{PACKAGE}{name}", None, found)
     if model.hub is None:
         return Missing(f"{name} is not available here")
     # Cached or not, the location is the same, so fetching a model triggers no rerun.
@@ -160,9 +158,7 @@ def served(model: Model, llm: str) -> bool:
     Another server (this machine, a private host, a gateway) may have another model of this name.
     """
     host = (urlsplit(llm).hostname or "").rstrip(".")
-    return any(
-        host == official or host.endswith(f".{official}") for official in model.hosts
-    )
+    return any(f".{host}".endswith(f".{official}") for official in model.hosts)
 
 
 def _assembled(name: str, model: Model) -> str | None:
@@ -193,12 +189,13 @@ def resolve_extra(
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
     if Path(extra.model).exists():
-        return Weights(
-            extra.key, None, "folder" if Path(extra.model).is_dir() else "file"
-        )
-    if choice != "paper" and (folder := _cached_extra(extra)):
-        return Weights(extra.key, folder.name, f"hub, {extra.model}")
-    return Weights(extra.key, extra.revision, f"hub, {extra.model}")
+        found = "folder" if Path(extra.model).is_dir() else "file"
+        return Weights(extra.key, None, found)
+    revision = extra.revision
+    if choice != "paper":
+        folder = _cached_extra(extra)
+        revision = folder.name if folder else revision
+    return Weights(extra.key, revision, f"hub, {extra.model}")
 
 
 def _cached_extra(extra: ExtraModel) -> Path | None:
@@ -223,28 +220,28 @@ def places(
     """
     from lextables.models.weights import PACKAGE, cached
 
+    folders: dict[str, str | Path | None] = {}
     result: dict[str, dict[str, str]] = {}
     for name, model in models.items():
-        if folder := _in_mirrors(name, mirrors):
-            result[f"{MIRROR}{name}"] = {"folder": str(folder)}
+        folders[f"{MIRROR}{name}"] = _in_mirrors(name, mirrors)
         if model.hub:
             result[model.hub] = {"hub": model.hub, "kind": model.kind}
-            if snapshot := cached(model.hub, model.revision):
-                result[model.hub]["folder"] = snapshot
-        if config.models != "sample" and (assembly := _assembled(name, model)):
-            result[f"{PACKAGE}{name}"] = {"folder": assembly}
+            folders[model.hub] = cached(model.hub, model.revision)
+        if config.models != "sample":
+            folders[f"{PACKAGE}{name}"] = _assembled(name, model)
     for extra in config.extra_models:
-        folder = Path(extra.model)
         if extra.kind == "language-model-api":
             continue
-        if folder.exists():
-            result[extra.key] = {"folder": str(folder.resolve())}
-        elif snapshot := _cached_extra(extra):
-            result[extra.key] = {"folder": str(snapshot)}
-        else:
+        folder = Path(extra.model)
+        folder = folder.resolve() if folder.exists() else _cached_extra(extra)
+        folders[extra.key] = folder
+        if not folder:
             result[extra.key] = {"hub": extra.model, "kind": extra.kind}
-    if Path(config.parser).is_dir():
-        result[PARSER] = {"folder": str(Path(config.parser).resolve())}
+    parser = Path(config.parser)
+    folders[PARSER] = parser.resolve() if parser.is_dir() else None
+    for location, folder in folders.items():
+        if folder:
+            result.setdefault(location, {})["folder"] = str(folder)
     return result
 
 
@@ -256,10 +253,11 @@ def model_settings(name: str, weights: Weights) -> dict[str, Any]:
         "revision": weights.revision,
         "found": weights.found,
     }
-    optional = {"endpoint": weights.endpoint, "window": weights.window}
-    return settings | {
-        key: value for key, value in optional.items() if value is not None
-    }
+    for name in ("endpoint", "window"):
+        value = getattr(weights, name)
+        if value is not None:
+            settings[name] = value
+    return settings
 
 
 def find(
@@ -268,21 +266,17 @@ def find(
     """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
     for extra in config.extra_models:
         if extra.key == name:
-            return replace(resolve_extra(extra, config.models), endpoint=extra.endpoint)
+            weights = resolve_extra(extra, config.models)
+            return replace(weights, endpoint=extra.endpoint)
     model = models[name]
     weights = resolve(name, model, config.models, mirrors, config.llm)
-    if (
-        isinstance(weights, Weights)
-        and weights.found == API
-        and not served(model, config.llm)
-    ):
+    if isinstance(weights, Missing):
+        return weights
+    if weights.found == API and not served(model, config.llm):
         hosts = " or ".join(model.hosts) or "no known server"
         return Missing(f"{name} is only served by {hosts}, and llm is another server")
-    if isinstance(weights, Missing) or not model.kind.startswith("language-model"):
+    if not model.kind.startswith("language-model"):
         return weights
-    used = (
-        models[model.stand_in]
-        if weights.found == STANDS_IN and model.stand_in
-        else model
-    )
-    return replace(weights, endpoint=used.endpoint, window=used.max_length)
+    if weights.found == STANDS_IN:
+        model = models[model.stand_in]
+    return replace(weights, endpoint=model.endpoint, window=model.max_length)

@@ -97,13 +97,10 @@ def price_of(
     A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it has none of its own.
     Raises `BadInput` for any other model without a price.
     """
-    names = [
-        name
-        for name in prices
-        if re.fullmatch(rf"{re.escape(name)}(-\d{{4}}-?\d\d-?\d\d)?", model)
-    ]
-    if names:
-        return prices[max(names, key=len)]
+    undated = re.sub(r"-\d{4}-?\d\d-?\d\d$", "", model)
+    for name in (model, undated):
+        if name in prices:
+            return prices[name]
     if on_loopback(base) or limits.tokens:
         return None
     raise BadInput(
@@ -124,9 +121,8 @@ def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost
     if price is None:
         return Cost(0.0, sent + received)
     cached_price = price.input if price.cached is None else price.cached
-    dollars = (
-        (sent - cached) * price.input + cached * cached_price + received * price.output
-    ) / MILLION
+    of_input = (sent - cached) * price.input + cached * cached_price
+    dollars = (of_input + received * price.output) / MILLION
     return Cost(dollars, sent + received)
 
 
@@ -149,11 +145,8 @@ class Ledger:
     """
 
     def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
-        self._path, self._limits, self._model = (
-            Path(folder) / "ledger.sqlite",
-            limits,
-            model,
-        )
+        self._path = Path(folder) / "ledger.sqlite"
+        self._limits, self._model = limits, model
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._unfinished, self._changed = 0, threading.Condition()
         self.paid = FREE
@@ -176,9 +169,9 @@ class Ledger:
                     spent, last = self._totals(database)
                     if self._affordable(spent, most):
                         rate, now = self._limits.requests_a_minute, time.time()
-                        start = (
-                            max(now, min(last + 60 / rate, now + 3600)) if rate else now
-                        )
+                        start = now
+                        if rate:
+                            start = max(now, min(last + 60 / rate, now + 3600))
                         row = "INSERT INTO calls (dollars, tokens, start) VALUES (?, ?, ?)"
                         number = database.execute(row, (*most, start)).lastrowid
                         self._unfinished += 1
@@ -200,14 +193,12 @@ class Ledger:
             )
 
     def _affordable(self, spent: Cost, most: Cost) -> bool:
+        limits = self._limits
+        if limits.tokens and spent.tokens + most.tokens > limits.tokens:
+            return False
         # The tolerance covers rounding in the sum.
-        dollars = (
-            most.dollars == 0
-            or spent.dollars + most.dollars <= self._limits.dollars + 1e-9
-        )
-        return dollars and (
-            not self._limits.tokens or spent.tokens + most.tokens <= self._limits.tokens
-        )
+        fits = spent.dollars + most.dollars <= limits.dollars + 1e-9
+        return fits or most.dollars == 0
 
     def _over_budget(self, spent: Cost, most: Cost) -> BadInput:
         limit = f" of {self._limits.tokens:,}" if self._limits.tokens else ""
@@ -291,16 +282,19 @@ class AnswerCache:
         Only one thread of all processes asks a question at a time; the others wait and use its answer.  A
         killed process releases its lock.
         """
-        if (answer := self.get(question, check)) is None:
-            path = self.path(question)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = path.with_name(f".{path.name}.lock")
-            with exclusive(lock):
-                if (answer := self.get(question, check)) is None:
-                    answer = ask()
-                    self.put(question, answer)
-                # Another process that now creates the lock file again finds the answer.
-                lock.unlink(missing_ok=True)
+        answer = self.get(question, check)
+        if answer is not None:
+            return answer
+        path = self.path(question)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_name(f".{path.name}.lock")
+        with exclusive(lock):
+            answer = self.get(question, check)
+            if answer is None:
+                answer = ask()
+                self.put(question, answer)
+            # Another process that now creates the lock file again finds the answer.
+            lock.unlink(missing_ok=True)
         return answer
 
     def put(self, question: Mapping[str, Any], answer: Any) -> None:

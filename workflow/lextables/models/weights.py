@@ -34,9 +34,7 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
 
     Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a model of their kind.
     """
-    if folder := place(settings["weights"]):
-        return folder
-    return _fetched_and_checked(settings)
+    return place(settings["weights"]) or _fetched_and_checked(settings)
 
 
 def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
@@ -60,17 +58,16 @@ def fetch(settings: Mapping[str, Any]) -> str:
     `weights_folder` does.
     """
     location = settings["weights"]
-    if location.startswith(user_rows.PREFIX):
-        folder = weights_folder(settings)
-    else:
-        folder = _fetched_and_checked(settings)
+    is_own = location.startswith(user_rows.PREFIX)
+    folder = weights_folder(settings) if is_own else _fetched_and_checked(settings)
     size = sum(file.stat().st_size for file in model_files(folder))
     return f"{settings['model']}: {location}, {size / 1e6:,.0f} MB, in {folder}"
 
 
 def place(location: str) -> str | None:
     """Return the local folder of a location, or None for one that is only on the hub."""
-    if "folder" in (entry := _places().get(location, {})):
+    entry = _places().get(location, {})
+    if "folder" in entry:
         return entry["folder"]
     if location.startswith(PACKAGE):
         return package_folder(location.removeprefix(PACKAGE))
@@ -88,12 +85,8 @@ def package_folder(package: str) -> str | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     folder = Path(spec.submodule_search_locations[0]) / inside
-    complete = (
-        folder.is_file()
-        if folder.suffix == ".gguf"
-        else (folder / "config.json").is_file()
-    )
-    return str(folder) if complete else None
+    needed = folder if folder.suffix == ".gguf" else folder / "config.json"
+    return str(folder) if needed.is_file() else None
 
 
 def cached(hub: str, revision: str | None) -> str | None:
@@ -103,13 +96,13 @@ def cached(hub: str, revision: str | None) -> str | None:
     from huggingface_hub import snapshot_download  # slow to import
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    options = {
-        "revision": revision,
-        "local_files_only": True,
-        "allow_patterns": HUB_FILES,
-    }
     try:
-        folder = snapshot_download(hub, **options)
+        folder = snapshot_download(
+            hub,
+            revision=revision,
+            local_files_only=True,
+            allow_patterns=HUB_FILES,
+        )
     except LocalEntryNotFoundError:
         return None
     return None if folders.fault(Path(folder), pickles=True) else folder
@@ -125,19 +118,21 @@ def fetched(hub: str, revision: str | None) -> str:
 
     try:
         folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
-        if patterns := pickle_patterns(Path(folder)):
+        patterns = pickle_patterns(Path(folder))
+        if patterns:
             # The folder is named after its commit.
-            folder = snapshot_download(
-                hub, revision=Path(folder).name, allow_patterns=patterns
-            )
+            commit = Path(folder).name
+            folder = snapshot_download(hub, revision=commit, allow_patterns=patterns)
         return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = (lines or [type(error).__name__])[0]
+        do = "check the name and the network, or set models=available"
         raise BadInput(
-            f"the model hub does not give {hub}{at} ({lines[0] if lines else type(error).__name__})",
+            f"the model hub does not give {hub}{at} ({reason})",
             where="models",
-            do="check the name and the network, or set models=available to run what is here",
+            do=f"{do} to run what is here",
         ) from error
 
 
@@ -163,16 +158,13 @@ def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
 def _piece(package: str) -> Path | None:
     """Return the piece of the zip in an installed package."""
     try:
-        pieces = [
-            file for file in metadata.files(package) or () if ".zip." in file.name
-        ]
+        files = metadata.files(package) or ()
     except metadata.PackageNotFoundError:
         return None
+    pieces = [file for file in files if ".zip." in file.name]
     if len(pieces) != 1:
-        raise BadInput(
-            f"{package} contains {len(pieces)} pieces of a zip instead of one",
-            where="models",
-        )
+        what = f"{package} contains {len(pieces)} pieces of a zip instead of one"
+        raise BadInput(what, where="models")
     return Path(pieces[0].locate())
 
 
@@ -184,11 +176,9 @@ def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
         joined.seek(0)
         digest = hashlib.file_digest(joined, "sha256").hexdigest()
         if digest != sha256:
-            raise BadInput(
-                f"the pieces of {folder.name} have the digest {digest} instead of {sha256}",
-                where="models",
-                do="install the packages again",
-            )
+            what = f"the pieces of {folder.name} have the digest {digest}"
+            what += f" instead of {sha256}"
+            raise BadInput(what, where="models", do="install the packages again")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing_folder(folder) as temporary:
             _extract(joined, temporary)
