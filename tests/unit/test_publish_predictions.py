@@ -17,6 +17,7 @@ from lextables.tasks.answers.scoring import of_answers
 from lextables.tasks.classification import submitted as submitted_classification
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
+from lextables.tasks.classification.settings import ScoreSettings
 from lextables.tasks.submitted import File
 from published_rows import data_set, export, run
 
@@ -84,7 +85,9 @@ def classified(root, table, rows, task=CLASSES):
 
 def score_of(exported, rows, task=CLASSES):
     tables = (read(exported.table("examples")), read(exported.table("heads")))
-    scores, _ = score(rows, *tables, ["test"], task, exported.data / "census.json")
+    fields = ScoreSettings.model_fields.keys() & task.keys()
+    settings = ScoreSettings(**{name: task[name] for name in fields})
+    scores, _ = score(rows, *tables, ["test"], settings, exported.data / "census.json")
     return scores
 
 
