@@ -13,14 +13,16 @@ from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_matrix, issparse
 
 from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.errors import BadInput
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 DOCUMENTS = Table(
     "documents",
@@ -309,12 +311,14 @@ class Space:
     documents: tuple[str, ...]
     bounds: np.ndarray
     names: tuple[str, ...]
-    paragraphs: csr_matrix | np.ndarray
-    questions: csr_matrix | np.ndarray
+    paragraphs: "csr_matrix | np.ndarray"
+    questions: "csr_matrix | np.ndarray"
 
     @cached_property
     def similarity(self) -> np.ndarray:
         """Cosine of each paragraph and question, float32 (n, questions)."""
+        from scipy.sparse import issparse  # slow to import, and a plan needs none
+
         cosines = self.paragraphs @ self.questions.T
         if issparse(cosines):
             cosines = cosines.todense()
