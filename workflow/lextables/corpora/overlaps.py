@@ -51,23 +51,31 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
     no run.
     """
-    tokens = WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    word_hashes = np.array([hashes[token] for token in tokens], np.uint64)
-    runs = max(len(tokens) - RUN + 1, 0)
-    # A word is new in a run if its previous occurrence is before the run.
+    plain = unicodedata.normalize("NFKC", text).lower()
+    words = [hashes[word] for word in WORD.findall(plain)]
+    word_hashes = np.array(words, np.uint64)
+    previous = _previous_places(word_hashes)
+    runs = max(len(words) - RUN + 1, 0)
+    starts = np.arange(runs)
+    totals = np.zeros(runs, np.uint64)
+    distinct = np.zeros(runs, np.uint8)
+    for place, multiplier in enumerate(MULTIPLIERS):
+        end = place + runs
+        totals += word_hashes[place:end] * multiplier
+        # A word is new in a run if its previous occurrence is before the run.
+        distinct += previous[place:end] < starts
+    totals[distinct < DISTINCT] = 0
+    return len(words), totals
+
+
+def _previous_places(word_hashes: np.ndarray) -> np.ndarray:
+    """Return the place of the previous occurrence of each word, -1 for the first; int64 (words,)."""
     order = np.argsort(word_hashes, kind="stable")
     in_order = word_hashes[order]
-    repeated = in_order[1:] == in_order[:-1]
-    previous = np.full(len(tokens), -1)
-    previous[order[1:][repeated]] = order[:-1][repeated]
-    total = np.zeros(runs, np.uint64)
-    distinct = np.zeros(runs, np.uint8)
-    start = np.arange(runs)
-    for place, multiplier in enumerate(MULTIPLIERS):
-        total += word_hashes[place : place + runs] * multiplier
-        distinct += previous[place : place + runs] < start
-    total[distinct < DISTINCT] = 0
-    return len(tokens), total
+    is_repeated = in_order[1:] == in_order[:-1]
+    previous = np.full(len(word_hashes), -1)
+    previous[order[1:][is_repeated]] = order[:-1][is_repeated]
+    return previous
 
 
 @dataclass
@@ -225,9 +233,10 @@ def shared_words(
     ``is_shared``: which runs of all units were found, bool (runs,).  ``starts``: the first run of each unit
     and the end, int64 (units + 1,).  ``word_counts``: the number of words of each unit, int64 (units,).
     """
-    unit = np.repeat(np.arange(len(word_counts)), np.diff(starts))
+    unit_of_run = np.repeat(np.arange(len(word_counts)), np.diff(starts))
     # A unit has RUN - 1 words more than runs.
-    first_word = np.flatnonzero(is_shared) + unit[is_shared] * (RUN - 1)
+    extra_words = unit_of_run[is_shared] * (RUN - 1)
+    first_word = np.flatnonzero(is_shared) + extra_words
     depth = np.zeros(word_counts.sum() + 1, np.int64)
     depth[first_word] += 1
     depth[first_word + RUN] -= 1
@@ -250,34 +259,37 @@ def _nearest(
         part = slice(starts[unit], starts[unit + 1])
         shared = np.unique(runs[part][is_shared[part]])
         size = min(SAMPLE, len(shared))
-        kept = shared[np.linspace(0, len(shared) - 1, size).astype(int)]
-        samples.append(pd.DataFrame({"hash": kept, "unit": unit}))
-        shares[unit] = is_shared[part].mean() / len(kept)
+        sampled = np.linspace(0, len(shared) - 1, size).astype(int)
+        samples.append(pd.DataFrame({"hash": shared[sampled], "unit": unit}))
+        shares[unit] = is_shared[part].mean() / size
     if not samples:
         return pd.DataFrame(columns=["nearest", "nearest_share"])
     sample = pd.concat(samples)
-    wanted = np.unique(sample.hash)
-    places = []
-    for number, other in enumerate(others):
-        hashes, other_starts = other.hashes(), other.starts
-        for first in range(0, len(hashes), CHUNK):
-            at = first + np.flatnonzero(np.isin(hashes[first : first + CHUNK], wanted))
-            owner = np.searchsorted(other_starts, at, side="right") - 1
-            columns = {
-                "hash": hashes[at],
-                "other": number,
-                "owner": owner,
-            }
-            places.append(pd.DataFrame(columns))
-    matches = sample.merge(pd.concat(places).drop_duplicates(), on="hash")
-    counts = matches.groupby(["unit", "other", "owner"]).size().reset_index(name="runs")
-    best = counts.sort_values(
-        ["unit", "runs", "other", "owner"], ascending=[True, False, True, True]
-    )
-    best = best.drop_duplicates("unit").set_index("unit")
+    owners = _owners(np.unique(sample.hash), others)
+    matches = sample.merge(owners, on="hash")
+    keys = ["unit", "other", "owner"]
+    counts = matches.groupby(keys).size().reset_index(name="runs")
+    # Most runs first; of several units the first.
+    counts = counts.sort_values("runs", ascending=False, kind="stable")
+    best = counts.drop_duplicates("unit").set_index("unit").sort_index()
     names = []
     for other, owner in zip(best.other, best.owner, strict=True):
         names.append(others[other].units[owner])
     nearest_share = best.runs * pd.Series(shares)
     columns = {"nearest": names, "nearest_share": nearest_share}
     return pd.DataFrame(columns, index=best.index)
+
+
+def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
+    """Return which units of ``others`` have each hash: hash, number of the split, number of the unit."""
+    frames = []
+    for number, other in enumerate(others):
+        all_hashes = other.hashes()
+        starts = other.starts
+        for first in range(0, len(all_hashes), CHUNK):
+            chunk = all_hashes[first : first + CHUNK]
+            at = first + np.flatnonzero(np.isin(chunk, hashes))
+            owner = np.searchsorted(starts, at, side="right") - 1
+            columns = {"hash": all_hashes[at], "other": number, "owner": owner}
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames).drop_duplicates()

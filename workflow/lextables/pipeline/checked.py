@@ -126,54 +126,55 @@ class _JsonSchema:
             yield from self._alternatives(each)
 
     def _suggestion(self, key: str, schema: Schema) -> str:
-        known = [
-            name
-            for each in self._alternatives(schema)
-            for name in each.get("properties", ())
-        ]
+        known: list[str] = []
+        for each in self._alternatives(schema):
+            known += each.get("properties", ())
         near = get_close_matches(key, known, n=1)
-        return f"nearest: {near[0]}" if near else f"known: {', '.join(known)}"
+        if near:
+            return f"nearest: {near[0]}"
+        return f"known: {', '.join(known)}"
 
     def _name(self, schema: Schema) -> str:
-        names = [
-            each["propertyNames"]
-            for each in self._alternatives(schema)
-            if "propertyNames" in each
-        ]
-        return self._allowed(names[0]) if names else "another name"
+        for each in self._alternatives(schema):
+            if "propertyNames" in each:
+                return self._allowed(each["propertyNames"])
+        return "another name"
 
     def _allowed(self, schema: Schema) -> str:
         """Describe the values that a schema allows."""
-        if "description" in schema and "properties" not in schema:
+        if _is_described(schema):
             return schema["description"]
         if "discriminator" in schema:
-            chosen = schema["discriminator"]
-            return f"keys with values, {chosen['propertyName']}: {' or '.join(chosen['mapping'])}"
-        forms = [self._form(each) for each in self._alternatives(schema)]
-        return " or ".join(dict.fromkeys(forms))
+            key = schema["discriminator"]["propertyName"]
+            kinds = " or ".join(schema["discriminator"]["mapping"])
+            return f"keys with values, {key}: {kinds}"
+        forms: list[str] = []
+        for each in self._alternatives(schema):
+            form = self._form(each)
+            if form not in forms:
+                forms.append(form)
+        return " or ".join(forms)
 
     def _form(self, schema: Schema) -> str:
         """Describe the values of a schema that is no union."""
-        if "description" in schema and "properties" not in schema:
+        if _is_described(schema):
             return schema["description"]
         if "const" in schema or "enum" in schema:
             choices = schema.get("enum") or [schema["const"]]
             return " or ".join(map(repr, choices))
         kind = schema.get("type")
         if kind == "object":
-            required = ", ".join(f"{name}: …" for name in schema.get("required", ()))
-            return (
-                f"keys with values, such as {{{required}}}"
-                if required
-                else "keys with values"
-            )
+            required = [f"{name}: …" for name in schema.get("required", ())]
+            if not required:
+                return "keys with values"
+            return f"keys with values, such as {{{', '.join(required)}}}"
         if kind == "array":
-            size = "a list of at least one item" if schema.get("minItems") else "a list"
-            return (
-                f"{size} (each: {self._allowed(schema['items'])})"
-                if "items" in schema
-                else size
-            )
+            text = "a list"
+            if schema.get("minItems"):
+                text += " of at least one item"
+            if "items" in schema:
+                text += f" (each: {self._allowed(schema['items'])})"
+            return text
         if "pattern" in schema:
             return f"text of the form {schema['pattern']}"
         if schema.get("format") == "date":
@@ -184,15 +185,23 @@ class _JsonSchema:
         return ", ".join([TYPES.get(kind, "another value"), *limits])
 
 
+def _is_described(schema: Schema) -> bool:
+    """Whether the description is of the values, and not the docstring of a model."""
+    return "description" in schema and "properties" not in schema
+
+
 def _inner(schema: Schema, part: int | str) -> Schema | None:
     """Return the schema of an item or of a key's value, or None if it has no such key."""
     if isinstance(part, int) and "items" in schema:
         return schema["items"]
     if part in schema.get("properties", {}):
         return schema["properties"][part]
-    by_pattern = schema.get("patternProperties", {}).values()
+    for by_pattern in schema.get("patternProperties", {}).values():
+        return by_pattern
     others = schema.get("additionalProperties")
-    return next(iter(by_pattern), others if isinstance(others, Mapping) else None)
+    if isinstance(others, Mapping):
+        return others
+    return None
 
 
 def _plain_key(key: int | str) -> str:

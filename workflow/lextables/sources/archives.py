@@ -184,10 +184,12 @@ def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     `OverBounds`, KeyError if there is no such member, and zipfile.BadZipFile for any damage.
     """
     info = archive.getinfo(name)
-    size, limit = info.file_size, bounds.member
+    size = info.file_size
+    limit = bounds.member
     if size > limit:
         raise OverBounds(f"it claims {size:,} bytes, more than the {limit:,} allowed")
-    if size > CHUNK and size > bounds.ratio * max(1, info.compress_size):
+    largest = bounds.ratio * max(1, info.compress_size)
+    if size > max(CHUNK, largest):
         raise OverBounds(f"it claims to expand more than {bounds.ratio} times")
     with _damage(), archive.open(info) as stream:
         return _read(stream, limit)

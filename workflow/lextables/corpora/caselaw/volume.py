@@ -134,12 +134,16 @@ class _Members:
 
     def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
         check_volume(archive, bounds)
-        self._archive, self._bounds = archive, bounds
-        self._paths = {
-            "/" + name.replace("\\", "/").lower(): name for name in archive.namelist()
-        }
+        self._archive = archive
+        self._bounds = bounds
+        self._paths = {}
+        tops = []
         end = f"/{METADATA.lower()}"
-        tops = [path.removesuffix(end) for path in self._paths if path.endswith(end)]
+        for name in archive.namelist():
+            path = "/" + name.replace("\\", "/").lower()
+            self._paths[path] = name
+            if path.endswith(end):
+                tops.append(path.removesuffix(end))
         if len(tops) > 1 and "" not in tops:
             raise Unreadable(f"it holds {len(tops)} files of this name")
         self._top = min(tops, default="")
@@ -315,10 +319,13 @@ def _fault_of(body: Casebody) -> str:
     """Why a case with this body is left out, or empty."""
     if not any(part.text for part in body.parts):
         return "it has no opinion"
-    if len(body.parts) > MOST_OPINIONS:
-        return f"it has {len(body.parts):,} opinions"
-    pages = [page for part in body.parts for page in part.pages]
-    longest = max(len(body.head_page), *(len(page.label) for page in pages), 0)
+    opinions = len(body.parts)
+    if opinions > MOST_OPINIONS:
+        return f"it has {opinions:,} opinions"
+    longest = len(body.head_page)
+    for part in body.parts:
+        for page in part.pages:
+            longest = max(longest, len(page.label))
     if longest > LONGEST_LABEL:
         return f"a page label has {longest:,} characters"
     return ""

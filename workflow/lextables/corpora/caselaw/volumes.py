@@ -176,23 +176,30 @@ def shards(
     and short reporters share shards, because most reporters have few volumes. Raises `BadInput` as
     `Collection.volumes` does, and for a volume that is named twice.
     """
-    volumes_by_reporter: dict[str, dict[int, Sequence[str]]] = {}
-    for text in collection.expanded(ranges):
-        reporter = text.partition(":")[0]
-        chosen = volumes_by_reporter.setdefault(reporter, {})
-        volumes = collection.volumes(text)
-        for number in sorted(chosen.keys() & volumes.keys()):
-            what = f"caselaw has {reporter}/{number} twice"
-            raise BadInput(what, where="config", do="list each volume once")
-        chosen.update(volumes)
     by_name: dict[str, list[str]] = {}
     shard: list[str] = []
-    for reporter, volumes in volumes_by_reporter.items():
+    for reporter, volumes in _chosen(ranges, collection).items():
         for part in _parts(volumes, size):
             if not shard or len(shard) + len(part) > size:
-                shard = by_name.setdefault(f"{reporter}-{part[0]}", [])
-            shard += [f"{reporter}/{name}" for name in part]
+                shard = []
+                by_name[f"{reporter}-{part[0]}"] = shard
+            for name in part:
+                shard.append(f"{reporter}/{name}")
     return by_name
+
+
+def _chosen(ranges: Iterable[str], collection: Collection) -> dict[str, Volumes]:
+    """Return {reporter: its volumes in ``ranges``}; `BadInput` for a volume named twice."""
+    chosen: dict[str, dict[int, Sequence[str]]] = {}
+    for text in collection.expanded(ranges):
+        reporter = text.partition(":")[0]
+        known_volumes = chosen.setdefault(reporter, {})
+        for number, names in sorted(collection.volumes(text).items()):
+            if number in known_volumes:
+                what = f"caselaw has {reporter}/{number} twice"
+                raise BadInput(what, where="config", do="list each volume once")
+            known_volumes[number] = names
+    return chosen
 
 
 def _parts(volumes: Volumes, size: int) -> Iterator[list[str]]:
