@@ -1,7 +1,6 @@
 """Tasks with views: planning, input texts, predictions and scores."""
 
 import gc
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +8,7 @@ import pyarrow as pa
 import pytest
 import torch
 from pydantic import ValidationError
-from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-import jackknife
 import optimisers
 import tiny_encoders
 from lextables.models import multi_head
@@ -677,106 +674,48 @@ def readings_of(*conditions, heads=HEADS):
     ]
 
 
-def expected_scores(metric, rows, answers):
-    """{group: (value, n)} of a metric of scikit-learn, ``low`` and ``high`` for the ends of the interval.
-
-    ``answers`` is {example id: index of the selected answer}.
-    """
-
-    def by_head(rows):
-        of_heads = {}
-        for head in dict.fromkeys(row["head_id"] for row in rows):
-            of_head = [row for row in rows if row["head_id"] == head]
-            chosen = [answers[row["example_id"]] for row in of_head]
-            of_heads[head] = (
-                metric([row["label"] for row in of_head], chosen),
-                len(of_head),
-            )
-        return of_heads
-
-    def mean(rows):
-        return np.mean([value for value, _ in by_head(rows).values()])
-
-    values = {f"head: {head}": value for head, value in by_head(rows).items()}
-    values["all"] = mean(rows), len(values)
-    units = sorted({row["premise"] for row in rows})
-    left_out = np.array(
-        [mean([row for row in rows if row["premise"] != unit]) for unit in units]
-    )
-    ends = jackknife.interval(values["all"][0], left_out) or ()
-    return values | {
-        name: (end, len(units))
-        for name, end in zip(("low", "high"), ends, strict=False)
-    }
+def keyed(rows):
+    return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
 
-@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
-def test_each_condition_is_scored_on_all_examples_and_on_each_group(tmp_path):
+def test_each_condition_is_scored_as_if_it_were_alone(tmp_path):
     given = readings_of("long > long", "none > short")
-    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
-    test = [row for row in examples() if row["split"] == "test"]
-    metrics = {"accuracy": accuracy_score, "balanced accuracy": balanced_accuracy_score}
-    expected = {}
+    rows, units = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    found, found_units = keyed(rows), units
+    alone = GENERAL.model_copy(update={"views": {}, "groups": ()})
+    count = 0
     for condition in ("long > long", "none > short"):
-        chosen = {
-            row["example_id"]: np.argmax(row["logits"])
-            for row in given
-            if row["condition"] == condition
-        }
-        for (name, metric), group in itertools.product(
-            metrics.items(), ("", "analysis", "negated")
-        ):
-            # Predictions of other conditions or groups are ignored.
-            rows = [row for row in test if not group or row[group]]
-            whole = f"{condition}, {group or 'all'}"
-            places = {
-                "all": (name, whole),
-                "low": (f"{name}, low", whole),
-                "high": (f"{name}, high", whole),
-            }
-            for key, value in expected_scores(metric, rows, chosen).items():
-                head = ", ".join(filter(None, (condition, group, key)))
-                expected[places.get(key, (name, head))] = value
-    of_metrics = {
-        (row["metric"], row["group"]): (row["value"], row["n"])
-        for row in found
-        if row["metric"] not in (ANSWER, PROBABILITY, LEFT_OUT)
-    }
-    assert of_metrics.keys() == expected.keys()
-    for place, (value, n) in expected.items():
-        assert of_metrics[place] == (pytest.approx(value, abs=1e-9), n), place
-    assert expected["accuracy", "long > long, head: three"][1] == 8
-    assert expected["accuracy", "long > long, negated, head: two"][1] == 2
-    assert ("accuracy", "none > short, negated") in expected and (
-        "accuracy",
-        "none > short, all",
-    ) in expected
-    assert write(SCORES, found, tmp_path / "scores.parquet") == len(found)
+        predictions = [row for row in given if row["condition"] == condition]
+        for group in ("", "analysis", "negated"):
+            of_group = [row for row in examples() if not group or row[group]]
+            scores, of_units = score(
+                predictions, of_group, KNOWN, ["test"], alone, tmp_path
+            )
+            for row in (*scores, *of_units):
+                inner = row["group"] if row["group"] != "all" or not group else ""
+                row["group"] = ", ".join(filter(None, (condition, group, inner)))
+            assert keyed(scores).items() <= found.items()
+            assert all(row in found_units for row in of_units)
+            count += len(scores)
+    names = (ANSWER, PROBABILITY)
+    assert count == len([metric for metric, _ in found if metric not in names])
+    assert found["accuracy", "long > long, head: three"][1] == 8
+    assert found["accuracy", "long > long, negated, head: two"][1] == 2
+    assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
 
 
 def test_answers_and_probabilities_of_each_example_are_in_the_scores(tmp_path):
     given = readings_of("long > long", "none > short")
-    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
-    answers = {
-        row["group"]: (row["value"], row["n"])
-        for row in found
-        if row["metric"] == ANSWER
-    }
-    assert answers == {
-        f"{row['condition']}, example: {row['example_id']}": (
-            float(np.argmax(row["logits"])),
-            1,
-        )
-        for row in given
-    }
-    probabilities = {
-        row["group"]: row["value"] for row in found if row["metric"] == PROBABILITY
-    }
-    assert probabilities == {
-        f"{row['condition']}, example: {row['example_id']}, answer: {place}": value
-        for row in given
-        for place, value in enumerate(row["probabilities"])
-    }
+    rows, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    found, expected = keyed(rows), {}
+    for row in given:
+        name = f"{row['condition']}, example: {row['example_id']}"
+        expected[ANSWER, name] = (float(np.argmax(row["logits"])), 1)
+        for place, value in enumerate(row["probabilities"]):
+            expected[PROBABILITY, f"{name}, answer: {place}"] = (value, 1)
+    assert {key: found[key] for key in expected} == expected
+    names = (ANSWER, PROBABILITY)
+    assert len(expected) == len([metric for metric, _ in found if metric in names])
 
 
 def test_empty_groups_have_no_scores_and_untrained_heads_are_counted(tmp_path):
