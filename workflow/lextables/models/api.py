@@ -159,7 +159,10 @@ class MeteredTransport(httpx2.BaseTransport):
         if _NO_MONEY.encode() in body:
             headers["x-should-retry"] = "false"
         return httpx2.Response(
-            answer.status_code, headers=headers, content=body, request=request
+            answer.status_code,
+            headers=headers,
+            content=body,
+            request=request,
         )
 
 
@@ -186,7 +189,11 @@ class Api:
     """One model of one server, with its cached answers in the folder ``cache``."""
 
     def __init__(
-        self, base: str, model: str, cache: str | Path, limits: Limits
+        self,
+        base: str,
+        model: str,
+        cache: str | Path,
+        limits: Limits,
     ) -> None:
         """Raise `BadInput` if a required key is missing or invalid, or if the model has no price."""
         key, where = os.environ.get(KEY, ""), f"environment variable {KEY}"
@@ -268,7 +275,11 @@ class Api:
         _log.info("%s", line)
 
     def _question(self, call: Call) -> dict[str, Any]:
-        return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
+        return {
+            "api": self._base.rstrip("/"),
+            "path": call.path,
+            "body": call.body,
+        }
 
     def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
         body = dict(call.body)
@@ -320,7 +331,12 @@ class Api:
         what, do = _REJECTIONS.get(status, other)
         sentence = f"the server {what} (status {status}: {reason})"
         where = f"{self._model} at {self._base}"
-        return Refused(reason, what=sentence, where=where, do=do)
+        return Refused(
+            reason,
+            what=sentence,
+            where=where,
+            do=do,
+        )
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
@@ -347,7 +363,11 @@ def embed(
     calls, asks = [], []
     for start in range(0, len(unique), batch_size):
         batch = unique[start : start + batch_size]
-        body = {"model": model, "input": batch, "encoding_format": "float"}
+        body = {
+            "model": model,
+            "input": batch,
+            "encoding_format": "float",
+        }
         call = Call("/embeddings", body)
         calls.append(call)
         asks.append(partial(api.ask, call, partial(_vectors, call)))

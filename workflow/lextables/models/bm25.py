@@ -59,7 +59,11 @@ class BM25Index:
     """
 
     def __init__(
-        self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4
+        self,
+        documents: Mapping[str, Iterable[str]],
+        *,
+        k1: float = 0.9,
+        b: float = 0.4,
     ) -> None:
         self.postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
         lengths: dict[str, int] = {}

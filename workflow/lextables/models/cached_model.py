@@ -65,7 +65,11 @@ def _local(
     libraries = f"transformers {version('transformers')}, torch {version('torch')}"
     model = LocalLanguageModel(settings["model"], engine, endpoint)
     identity = {key: settings.get(key) for key in ("weights", "revision", "content")}
-    identity |= {"endpoint": endpoint, "by": libraries, "device": describe(device)}
+    identity |= {
+        "endpoint": endpoint,
+        "by": libraries,
+        "device": describe(device),
+    }
     return CachedModel(model, AnswerCache(cache), identity)
 
 
@@ -88,7 +92,10 @@ class CachedModel:
     """
 
     def __init__(
-        self, model: OneByOne, cache: AnswerCache, identity: Mapping[str, Any]
+        self,
+        model: OneByOne,
+        cache: AnswerCache,
+        identity: Mapping[str, Any],
     ) -> None:
         self.name, self.window, self.tokens = model.name, model.window, model.tokens
         self._model, self._cache, self._identity = model, cache, dict(identity)
@@ -130,7 +137,12 @@ class CachedModel:
         answers = [self._cache.get(key) for key in keys]
         missing = [place for place, answer in enumerate(answers) if answer is None]
         pending = evaluations([questions[place] for place in missing])
-        bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
+        bar = tqdm(
+            pending,
+            total=len(missing),
+            desc=self.name,
+            disable=not missing,
+        )
         for place, evaluate in zip(missing, bar, strict=True):
             fields = partial(_fields, evaluate)
             answers[place] = self._cache.get_or_ask(keys[place], fields)

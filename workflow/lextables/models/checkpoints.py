@@ -54,7 +54,12 @@ def clear(root: str | Path) -> None:
         shutil.rmtree(root)
 
 
-def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -> None:
+def keep(
+    root: str | Path,
+    work: str,
+    weights: str | Path,
+    record: str | Path,
+) -> None:
     """Keep a finished training for `finished`, and delete other work under ``root``.
 
     ``weights`` is its folder, ``record`` its `run.json`, ``work`` the name of its
@@ -80,7 +85,12 @@ def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
         return None
     stored = content / "weights"
     with replacing_folder(weights) as temporary:
-        shutil.copytree(stored, temporary, copy_function=_linked, dirs_exist_ok=True)
+        shutil.copytree(
+            stored,
+            temporary,
+            copy_function=_linked,
+            dirs_exist_ok=True,
+        )
     _log.info("unchanged since it was finished: the weights are reused")
     return read_json(content / "run.json")
 
@@ -140,7 +150,13 @@ class Checkpoints(TrainerCallback):
     def __init__(self, trainer: InParts) -> None:
         self.trainer = trainer
 
-    def on_save(self, args, state, control, **kwargs):
+    def on_save(
+        self,
+        args,
+        state,
+        control,
+        **kwargs,
+    ):
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
         write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
@@ -155,7 +171,13 @@ class AtUpdates(TrainerCallback):
     def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
         self.updates, self.visit = frozenset(updates), visit
 
-    def on_step_end(self, args, state, control, **kwargs):
+    def on_step_end(
+        self,
+        args,
+        state,
+        control,
+        **kwargs,
+    ):
         if state.global_step in self.updates:
             self.visit(state.global_step)
 
@@ -163,7 +185,14 @@ class AtUpdates(TrainerCallback):
 class InTheLog(TrainerCallback):
     """Log the progress of training, instead of the progress bars of a trainer."""
 
-    def on_log(self, args, state, control, logs=None, **kwargs):
+    def on_log(
+        self,
+        args,
+        state,
+        control,
+        logs=None,
+        **kwargs,
+    ):
         if "loss" in logs:
             progress = (state.global_step, state.max_steps, logs["loss"])
             _log.info("update %d of %d, loss %.3g", *progress)
@@ -240,7 +269,11 @@ def _note_warm_up(trainer: InParts) -> None:
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup
-    note = {"updates": updates, "warmup": warmup, "highest_learning_rate": highest}
+    note = {
+        "updates": updates,
+        "warmup": warmup,
+        "highest_learning_rate": highest,
+    }
     noted("warm_up", lambda _: note)
     message = "warm-up of %d updates, training of %d: the rate is at most %.3g"
     _log.warning(message, warmup, updates, highest)

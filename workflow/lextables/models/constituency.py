@@ -131,7 +131,10 @@ class _Sentence:
     tree = None
 
     def __init__(
-        self, words: Sequence[str], space_after: Sequence[bool], tags: Sequence[str]
+        self,
+        words: Sequence[str],
+        space_after: Sequence[bool],
+        tags: Sequence[str],
     ) -> None:
         self.words = [_TO_NORMAL.get(word, word) for word in words]
         self.space_after = list(space_after)

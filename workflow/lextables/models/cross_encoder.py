@@ -51,7 +51,12 @@ def load(
     if not fresh_head:
         loading.check_complete(folder, loading.missing_tensors(folder, "cross-encoder"))
     set_seed(seed)
-    return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
+    return CrossEncoder(
+        folder,
+        device=str(device),
+        max_length=max_length,
+        num_labels=1,
+    )
 
 
 def score(
@@ -65,7 +70,11 @@ def score(
     model.eval()
     logits = np.empty(len(pairs))
     few = len(pairs) <= 1000
-    with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
+    with tqdm(
+        total=len(pairs),
+        desc="rerank",
+        disable=few,
+    ) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):
@@ -100,7 +109,11 @@ class BalancedBatches(DefaultBatchSampler):
     """
 
     def __init__(
-        self, labels: Sequence[float], batch_size: int, batches: int, seed: int
+        self,
+        labels: Sequence[float],
+        batch_size: int,
+        batches: int,
+        seed: int,
     ) -> None:
         self.labels, self.batch_size = np.asarray(labels), batch_size
         self.batches, self.seed, self.drop_last = batches, seed, False
@@ -122,7 +135,11 @@ class BalancedBatches(DefaultBatchSampler):
 
 
 def balanced_batches(
-    data: Dataset, batch_size: int, batches: int, seed: int, **_: object
+    data: Dataset,
+    batch_size: int,
+    batches: int,
+    seed: int,
+    **_: object,
 ) -> BalancedBatches:
     """Return the batches of ``data`` by its ``label``; the trainer's other arguments are ignored."""
     return BalancedBatches(data["label"], batch_size, batches, seed)
@@ -143,7 +160,11 @@ class _Trainer(InParts, CrossEncoderTrainer):
     data_collator_class = _Collator
 
     def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
+        self,
+        model,
+        inputs,
+        return_outputs=False,
+        num_items_in_batch=None,
     ):
         targets = inputs.pop("label").float()
         loss = binary_cross_entropy_with_logits(
@@ -177,7 +198,11 @@ def finetune(
     last = max(settings.updates)
     queries, clauses = zip(*pairs, strict=True)
     data = Dataset.from_dict(
-        {"query": queries, "clause": clauses, "label": list(targets)}
+        {
+            "query": queries,
+            "clause": clauses,
+            "label": list(targets),
+        }
     )
     training_arguments = CrossEncoderTrainingArguments(
         **arguments(

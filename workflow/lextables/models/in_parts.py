@@ -55,7 +55,12 @@ class InParts(Trainer):
     compares = False
 
     def __init__(
-        self, *, args: TrainingArguments, mixed: bool, decayed: str, **kwargs: Any
+        self,
+        *,
+        args: TrainingArguments,
+        mixed: bool,
+        decayed: str,
+        **kwargs: Any,
     ) -> None:
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
@@ -83,7 +88,12 @@ class InParts(Trainer):
             context.enter_context(torch.autocast(self.args.device.type, torch.bfloat16))
         return context
 
-    def training_step(self, model, inputs, num_items_in_batch=None):
+    def training_step(
+        self,
+        model,
+        inputs,
+        num_items_in_batch=None,
+    ):
         """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
         model.train()
         batch = send_to_device(inputs, self.args.device)

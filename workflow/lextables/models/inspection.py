@@ -149,7 +149,12 @@ def _loading_fault(folder: str, kind: str, tokens: int) -> Fault | None:
         "TRANSFORMERS_VERBOSITY": "error",
     }
     run = subprocess.run(
-        [*command, folder, kind, str(tokens)],
+        [
+            *command,
+            folder,
+            kind,
+            str(tokens),
+        ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

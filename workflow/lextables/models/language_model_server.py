@@ -37,7 +37,11 @@ TOPS = (20, 5)
 BYTES_PER_TOKEN = 3
 # If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
 # such that it usually is another one; the model's own probabilities are reported with it.
-SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
+SAMPLING = {
+    "temperature": 2.0,
+    "top_p": 1,
+    "min_p": 0,
+}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
@@ -55,7 +59,10 @@ class ServerLanguageModel:
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], cache: str | Path, limits: Limits
+        self,
+        settings: Mapping[str, Any],
+        cache: str | Path,
+        limits: Limits,
     ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
         self.name, self.window = settings["model"], settings.get("window")
@@ -150,7 +157,11 @@ class ServerLanguageModel:
         if not _ended(answer):
             return read_tokens(answer)
         for seed in range(SAMPLES):
-            body = {**call.body, **SAMPLING, "seed": seed}
+            body = {
+                **call.body,
+                **SAMPLING,
+                "seed": seed,
+            }
             answer = self._api.ask(call._replace(body=body), _check)
             if not _ended(answer):
                 return read_tokens(answer)
@@ -173,11 +184,22 @@ class ServerLanguageModel:
                     self._top = min(max(self._top, number + 1), len(TOPS) - 1)
         return None
 
-    def _token_call(self, prompt: Prompt, more: str, top: int) -> Call:
+    def _token_call(
+        self,
+        prompt: Prompt,
+        more: str,
+        top: int,
+    ) -> Call:
         logprobs: dict[str, int] = {"logprobs": top}
         if self._endpoint == "chat":
             logprobs = {"logprobs": True, "top_logprobs": top}
-        return self._call(prompt, more, max_tokens=1, temperature=0, **logprobs)
+        return self._call(
+            prompt,
+            more,
+            max_tokens=1,
+            temperature=0,
+            **logprobs,
+        )
 
 
 @cache

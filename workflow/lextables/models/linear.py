@@ -47,7 +47,12 @@ class Vocabulary:
         return csr_matrix(vectorizer.transform(texts))
 
 
-def vocabulary(texts: Sequence[str], *, longest: int, least: int) -> Vocabulary:
+def vocabulary(
+    texts: Sequence[str],
+    *,
+    longest: int,
+    least: int,
+) -> Vocabulary:
     """Return the n-grams of up to ``longest`` words that occur in at least ``least`` texts.
 
     Raises `BadInput` if there is none.
@@ -120,7 +125,12 @@ def fit_many(
     return Linear(np.ascontiguousarray(weights.T), intercept)
 
 
-def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
+def fit_dense(
+    features: np.ndarray,
+    labels: np.ndarray,
+    *,
+    penalty: float,
+) -> Linear:
     """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
 
     For many rows with few columns, float32 (rows, columns), all outputs at once; ``penalty`` is
@@ -236,7 +246,11 @@ def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
 
 
 def fit_near(
-    near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float
+    near: Linear,
+    features: np.ndarray,
+    labels: np.ndarray,
+    *,
+    penalty: float,
 ) -> Linear:
     """Return a logistic regression of one output with the model ``near`` as prior mean, float64.
 
@@ -265,7 +279,11 @@ def fit_near(
 
 
 def fit_shares(
-    features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float
+    features: np.ndarray,
+    shares: np.ndarray,
+    *,
+    penalty: float,
+    pseudo: float,
 ) -> Linear:
     """Return a multinomial logistic regression of rows with a distribution over answers each.
 
@@ -291,7 +309,11 @@ def fit_shares(
 
 
 def hashed_ngrams(
-    texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS
+    texts: Iterable[str],
+    longest: int,
+    shortest: int = 1,
+    *,
+    buckets: int = BUCKETS,
 ) -> csr_matrix:
     """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
 
@@ -341,7 +363,12 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return the quotients of numbers, float64 (rows,); 0 where the whole is 0."""
     part = np.asarray(part, dtype=np.float64).ravel()
     whole = np.asarray(whole, dtype=np.float64).ravel()
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return np.divide(
+        part,
+        whole,
+        out=np.zeros(len(part)),
+        where=whole > 0,
+    )
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

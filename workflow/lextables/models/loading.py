@@ -270,7 +270,11 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
 
 @loading_weights()
 def load_span_model(
-    folder: str, device: torch.device, seed: int = 0, *, trained: bool = False
+    folder: str,
+    device: torch.device,
+    seed: int = 0,
+    *,
+    trained: bool = False,
 ) -> PreTrainedModel:
     """Return the question-answering model in ``folder`` in float32; ``seed`` initialises a missing span head.
 

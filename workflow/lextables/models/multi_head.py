@@ -59,7 +59,10 @@ def binary_cross_entropy(
     if labels.dim() == 1:
         labels = functional.one_hot(labels, logits.shape[1])
     terms = functional.binary_cross_entropy_with_logits(
-        logits, labels.to(logits), pos_weight=weights, reduction="none"
+        logits,
+        labels.to(logits),
+        pos_weight=weights,
+        reduction="none",
     )
     return terms.mean(dim=1)
 
@@ -77,7 +80,12 @@ def cross_entropy(
             where="loss",
             do="use binary_cross_entropy",
         )
-    return functional.cross_entropy(logits, labels, weight=weights, reduction="none")
+    return functional.cross_entropy(
+        logits,
+        labels,
+        weight=weights,
+        reduction="none",
+    )
 
 
 LOSSES: dict[str, Callable[..., torch.Tensor]] = {
@@ -139,7 +147,9 @@ class MultiHead(nn.Module):
         _set_sparse_attention(self.body, input_ids.shape[1])
         segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
         output = self.body(
-            input_ids=input_ids, attention_mask=attention_mask, **segments
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **segments,
         )
         return output.logits if self.own is None else output.last_hidden_state[:, 0]
 
@@ -249,7 +259,11 @@ def save(
         raise ValueError(what)
     rows = [{"head_id": head, "answers": list(names)} for head, names in heads.items()]
     kind = "family" if model.own is None else "own"
-    about = {"kind": kind, "loss": model.loss, "heads": rows}
+    about = {
+        "kind": kind,
+        "loss": model.loss,
+        "heads": rows,
+    }
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
         if model.own is not None:
@@ -280,11 +294,17 @@ def load_trained(
 
 
 def _trained(
-    folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss
+    folder: Path,
+    kind: HeadKind,
+    sizes: Sequence[int],
+    loss: Loss,
 ) -> MultiHead:
     loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
     body, report = loader.from_pretrained(
-        folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
+        folder,
+        local_files_only=True,
+        output_loading_info=True,
+        trust_remote_code=False,
     )
     check_complete(folder, fresh(report))
     _disable_compilation(body)

@@ -90,7 +90,10 @@ class Answered:
 
 
 def ask(
-    model: LanguageModel, questions: Sequence[Question], samples: int, orders: int = 1
+    model: LanguageModel,
+    questions: Sequence[Question],
+    samples: int,
+    orders: int = 1,
 ) -> list[Answered]:
     """Return a model's answers to ``questions``, with one or two ``orders`` of the options.
 

@@ -261,7 +261,10 @@ def model_settings(name: str, weights: Weights) -> dict[str, Any]:
 
 
 def find(
-    name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
+    name: str,
+    config: Config,
+    models: Mapping[str, Model],
+    mirrors: Sequence[Path],
 ) -> Weights | Missing:
     """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
     for extra in config.extra_models:

@@ -90,7 +90,10 @@ def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
 
 
 def price_of(
-    model: str, base: str, limits: Limits, prices: Mapping[str, Price]
+    model: str,
+    base: str,
+    limits: Limits,
+    prices: Mapping[str, Price],
 ) -> Price | None:
     """Return the price of a server's model, or None for a server on this machine or under a token limit.
 
@@ -116,7 +119,12 @@ def on_loopback(base: str) -> bool:
     return host in ("localhost", "::1") or bool(re.fullmatch(r"127(\.\d+){3}", host))
 
 
-def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost:
+def cost(
+    price: Price | None,
+    sent: int,
+    received: int,
+    cached: int = 0,
+) -> Cost:
     """Return the cost of ``sent`` tokens, of which the server had ``cached``, and of ``received`` ones."""
     if price is None:
         return Cost(0.0, sent + received)
@@ -144,7 +152,12 @@ class Ledger:
     Threads and jobs may use it simultaneously.  ``paid`` is the cost of this object's own finished calls.
     """
 
-    def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        limits: Limits,
+        model: str,
+    ) -> None:
         self._path = Path(folder) / "ledger.sqlite"
         self._limits, self._model = limits, model
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +249,12 @@ class Ledger:
 
 def canonical(value: Any) -> bytes:
     """Return a JSON value as bytes; equal values give equal bytes."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(
+        value,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
     return text.encode("utf-8", "surrogatepass")
 
 

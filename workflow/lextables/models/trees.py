@@ -57,7 +57,10 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
         start = -NEVER if len(labels) and labels.all() else NEVER
         return Trees(np.array(start), *(np.zeros(0, dtype=np.int64) for _ in range(6)))
     model = GradientBoostingClassifier(
-        n_estimators=TREES, learning_rate=RATE, random_state=0, **OPTIONS
+        n_estimators=TREES,
+        learning_rate=RATE,
+        random_state=0,
+        **OPTIONS,
     )
     grown = [each.tree_ for each in model.fit(features, labels).estimators_[:, 0]]
     sizes = [tree.node_count for tree in grown]

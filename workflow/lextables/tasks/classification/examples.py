@@ -40,7 +40,11 @@ def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
     for row in rows:
         if view:
             text_id, pair_id = key_of(row, view)
-            row = {**row, "text_id": text_id, "pair_id": pair_id}
+            row = {
+                **row,
+                "text_id": text_id,
+                "pair_id": pair_id,
+            }
         yield row
 
 
@@ -80,7 +84,10 @@ def check_test_size(rows: Iterable[Row], selection: ExampleSelection) -> None:
 
 
 def by_head(
-    rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False
+    rows: Iterable[Row],
+    heads: Iterable[str],
+    *,
+    labelled: bool = False,
 ) -> dict[str, list[Row]]:
     """Return {head: its examples, sorted by id}.
 
@@ -169,7 +176,11 @@ Labels = Sequence[Sequence[int]]  # the right answers of each example of a head
 
 
 def subset(
-    rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool = False
+    rows: Sequence[Row],
+    fraction: float,
+    seed: int,
+    *,
+    multi_label: bool = False,
 ) -> list[Row]:
     """Return a random share of the examples of each answer of each head, in their order.
 
@@ -226,7 +237,10 @@ QUEUES: dict[str, Callable[[Labels, np.random.Generator], Iterator[int]]] = {
 
 
 def draws(
-    labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced"
+    labels: Mapping[str, Labels],
+    total: int,
+    seed: int,
+    sampling: str = "balanced",
 ) -> np.ndarray:
     """Return ``total`` training examples in drawing order: int64 (total, 2).
 

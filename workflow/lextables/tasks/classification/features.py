@@ -68,7 +68,10 @@ class Tokens:
 
 
 def tokenise(
-    texts: Iterable[Text], folder: str, max_length: int, path: str | Path
+    texts: Iterable[Text],
+    folder: str,
+    max_length: int,
+    path: str | Path,
 ) -> dict[str, int]:
     """Write the `TOKENS` of ``texts`` to ``path``, by the tokenizer of a model's folder.
 
@@ -84,7 +87,11 @@ def tokenise(
     if max_length > limit:
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
-    counts = {"texts": 0, "cut": 0, "longest": 0}
+    counts = {
+        "texts": 0,
+        "cut": 0,
+        "longest": 0,
+    }
     options = {
         "verbose": False,
         "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,
@@ -94,12 +101,22 @@ def tokenise(
         # One side of a pair may be blank, as in some published data sets.
         if not text.text.strip() and not (text.second or "").strip():
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
-        encoding = tokenizer(text.text, text.second, truncation=False, **options)
+        encoding = tokenizer(
+            text.text,
+            text.second,
+            truncation=False,
+            **options,
+        )
         length = len(encoding["input_ids"])
         if length > max_length:
             counts["cut"] += 1
             cut = {"truncation": "longest_first", "max_length": max_length}
-            encoding = tokenizer(text.text, text.second, **cut, **options)
+            encoding = tokenizer(
+                text.text,
+                text.second,
+                **cut,
+                **options,
+            )
         counts["texts"] += 1
         counts["longest"] = max(counts["longest"], length)
         return {

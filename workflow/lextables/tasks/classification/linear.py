@@ -72,7 +72,12 @@ class Features:
         return np.column_stack([np.empty((len(rows), 0)), *blocks])
 
 
-def sides_of(texts: Iterable[Text], sides: Sides, *, pairs: bool) -> list[Side]:
+def sides_of(
+    texts: Iterable[Text],
+    sides: Sides,
+    *,
+    pairs: bool,
+) -> list[Side]:
     """Return the sides that a model reads: both for ``pairs``, else the one of ``sides``.
 
     Among pairs, a single text has an empty second side.  Raises `BadInput` for a single
@@ -156,7 +161,12 @@ def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray
     closest = []
     for of_text, vector in zip(pieces[0], second, strict=True):
         closest.append([float((of_text @ vector).max())])
-    compared = [first, second, first * second, np.abs(first - second)]
+    compared = [
+        first,
+        second,
+        first * second,
+        np.abs(first - second),
+    ]
     return [np.hstack(compared), np.array(closest)]
 
 
@@ -225,7 +235,10 @@ def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
 
 
 def fit(
-    features: Features, rows: np.ndarray, right: np.ndarray, settings: LinearSettings
+    features: Features,
+    rows: np.ndarray,
+    right: np.ndarray,
+    settings: LinearSettings,
 ) -> HeadModel:
     """Train the model of one head.
 

@@ -370,14 +370,27 @@ class ClassificationPlanner(Planner):
                 runs[str(percent)] = (run,)
         about = {"setting": "single"}
         return self.panel_row(
-            panel, reason=reason, trained=True, runs=runs, about=about
+            panel,
+            reason=reason,
+            trained=True,
+            runs=runs,
+            about=about,
         )
 
     def linear_run(
-        self, key: str, panel: Panel, weights: Weights | None, percent: int
+        self,
+        key: str,
+        panel: Panel,
+        weights: Weights | None,
+        percent: int,
     ) -> Run:
         """The run that predicts the test examples; its training is a separate run."""
-        settings = self.linear_settings(panel, weights, percent=percent, view=None)
+        settings = self.linear_settings(
+            panel,
+            weights,
+            percent=percent,
+            view=None,
+        )
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run("train", key, name), settings)
         return self.add(self.run("read", key, name), settings, weights_of=training)
@@ -407,7 +420,12 @@ class ClassificationPlanner(Planner):
         uses = self.context.config.hyperparameters == "published"
         return panel.published if uses else None
 
-    def differences(self, row: Row, panel: Panel, setting: str) -> list[Difference]:
+    def differences(
+        self,
+        row: Row,
+        panel: Panel,
+        setting: str,
+    ) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, descriptions = self.grid(panel, setting), []
         if grid.passes is not None:
@@ -427,7 +445,12 @@ class ClassificationPlanner(Planner):
         seeds = len(row.runs.get(self.MAIN, ()))
         return differences + fewer_seeds(seeds, self.task.averages)
 
-    def row(self, key: str, panel: Panel, setting: str) -> Row:
+    def row(
+        self,
+        key: str,
+        panel: Panel,
+        setting: str,
+    ) -> Row:
         """The row of a panel in a task without views."""
         weights = self.context.weights(panel.model)
         grid = self.grid(panel, setting)
@@ -449,7 +472,12 @@ class ClassificationPlanner(Planner):
         )
 
     def runs(
-        self, key: str, panel: Panel, setting: str, weights: Weights, percent: int
+        self,
+        key: str,
+        panel: Panel,
+        setting: str,
+        weights: Weights,
+        percent: int,
     ) -> Iterable[Run]:
         """The runs that predict the test examples, one per seed.
 
@@ -496,7 +524,11 @@ class ClassificationPlanner(Planner):
             yield self.add(reading, inference.plain(), weights_of=run)
 
     def choice(
-        self, key: str, name: str, training: TrainingSettings, grid: ClassificationGrid
+        self,
+        key: str,
+        name: str,
+        training: TrainingSettings,
+        grid: ClassificationGrid,
     ) -> Run:
         """The run that chooses a trial, by the authors' settings or by a search."""
         searched = []
@@ -624,7 +656,12 @@ class ClassificationPlanner(Planner):
         return [view for view in self.task.readings if view in views]
 
     def training(
-        self, key: str, panel: Panel, start: Start, view: str, seed: int
+        self,
+        key: str,
+        panel: Panel,
+        start: Start,
+        view: str,
+        seed: int,
     ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
         seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
@@ -648,12 +685,21 @@ class ClassificationPlanner(Planner):
         if view == UNTRAINED:
             fields.update(passes=None, updates=[0])
         settings = self.training_settings(
-            grid, start, **self.selection(panel), **fields
+            grid,
+            start,
+            **self.selection(panel),
+            **fields,
         )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
         return self.add(run, settings.plain(), weights_of=start.run)
 
-    def read(self, key: str, panel: Panel, start: Start, seed: int) -> Run:
+    def read(
+        self,
+        key: str,
+        panel: Panel,
+        start: Start,
+        seed: int,
+    ) -> Run:
         """The run that predicts with all views, using the training of each view.
 
         A linear model reads whole texts, so it has no views with a length limit.

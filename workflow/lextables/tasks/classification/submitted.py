@@ -34,7 +34,10 @@ class ExampleRow(SubmittedRow):
 
 
 def predictions(
-    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+    file: File,
+    form: str,
+    data: Sequence[str | Path],
+    task: Mapping[str, Any],
 ) -> Submitted:
     """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples and heads.
 

@@ -190,7 +190,11 @@ def prepare(
 
 
 def read_while_training(
-    run: Training, trials: Mapping[str, Trial], output: str | Path, *, tried: bool
+    run: Training,
+    trials: Mapping[str, Trial],
+    output: str | Path,
+    *,
+    tried: bool,
 ) -> dict[str, Any]:
     """Train, predict at every number of updates, and return the record for `run.json`.
 
@@ -353,7 +357,11 @@ class _InOrder(InParts):
 
 
 def _train(
-    run: Training, heads: Sequence[str], trial: Trial, work: Path, visit: Visit
+    run: Training,
+    heads: Sequence[str],
+    trial: Trial,
+    work: Path,
+    visit: Visit,
 ) -> tuple[MultiHead, int]:
     """Train a model with these heads; ``visit`` it after each number of updates.
 
@@ -379,7 +387,11 @@ def _train(
             targets = _multi_label_targets(right, max(model.sizes))
         else:
             targets = torch.tensor([answer for (answer,) in right])
-        return {**features, "head": list(numbers), "label": targets}
+        return {
+            **features,
+            "head": list(numbers),
+            "label": targets,
+        }
 
     training_arguments = TrainingArguments(
         **arguments(

@@ -54,7 +54,11 @@ def encode_texts(
             vectors = iter(encode(all_pieces).astype(np.float16))
             for text_id, parts in cut.items():
                 for place in range(len(parts)):
-                    yield {"text_id": text_id, "piece": place, "vector": next(vectors)}
+                    yield {
+                        "text_id": text_id,
+                        "piece": place,
+                        "vector": next(vectors),
+                    }
 
     return write(VECTORS, rows(), path)
 
