@@ -46,6 +46,7 @@ from lextables.tasks.spans.training import (
     train,
     training_rows,
     updates,
+    work_settings,
 )
 from lextables.tasks.spans.windows import (
     Collator,
@@ -282,39 +283,19 @@ def data(encoder, tmp_path_factory):
     return folder
 
 
-def run(data, encoder, folder, *, seed=0, search=False, code="a", **settings):
-    chosen = changed(RUN, weights=encoder, **settings)
-    files = (data / name for name in ("contracts.parquet", "questions.parquet"))
-    identity = {
-        "settings": chosen.plain(),
-        "seed": seed,
-        "search": search,
-        "code": code,
-    }
-    record = train(
-        WindowFiles(*files, data / "windows"),
-        chosen,
-        seed=seed,
-        search=search,
-        device=CPU,
-        work=work_folder(folder / "work", identity),
-        output=folder / "weights",
-    )
-    return record, weights(
-        loading.load_span_model(str(folder / "weights"), CPU, trained=True)
-    )
-
-
-def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path):
-    # With a checkpoint at the last update, the same training ends immediately.
-    settings = {"max_updates": 2, "save_every": 1}
-    first, _ = run(data, encoder, tmp_path, **settings)
+def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
+    data, encoder, tmp_path
+):
+    settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
+    contracts, questions = data / "contracts.parquet", data / "questions.parquet"
+    files = WindowFiles(contracts, questions, data / "windows")
+    job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
+    work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
+    record = train(files, settings, work=work, **job)
     windows = open_windows(data / "windows")
-    rows, _ = training_rows(
-        windows, contract_splits(data / "contracts.parquet"), RUN, 0, search=False
-    )
+    rows, _ = training_rows(windows, contract_splits(contracts), RUN, 0, search=False)
     answered = int((windows.start_positions[rows] > 0).sum())
-    assert first == {
+    assert record == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
         "updates": 2,
         "training_windows": {
@@ -322,23 +303,26 @@ def test_a_checkpoint_is_used_only_by_the_same_training(data, encoder, tmp_path)
             "without": len(rows) - answered,
         },
         "resumed_from_update": 0,
-        "work": first["work"],
+        "work": work.name,
     }
-    assert (tmp_path / "work" / first["work"]).is_dir()
-    assert (
-        load_tokenizer(tmp_path / "weights").get_vocab()
-        == load_tokenizer(encoder).get_vocab()
-    )
-    assert run(data, encoder, tmp_path, **settings)[0]["resumed_from_update"] > 0
-    for change in (
+    vocabulary = load_tokenizer(tmp_path / "weights").get_vocab()
+    assert vocabulary == load_tokenizer(encoder).get_vocab()
+    # With a checkpoint at the last update, the same training ends immediately.
+    assert train(files, settings, work=work, **job)["resumed_from_update"] == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
         {"seed": 1},
         {"search": True},
-        {"learning_rate": 2e-3},
-        {"code": "b"},
-    ):
-        other, _ = run(data, encoder, tmp_path, **settings | change)
-        assert other["work"] != first["work"]
-        assert other["resumed_from_update"] == 0
+        {"identity": {"code": "b"}},
+        {"settings": changed(RUN, learning_rate=2e-3)},
+    ],
+)
+def test_another_training_has_another_work_folder(changes):
+    given = {"settings": RUN, "seed": 0, "search": False, "identity": {"code": "a"}}
+    assert work_settings(**given) != work_settings(**given | changes)
 
 
 @pytest.fixture(scope="module")
