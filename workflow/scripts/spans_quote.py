@@ -1,4 +1,4 @@
-"""Write text outputs: quotes of a linear model's spans, or the same for each question."""
+"""Write text outputs: quotes of a linear model's spans, or a constant."""
 
 from pathlib import Path
 

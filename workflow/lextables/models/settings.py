@@ -1,4 +1,4 @@
-"""Base classes of the settings of a step: built by a planner, stored in `run.json`, read by a script."""
+"""Base classes of settings: built by planners, stored in `run.json`, read by scripts."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from lextables.pipeline.registry import Entry
 
 
 class StepSettings(Entry):
-    """The settings of one step of a run, such as a training.  Unknown keys are errors."""
+    """The settings of one step of a run, such as a training.
+
+    Unknown keys are errors.
+    """
 
     def plain(self) -> dict[str, Any]:
         """Return the settings that were given, without defaults, as values of JSON."""
@@ -22,7 +25,7 @@ class WeightSettings(StepSettings):
     model: str
     """Name in resources/models.yaml, key of a user's model, or key of the panel."""
     weights: str
-    """Location: hub name, place in a mirror or a package, or the folder of another run."""
+    """Hub name, place in a mirror or a package, or the folder of another run."""
     revision: str | None
     """Revision on the hub; None for weights that are not from the hub."""
     found: str

@@ -128,7 +128,7 @@ class SpanRuns:
         )
 
     def tokenizer_weights(self, wildcards: Wildcards) -> Files:
-        """Input: the weights of another run whose tokenizer cuts the windows, if any."""
+        """Input: the weights of another run whose tokenizer cuts the windows."""
         sources = self._reader_of_windows(wildcards).sources
         return [self.runs.file(source, "weights") for source in sources]
 

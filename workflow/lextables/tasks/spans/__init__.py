@@ -1,1 +1,1 @@
-"""Span extraction: questions about contracts; the likeliest passages that answer them come back."""
+"""Span extraction: the passages of contracts that answer questions."""

@@ -1,9 +1,10 @@
-"""Span extraction with a language model, which quotes the passages that answer a question.
+"""Span extraction with a language model, which quotes the passages.
 
-A contract is read in pieces that fit the model's window.  The model says of each piece and question whether
-the piece has an answer, and quotes it word for word.  A quote is a span if it occurs in the piece, ignoring
-differences in white space.  Its probability is that of yes against no if the model returns probabilities,
-else one.  Quotes that do not occur in the piece are counted.
+A contract is read in pieces that fit the model's window.  The model says of each piece
+and question whether the piece has an answer, and quotes it word for word.  A quote is a
+span if it occurs in the piece, ignoring differences in white space.  Its probability is
+that of yes against no if the model returns probabilities, else one.  Quotes that do not
+occur in the piece are counted.
 """
 
 import math
@@ -26,7 +27,8 @@ from lextables.tasks.spans.squad import collapsed
 
 NONE = "NONE"
 ANSWERS = ("Yes", "No")
-# Words that a piece shares with the one before, so that no passage is lost between them.
+# Words that a piece shares with the one before, so that no passage is lost between
+# them.
 OVERLAP = 100
 _CERTAIN = 1e-6
 _QUOTE_MARKS = " \t\"'“”‘’`*•-"  # what models write around a quote
@@ -36,7 +38,7 @@ class Pieces(StepSettings):
     """Limits of language models on contracts: input and output."""
 
     words: PositiveInt = 3000
-    """Words of a piece of a contract, at most; fewer if the model's window is shorter."""
+    """Words of a piece of a contract, at most; fewer in a shorter window."""
     tokens: PositiveInt = 300
     """Tokens of an answer, at most."""
     least: float = Field(0.01, ge=0, le=1)
@@ -69,7 +71,7 @@ class Piece:
 
 @dataclass
 class Extracted:
-    """The spans of each question, {question: {(start, end): probability}}, and counts."""
+    """{question: {(start, end): probability}}, and counts."""
 
     spans: dict[str, dict[tuple[int, int], float]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -185,7 +187,7 @@ def fits_window(model: LanguageModel, prompt: Prompt, tokens: int) -> bool:
 
 
 def parts(text: str, words: int) -> list[tuple[int, int]]:
-    """Return the positions of overlapping parts of ``text`` with ``words`` words each."""
+    """Return the positions of overlapping parts with ``words`` words each."""
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     if not spans:
         return []

@@ -1,15 +1,16 @@
 """Candidate answers of the linear baseline, their parts, and their features.
 
-Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts of
-units: dates, titles and names, since some answers are shorter than a sentence.  The features
-of a candidate are the logits of its units and their neighbours (`units.logits`), its length
-and position and, for a part of a unit, the words in it and beside it.
+Candidates are the highest-scored units of a contract, runs of adjacent ones, and parts
+of units: dates, titles and names, since some answers are shorter than a sentence.  The
+features of a candidate are the logits of its units and their neighbours
+(`units.logits`), its length and position and, for a part of a unit, the words in it and
+beside it.
 
-A unit and the runs that contain it are candidates for the same answer.  Once one of them is
-predicted, the evaluator gives nothing for the others, and every wrong prediction counts.
-`overlap_features` therefore describe a candidate together with the higher-ranked candidates
-of its contract and category.  `context_features` are the scores of its units in the other
-categories, and `text_features` its form.
+A unit and the runs that contain it are candidates for the same answer.  Once one of
+them is predicted, the evaluator gives nothing for the others, and every wrong
+prediction counts.  `overlap_features` therefore describe a candidate together with the
+higher-ranked candidates of its contract and category.  `context_features` are the
+scores of its units in the other categories, and `text_features` its form.
 """
 
 import re
@@ -87,7 +88,8 @@ def titles(text: str) -> list[Span]:
     """Return possible positions of document titles in ``text``.
 
     They are capitalised words, one of them such as Agreement.  They begin after an
-    exhibit's number or an article, and end at the first or the last word like Agreement.
+    exhibit's number or an article, and end at the first or the last word like
+    Agreement.
     """
     spans = []
     for match in _CAPITALS.finditer(text):
@@ -109,8 +111,8 @@ def titles(text: str) -> list[Span]:
 def names(text: str) -> list[Span]:
     """Return possible positions of names in ``text``, in order.
 
-    They are capitalised words and quoted text; for capitalised words also the part up to
-    a company's legal form, and the parts around an `and`.
+    They are capitalised words and quoted text; for capitalised words also the part up
+    to a company's legal form, and the parts around an `and`.
     """
     spans = set()
     for pattern in (_QUOTED, _DEFINED):
@@ -143,7 +145,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates of one category in some contracts, int64 (candidates,), by contract.
+    """The candidates of one category, int64 (candidates,), by contract.
 
     ``first`` and ``last`` are its units, ``start`` and ``end`` its characters; ``part``
     (bool) is true if it is less than a unit.
@@ -182,10 +184,10 @@ def candidates(
 ) -> Candidates:
     """Return the candidates of a category with these ``logits`` (units,).
 
-    These are the ``likely`` highest-scored units of each contract; if ``runs``, also runs
-    of two and three of them that are adjacent; and the ``parts`` of these units (names of
-    `PARTS`).  Of names with the same text only the first in the contract is a candidate: a
-    mention that looks more probable is no better answer.
+    These are the ``likely`` highest-scored units of each contract; if ``runs``, also
+    runs of two and three of them that are adjacent; and the ``parts`` of these units
+    (names of `PARTS`).  Of names with the same text only the first in the contract is a
+    candidate: a mention that looks more probable is no better answer.
     """
     longest = LONGEST_RUN if runs else 1
     rows: list[tuple[int, int, int, int, int, bool]] = []
@@ -283,8 +285,8 @@ def _contract_scores(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the rank of each unit in its contract, and scores of each contract.
 
-    The scores, float64 (contracts,), are the best logit, the second one, and the logarithm
-    of the sum of their exponentials.
+    The scores, float64 (contracts,), are the best logit, the second one, and the
+    logarithm of the sum of their exponentials.
     """
     ranks = np.zeros(len(logits))
     best = np.full(len(units.texts), OUTSIDE)
@@ -317,7 +319,7 @@ def part_words(candidates: Candidates, units: Units) -> csr_matrix:
 
 
 def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
-    """Return the words in and beside the part [start, end) of a unit, with positions."""
+    """Return the words in and beside the part [start, end), with positions."""
     first = max(unit[0], start - BESIDE_CHARACTERS)
     last = min(unit[1], end + BESIDE_CHARACTERS)
     before = _TOKEN.findall(text[first:start].lower())[-BESIDE:]
@@ -351,8 +353,8 @@ def context_features(
 ) -> np.ndarray:
     """Return scores of each candidate's units in the other categories.
 
-    float64 (candidates, 3): the highest, by how much its own is above it, and the second.
-    ``logits`` (units, categories); the score of a run is the mean of its ends.
+    float64 (candidates, 3): the highest, by how much its own is above it, and the
+    second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
     others = np.delete(scores, category, axis=1)
@@ -436,8 +438,8 @@ def _bare(name: str) -> str:
 def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
     """Return features of each candidate and of those ranked above it.
 
-    float64 (candidates, features).  ``logits`` (candidates,) are the scores of the second
-    model, which also rank the candidates.
+    float64 (candidates, features).  ``logits`` (candidates,) are the scores of the
+    second model, which also rank the candidates.
     """
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))
@@ -471,9 +473,9 @@ def new_answers(
     """Return which candidates find a new answer, and which are used for training.
 
     bool (candidates,) each.  ``matched`` are the answers of its contract that each
-    candidate finds.  An answer is new if no higher-ranked candidate finds it.  Candidates
-    that find only answers found before are not used for training: the evaluator neither
-    rewards nor punishes them.
+    candidate finds.  An answer is new if no higher-ranked candidate finds it.
+    Candidates that find only answers found before are not used for training: the
+    evaluator neither rewards nor punishes them.
     """
     new = np.zeros(len(logits), dtype=bool)
     used = np.ones(len(logits), dtype=bool)

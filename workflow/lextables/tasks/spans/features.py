@@ -1,7 +1,8 @@
 """Writing the windows of training examples, held-out contracts and test contracts.
 
-The windows and their labels are those of the released CUAD code (train.py, which calls transformers 4's
-squad_convert_examples_to_features).  A contract is tokenised once, not once for each question.
+The windows and their labels are those of the released CUAD code (train.py, which calls
+transformers 4's squad_convert_examples_to_features).  A contract is tokenised once, not
+once for each question.
 """
 
 import json
@@ -45,10 +46,10 @@ _ROWS = 65_536
 
 
 def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the half-open token ranges (starts, stops) of the windows over ``count`` tokens (int32).
+    """Return the windows over ``count`` tokens: starts and stops, int32.
 
-    A window has ``capacity`` tokens and starts ``step`` after the one before; the last is the first that
-    reaches the end, and may be shorter.
+    A window has ``capacity`` tokens and starts ``step`` after the one before; the last
+    is the first that reaches the end, and may be shorter.
     """
     number = 1 + max(0, -(-(count - capacity) // step))
     starts = np.arange(number, dtype=np.int32) * np.int32(step)
@@ -81,7 +82,8 @@ def write_features(
     """Cut contracts into windows and write them; return the content of features.json.
 
     A window has the positions of an answer if it contains all of it, else 0 and 0; see
-    `tokens.answer_tokens` for the tokens of an answer and the examples that are left out.
+    `tokens.answer_tokens` for the tokens of an answer and the examples that are left
+    out.
 
     Memory holds the examples, one contract and a bounded number of windows.
 
@@ -371,8 +373,8 @@ def write_parts(
 ) -> dict[str, dict[str, int]]:
     """Write the windows of each part to a subfolder of ``folder``; return counts.
 
-    The parts are `train`, `validation` (the held-out contracts) and `test`.  ``weights``
-    is a folder with the model's tokenizer.
+    The parts are `train`, `validation` (the held-out contracts) and `test`.
+    ``weights`` is a folder with the model's tokenizer.
     """
     tokenizer, texts = load_tokenizer(weights), question_texts(questions)
     held_out = held_out_contracts(contract_splits(contracts), settings.held_out)

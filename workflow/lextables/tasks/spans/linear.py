@@ -3,12 +3,12 @@
 Training takes minutes on a CPU.  Three stacked models:
 
 1. `units`: probability that a text unit (sentence or line) answers a category.
-2. `candidates`: probability that a candidate span is a correct answer under the evaluator's
-   matching rule.
+2. `candidates`: probability that a candidate span is a correct answer under the
+   evaluator's matching rule.
 3. `models.trees`: probability that a candidate is correct and not already covered by a
-   higher-ranked one.  One model for all categories.  It sees the features of the second,
-   the candidates that are ranked higher, the other categories' scores and the form of the
-   text.
+   higher-ranked one.  One model for all categories.  It sees the features of the
+   second, the candidates that are ranked higher, the other categories' scores and the
+   form of the text.
 
 Each model is trained on out-of-fold predictions of the previous one, which keeps
 probabilities calibrated on unseen contracts and comparable across categories.
@@ -68,10 +68,10 @@ class SpanModel:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model, and the candidates of each category with their out-of-fold logits.
+    """A trained model, and the candidates with their out-of-fold logits.
 
-    The candidates are as `predict` returns them for new contracts; there are none if the
-    settings do not ask for them.
+    The candidates are as `predict` returns them for new contracts; there are none if
+    the settings do not ask for them.
     """
 
     model: SpanModel
@@ -88,9 +88,10 @@ def fit(
 ) -> Fitted:
     """Train the three models.
 
-    ``answers`` maps a contract to the category and position of each answer.  In categories
-    whose name contains ``settings.relaxed``, a candidate is also correct if it contains an
-    answer.  ``vectors`` (units, dimensions) are needed if the features use them.
+    ``answers`` maps a contract to the category and position of each answer.  In
+    categories whose name contains ``settings.relaxed``, a candidate is also correct if
+    it contains an answer.  ``vectors`` (units, dimensions) are needed if the features
+    use them.
     """
     units = units_of(texts)
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
@@ -111,8 +112,8 @@ def fit(
         candidates.append(own)
         matched.append(golds.matched(own))
     training = _second_rows(units, candidates, logits, matched, parts)
-    # Categories answered by whole units are similar, and some have few answers: they share
-    # a prior model.
+    # Categories answered by whole units are similar, and some have few answers: they
+    # share a prior model.
     similar = set()
     for category, relaxes in enumerate(relaxed):
         if not relaxes and not parts[category]:
@@ -156,7 +157,7 @@ def _first(
     threads: int,
     vectors: np.ndarray | None,
 ) -> tuple[UnitModel, np.ndarray]:
-    """Return the first model, and the out-of-fold logits, float32 (units, categories)."""
+    """Return the first model, and out-of-fold logits, float32 (units, categories)."""
     words = None
     if settings.features != "vectors":
         words = unit_scores.vocabularies(units)
@@ -257,8 +258,8 @@ def _second(
     return _fit_categories(training, everything, similar, settings), scores
 
 
-# With several threads sums differ in the last bits, and such small problems are slower on
-# busy cores.
+# With several threads sums differ in the last bits, and such small problems are slower
+# on busy cores.
 @threadpool_limits.wrap(limits=1)
 def _fit_categories(
     training: Sequence[_SecondRows],
@@ -327,7 +328,7 @@ class Golds:
         return matched
 
     def parts(self) -> tuple[str, ...]:
-        """Return the kinds of parts that make up more than `MIN_PART_SHARE` of answers."""
+        """Return the kinds of more than `MIN_PART_SHARE` of the answers."""
         if self.relaxed:
             return ()
         counts: Counter[str] = Counter()
@@ -420,13 +421,13 @@ def spans_of(
     settings: LinearRun,
     vectors: np.ndarray | None = None,
 ) -> Iterator[Row]:
-    """Yield the rows of `schema.NBEST` for the questions ``asked``, sorted by question id.
+    """Yield the rows of `schema.NBEST` for ``asked``, sorted by question id.
 
-    ``texts`` maps contract ids to texts; ``vectors`` are those of their units, contracts
-    sorted by id, if the model uses vectors.
+    ``texts`` maps contract ids to texts; ``vectors`` are those of their units,
+    contracts sorted by id, if the model uses vectors.
 
-    The start logit is the candidate's logit and the end logit is 0.  Each candidate has a
-    probability of its own, so those of a question need not sum to one.  The empty
+    The start logit is the candidate's logit and the end logit is 0.  Each candidate has
+    a probability of its own, so those of a question need not sum to one.  The empty
     prediction has one minus the probability of the best span.  Raises `BadInput` for a
     category without training examples.
     """

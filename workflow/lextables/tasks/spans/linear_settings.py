@@ -1,4 +1,4 @@
-"""Settings of the linear baseline; they are apart because the planner does not load scikit-learn."""
+"""Settings of the linear baseline, for the planner, which loads no scikit-learn."""
 
 from typing import Literal
 
@@ -46,7 +46,7 @@ class LinearRun(LinearSettings):
     out_of_fold: bool = False
     """Whether the training also saves predictions for its own contracts."""
     model: str | None = None
-    """The encoder of the vectors, and its weights (`WeightSettings`); None: words only."""
+    """The encoder of the vectors (`WeightSettings`); None: words only."""
     weights: str | None = None
     revision: str | None = None
     found: str | None = None

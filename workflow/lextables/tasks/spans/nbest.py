@@ -41,7 +41,7 @@ def choose(
     asked: Sequence[Row],
     answers: Iterable[Row],
 ) -> tuple[dict[str, Any], list[float]]:
-    """Return the trial with the highest AUPR, as plain values, and the AUPR of each trial.
+    """Return the trial with the highest AUPR, and the AUPR of each trial.
 
     ``searched`` are the predictions of the trials, ``asked`` the questions about the
     held-out contracts.  Ties go to the first trial.
@@ -62,19 +62,19 @@ def _area(path: str | Path, gold: spans.Gold, settings: ScoringSettings) -> floa
 
 
 def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the n-best spans of each question with overlapping and touching spans joined.
+    """Yield the n-best spans with overlapping and touching ones joined.
 
     A model that reads one window at a time cannot predict a span longer than its window
-    (MAUD, Section A.14, names this limit of its baseline).  A long passage is predicted in
-    parts, which overlap or touch (only white space is between them).
+    (MAUD, Section A.14, names this limit of its baseline).  A long passage is predicted
+    in parts, which overlap or touch (only white space is between them).
 
     ``predictions`` are rows of `schema.NBEST`, sorted by question; ``texts`` maps
-    questions to their contract's text.  A span joins only spans at least `MIN_SHARE` times
-    as probable as the best of its run of touching spans; the others are dropped, since a
-    passage is predicted once.  The joined span has the sum of the parts' probabilities,
-    which are shares of one passage, and the logits of the best part; its released text is
-    its slice with single blanks.  Of spans with the same released text the most probable
-    is kept, as in the n-best rule.  The empty prediction is kept.
+    questions to their contract's text.  A span joins only spans at least `MIN_SHARE`
+    times as probable as the best of its run of touching spans; the others are dropped,
+    since a passage is predicted once.  The joined span has the sum of the parts'
+    probabilities, which are shares of one passage, and the logits of the best part; its
+    released text is its slice with single blanks.  Of spans with the same released text
+    the most probable is kept, as in the n-best rule.  The empty prediction is kept.
     """
     for question, group in groupby(predictions, key=itemgetter("question_id")):
         joined, places = [], []

@@ -1,8 +1,8 @@
 """Text outputs: the passages that are quoted for a question (`metrics.containment`).
 
-An output quotes the contract: all spans above a probability, in the order of the contract.
-For a linear model the probability is chosen on its out-of-fold predictions for the training
-contracts.
+An output quotes the contract: all spans above a probability, in the order of the
+contract.  For a linear model the probability is chosen on its out-of-fold predictions
+for the training contracts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,8 +49,8 @@ class QuotingSettings(StepSettings):
 def passages(text: str, spans: Scored, least: float) -> list[str]:
     """Return the passages of a contract's ``text`` with at least this probability.
 
-    They are in the order of the contract.  ``spans`` are (start, end, probability); those
-    that overlap or touch (only white space is between them) are one passage.
+    They are in the order of the contract.  ``spans`` are (start, end, probability);
+    those that overlap or touch (only white space is between them) are one passage.
     """
     probable = []
     for start, end, share in spans:
@@ -120,7 +120,7 @@ def outputs(
     texts: Mapping[str, str],
     least: float,
 ) -> Iterator[Row]:
-    """Yield rows of `OUTPUTS` for the questions of ``nbest``; arguments as in `curve`."""
+    """Yield rows of `OUTPUTS` for ``nbest``; arguments as in `curve`."""
     for question, spans in by_question(nbest):
         yield {
             "question_id": question,
@@ -166,6 +166,7 @@ def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
 def least_shown(spans: Scored) -> float:
     """Return the probability of a question's empty prediction, 0.5 without one.
 
-    Of submitted spans, which have no out-of-fold predictions, those at least as probable are quoted.
+    Of submitted spans, which have no out-of-fold predictions, those at least as
+    probable are quoted.
     """
     return max((share for start, _, share in spans if start < 0), default=0.5)

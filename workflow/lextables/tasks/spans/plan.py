@@ -44,15 +44,15 @@ class Panel(plan.Panel):
     """A model of the panel."""
 
     kind: Literal["encoder", "linear", "language-model", "fixed"] = "encoder"
-    """Fine-tuned, linear, asked without training, or the same output for all questions."""
+    """Fine-tuned, linear, asked without training, or with a constant output."""
     model: str = ""
     """Registered model; of a linear one with vectors, their sentence encoder."""
     features: Literal["words", "vectors", "both"] = "words"
     """Features of a linear model."""
     exact: bool = False
-    """A linear model marks the answers themselves, even if the evaluator accepts more."""
+    """A linear model marks answers exactly, even if the evaluator accepts more."""
     out_of_fold: bool = False
-    """Its training also predicts the training contracts, for data sets that use that."""
+    """Its training also predicts the training contracts, for other data sets."""
     family: str = "ours"
     """By which tables select rows."""
     pretrained: bool = False
@@ -68,7 +68,7 @@ class Panel(plan.Panel):
 
 
 class SpanGrid(Grid):
-    """Settings of training and reading; smaller shares of the contracts have more epochs.
+    """Settings of training and inference; smaller shares have more epochs.
 
     The fields are those of `settings.Trial`, `Training` and `NbestSettings`.
     """
@@ -119,8 +119,9 @@ class SpanTask(Entry):
     thresholds: tuple[str, ...] = ()
     """Metrics of text outputs.
 
-    For each, a linear model has a row that quotes the spans above the probability with the
-    highest value of the metric on its out-of-fold predictions."""
+    For each, a linear model has a row that quotes the spans above the probability with
+    the highest value of the metric on its out-of-fold predictions.
+    """
     models: Mapping[Key, Panel]
     n_best: PositiveInt
     """Spans of a question, at most."""
@@ -342,7 +343,7 @@ class SpanPlanner(Planner):
         return [row, replace(row, row=name, additional=True, runs=runs)]
 
     def linear(self, key: str, panel: Panel) -> Row:
-        """The row of a linear model; it needs only its frozen encoder, if it has one."""
+        """The row of a linear model, which needs its frozen encoder at most."""
         encoders = () if panel.features == "words" else (panel.model,)
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
         row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
@@ -457,7 +458,7 @@ class SpanPlanner(Planner):
     def trained(
         self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
-        """The inferences of the trainings on ``percent`` per cent, one for each seed."""
+        """The inferences of the trainings on ``percent`` per cent, by seed."""
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"
         start = self.run("pretrain", key, "contracts") if panel.pretrained else None
         settings = Training(

@@ -1,7 +1,8 @@
-"""Further pretraining of an encoder on contracts with the masked-language-model objective.
+"""Pretraining of an encoder on contracts: masked language modelling.
 
-CUAD, Section 4.2 ("Contracts Pretraining"): RoBERTa-base was pretrained further on about 8 GB of contracts
-from EDGAR.  The paper gives neither the number of updates nor the learning rate.
+CUAD, Section 4.2 ("Contracts Pretraining"): RoBERTa-base was pretrained further on
+about 8 GB of contracts from EDGAR.  The paper gives neither the number of updates nor
+the learning rate.
 """
 
 import itertools
@@ -56,14 +57,14 @@ def pretrain(
     device: torch.device,
     output: str | Path,
 ) -> int:
-    """Pretrain the encoder in ``folder`` and save it, with its tokenizer, to ``output``.
+    """Pretrain the encoder in ``folder``; save it and its tokenizer to ``output``.
 
     15 % of the tokens are masked, differently in each pass (RoBERTa's dynamic masking).
     ``texts`` are read once, in order, until they fill the blocks of all updates; fewer
-    blocks are used repeatedly.  Blocks and checkpoints are in ``work``; a run that finds
-    them there resumes and ends with the weights of an uninterrupted run.  Returns the
-    update from which it resumed (0 for a fresh start).  Raises `BadInput` if the texts do
-    not fill one block.
+    blocks are used repeatedly.  Blocks and checkpoints are in ``work``; a run that
+    finds them there resumes and ends with the weights of an uninterrupted run.  Returns
+    the update from which it resumed (0 for a fresh start).  Raises `BadInput` if the
+    texts do not fill one block.
     """
     # An encoder saved without a language-model head gets a new one.
     set_seed(seed)
@@ -115,8 +116,8 @@ def pack(
     """Write at most ``most`` blocks of token ids to ``path`` and return their number.
 
     A block has ``max_length`` tokens minus the two special tokens around it.  Texts are
-    concatenated with a separator, as in RoBERTa, Section 4.2 (full sentences).  The rest
-    after the last full block is dropped.
+    concatenated with a separator, as in RoBERTa, Section 4.2 (full sentences).  The
+    rest after the last full block is dropped.
     """
     size, count = max_length - 2, 0
     rest = np.empty(0, dtype=_integer(tokenizer))
@@ -183,8 +184,8 @@ class Blocks(Dataset):
 class Masking:
     """Mask a batch by a generator seeded with ``seed`` and the indices of its blocks.
 
-    The trainer prefetches a batch, so masks from the common generator would differ after
-    a resumption.
+    The trainer prefetches a batch, so masks from the common generator would differ
+    after a resumption.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:

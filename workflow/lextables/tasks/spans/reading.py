@@ -1,14 +1,14 @@
 """Prediction of spans with the n-best rule of the released CUAD code.
 
-That is utils.py, compute_predictions_logits.  It works with every question-answering model
-of transformers.
+That is utils.py, compute_predictions_logits.  It works with every question-answering
+model of transformers.
 
-CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a span
-to a text, search it in the span's words as BERT's basic tokenizer writes them, and return the
-original characters.  If the text is not found, they return the whole words.  With RoBERTa's
-tokenizer this happens wherever punctuation touches a word, since the basic tokenizer separates
-the two.  Spans that differ only within a word then have the same text, and the release keeps
-each text once.
+CUAD's and MAUD's utils.py (get_final_text, also in transformers 4) join the tokens of a
+span to a text, search it in the span's words as BERT's basic tokenizer writes them, and
+return the original characters.  If the text is not found, they return the whole words.
+With RoBERTa's tokenizer this happens wherever punctuation touches a word, since the
+basic tokenizer separates the two.  Spans that differ only within a word then have the
+same text, and the release keeps each text once.
 """
 
 import copy
@@ -156,8 +156,8 @@ class Spelling:
 class FinalText:
     """The released texts of the spans of one contract.
 
-    The words are written as the basic tokenizer does, and their characters are indexed in
-    both texts.
+    The words are written as the basic tokenizer does, and their characters are indexed
+    in both texts.
     """
 
     def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
@@ -230,8 +230,8 @@ class FinalText:
     def marked(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters [start, end) from the first to the last token.
 
-        White space around them is left out.  If the tokens have no characters, the result
-        is that of `place`.
+        White space around them is left out.  If the tokens have no characters, the
+        result is that of `place`.
         """
         start, end = int(self.tokens.starts[first]), int(self.tokens.ends[last])
         span = self.text[start:end]
@@ -289,8 +289,8 @@ def top(
     """Return the positions and values of the ``count`` greatest logits of each row.
 
     Both are (rows, count).  Ties go to lower positions.  Padding (0 in ``mask``) is
-    excluded, while the released code, which pads to full length, may include it; rows with
-    fewer positions are filled with minus infinity at position 0.
+    excluded, while the released code, which pads to full length, may include it; rows
+    with fewer positions are filled with minus infinity at position 0.
     """
     # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
@@ -314,12 +314,12 @@ def nbest(
 ) -> list[Span]:
     """Return the spans of one question, best first, by the released n-best rule.
 
-    Windows are in order; each has the contract's tokens [token_from, token_to), the first
-    of them at position ``contract_from`` of its sequence.  The ``n_best`` spans of all
-    windows with the highest sums of logits are kept, each released text once
+    Windows are in order; each has the contract's tokens [token_from, token_to), the
+    first of them at position ``contract_from`` of its sequence.  The ``n_best`` spans
+    of all windows with the highest sums of logits are kept, each released text once
     (`FinalText.place`).  The empty prediction has the lowest score of no answer of all
-    windows and is always kept, so that there may be ``n_best`` + 1 predictions.  If it is
-    the only one, the prediction `NOTHING_ELSE` comes before it, which the released
+    windows and is always kept, so that there may be ``n_best`` + 1 predictions.  If it
+    is the only one, the prediction `NOTHING_ELSE` comes before it, which the released
     evaluator treats as a span.
     """
     starts = token_from[:, None] + best.start_at - contract_from[:, None]
@@ -369,11 +369,11 @@ def _fitting(
     token_to: np.ndarray,
     max_answer_length: int,
 ) -> np.ndarray:
-    """Return which best starts and best ends make a span, bool (windows, n_best, n_best).
+    """Return which starts and ends make a span, bool (windows, n_best, n_best).
 
-    ``starts`` and ``ends`` are tokens of the contract, (windows, n_best).  Both must be in
-    the window, the window must have the most context for the start, and the span may have
-    ``max_answer_length`` tokens.
+    ``starts`` and ``ends`` are tokens of the contract, (windows, n_best).  Both must be
+    in the window, the window must have the most context for the start, and the span may
+    have ``max_answer_length`` tokens.
     """
     low, high = token_from[:, None], token_to[:, None]
     home = max_context(token_from, token_to)
@@ -395,8 +395,8 @@ def predict(
 ) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the questions, sorted by question and rank.
 
-    ``texts`` maps contracts to texts.  Only the windows of ``dataset`` are used, also for
-    a token's context and the score of no answer.  Memory holds the windows of one
+    ``texts`` maps contracts to texts.  Only the windows of ``dataset`` are used, also
+    for a token's context and the score of no answer.  Memory holds the windows of one
     contract, and spans of questions that come later in the order.  Raises `BadInput` if
     logits are not finite.
     """
@@ -430,7 +430,7 @@ def predict(
 def _finished(
     waiting: dict[int, list[Span]], examples: tuple[str, ...], before: int
 ) -> Iterator[Row]:
-    """Remove the questions below ``before`` from ``waiting`` and yield their rows in order."""
+    """Remove questions below ``before`` from ``waiting``; yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
         for rank, span in enumerate(waiting.pop(example)):
             yield {"question_id": examples[example], "rank": rank, **vars(span)}
@@ -495,8 +495,8 @@ class _Reader:
     ) -> dict[int, list[Span]]:
         """Return {index of a question among the examples: its spans} of one contract.
 
-        ``items`` are the windows of the contract, sorted by question, and ``best`` their
-        best positions.
+        ``items`` are the windows of the contract, sorted by question, and ``best``
+        their best positions.
         """
         windows, rows = self.dataset.windows, self.dataset.rows[items]
         name = windows.contracts[windows.contract[rows[0]]]
@@ -570,8 +570,8 @@ def read_contracts(
 ) -> dict[str, int]:
     """Predict spans with the model in ``weights`` and write them; return counts.
 
-    The folder ``beside`` gets `reading.json` with the `NbestSettings` and, if these limit
-    the windows per question, the model that selects them, trained on the training
+    The folder ``beside`` gets `reading.json` with the `NbestSettings` and, if these
+    limit the windows per question, the model that selects them, trained on the training
     windows.  ``unseen`` are the held-out contracts of a search, which are not used for
     training it.
     """

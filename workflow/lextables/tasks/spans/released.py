@@ -6,16 +6,18 @@ from pathlib import Path, PurePosixPath
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 
-# Files needed for loading.  Optimiser states and training arguments are pickles, which are unsafe to open.
+# Files needed for loading.  Optimiser states and training arguments are pickles, which
+# are unsafe to open.
 WANTED = (".json", ".txt", ".model", ".safetensors", "pytorch_model.bin")
 
 
 def unpack(path: str | Path, folder: str | Path) -> list[str]:
-    """Unpack a zip that holds one transformers model into ``folder``; return the names of its files, sorted.
+    """Unpack a zip that holds one model into ``folder``; return its files, sorted.
 
-    The model may be at any depth if there is exactly one `config.json`.  Raises `BadInput` for a file that is
-    not a zip, is damaged or a zip bomb, or holds no model or several.  Only the last part of a member's path
-    is used, so that no file is written outside ``folder``.
+    The model may be at any depth if there is exactly one `config.json`.  Raises
+    `BadInput` for a file that is not a zip, is damaged or a zip bomb, or holds no model
+    or several.  Only the last part of a member's path is used, so that no file is
+    written outside ``folder``.
     """
     where = Path(path).name
     with archives.opened(path) as archive:

@@ -1,9 +1,9 @@
 """Contracts and questions: SQuAD 2.0 JSON, its tables, and subsets of contracts.
 
 A file holds ``{"version", "data": [{"title", "paragraphs": [{"context", "qas": [{"id",
-"question", "is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``.  Here a document
-is one whole contract in one paragraph.  Positions are characters (code points) of the
-contract's text.
+"question", "is_impossible", "answers": [{"text", "answer_start"}]}]}]}]}``.  Here a
+document is one whole contract in one paragraph.  Positions are characters (code points)
+of the contract's text.
 """
 
 import re
@@ -202,13 +202,14 @@ def example_row(document: Document, example: Question, question_id: str) -> Row:
     }
 
 
-# Word separators of the released code.  Other white space, such as vertical tabs, does not separate words.
+# Word separators of the released code.  Other white space, such as vertical tabs, does
+# not separate words.
 PARTING = " \t\r\n\u202f"
 _PARTING = re.compile(f"[{PARTING}]+")
 
 
 def collapsed(text: str) -> str:
-    """Return ``text`` with a single blank for each run of separators, as the release joins words."""
+    """Return ``text`` with single blanks for separators, as the release joins words."""
     return _PARTING.sub(" ", text)
 
 
@@ -243,7 +244,7 @@ def read_questions(questions: str | Path, split: str = "test") -> list[Row]:
 
 
 def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
-    """Return a random ``share`` of the contracts, at least one, to hold out for model selection.
+    """Return a random ``share`` of the contracts, at least one.
 
     CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
     """
@@ -263,7 +264,7 @@ def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozens
 
 
 def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
-    """Return ``percent`` per cent of the contracts, at least one (Section 4.2, Figure 6)."""
+    """Return ``percent`` per cent of the contracts, at least one (CUAD, Figure 6)."""
     return _drawn(contract_ids, percent / 100, seed)
 
 

@@ -1,7 +1,8 @@
 """The tokens and words of a contract, and the tokens of answers.
 
-As in the released CUAD code (train.py, which calls transformers 4's squad_convert_examples_to_features), a
-contract is split into words at white space and each word is tokenised separately.
+As in the released CUAD code (train.py, which calls transformers 4's
+squad_convert_examples_to_features), a contract is split into words at white space and
+each word is tokenised separately.
 """
 
 import itertools
@@ -29,8 +30,8 @@ _WORDS_A_CALL = 20_000
 class Tokens:
     """The tokens of one contract: int32 arrays of one length.
 
-    ``starts`` and ``ends`` are characters of the contract's text, half-open, without surrounding white space;
-    they are equal for a token without characters.
+    ``starts`` and ``ends`` are characters of the contract's text, half-open, without
+    surrounding white space; they are equal for a token without characters.
     """
 
     ids: np.ndarray
@@ -45,8 +46,9 @@ class Tokens:
 class Words:
     """The words of one contract as int64 arrays.
 
-    ``starts`` and ``ends`` are characters of the contract's text, half-open.  Word k has the tokens
-    ``token_from[k]`` to ``token_from[k + 1]`` (exclusive); it may have none.
+    ``starts`` and ``ends`` are characters of the contract's text, half-open.  Word k
+    has the tokens ``token_from[k]`` to ``token_from[k + 1]`` (exclusive); it may have
+    none.
     """
 
     starts: np.ndarray
@@ -70,7 +72,8 @@ class Words:
     def of_characters(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last word of the characters [start, end).
 
-        White space belongs to the word before it, as in the released conversion; -1 if there is none.
+        White space belongs to the word before it, as in the released conversion; -1 if
+        there is none.
         """
         first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
         return int(first), int(last)
@@ -83,10 +86,10 @@ def codes_of(text: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Layout:
-    """The special tokens around a question and a contract, and the segment of each part.
+    """The special tokens around a question and a contract, and the segments.
 
-    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` has the length of its part;
-    ``question_type`` and ``contract_type`` are those of all tokens.
+    A sequence is prefix, question, middle, contract, suffix.  Each ``*_types`` has the
+    length of its part; ``question_type`` and ``contract_type`` are those of all tokens.
     """
 
     prefix: tuple[int, ...]
@@ -107,9 +110,9 @@ class Layout:
 def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     """Return the special tokens that ``tokenizer`` puts around a pair.
 
-    They are found by encoding one.  Raises `BadInput` for a tokenizer without offsets (a
-    slow one), and if sequences do not begin with the classification token: position 0
-    means "no answer".
+    They are found by encoding one.  Raises `BadInput` for a tokenizer without offsets
+    (a slow one), and if sequences do not begin with the classification token: position
+    0 means "no answer".
     """
     pair = backend(tokenizer).encode("a", "b")
     parts = []
@@ -193,10 +196,11 @@ def _tokenise_words(
 
 
 def _spaced(word: str) -> str:
-    """Return a word with a space before it, as the released conversion does for RoBERTa.
+    """Return a word with a space before it, as the release does for RoBERTa.
 
-    RoBERTa's slow tokenizer omits it before U+00A0.  The release adds no space for DeBERTa, whose words then
-    lack the marker of a word's start; for WordPiece and SentencePiece it makes no difference.
+    RoBERTa's slow tokenizer omits it before U+00A0.  The release adds no space for
+    DeBERTa, whose words then lack the marker of a word's start; for WordPiece and
+    SentencePiece it makes no difference.
     """
     return word if word[:1].isspace() else f" {word}"
 
@@ -217,16 +221,17 @@ def answer_tokens(
 ) -> tuple[int, int] | None:
     """Return the first and the last token of the label of an answer.
 
-    These are the tokens of all words that the answer, characters [start, end), touches; if
-    the tokens of the answer alone occur among them, their first occurrence
+    These are the tokens of all words that the answer, characters [start, end), touches;
+    if the tokens of the answer alone occur among them, their first occurrence
     (squad_convert_example_to_features and _improve_answer_span in the released
     conversion).  The answer alone begins without a space, which changes its first token
-    with RoBERTa, so that there nearly all labels are whole words, including punctuation.
+    with RoBERTa, so that there nearly all labels are whole words, including
+    punctuation.
 
-    Returns None if the release creates no training example of an answer because it is not
-    in its words with white space collapsed: if it contains white space that does not
-    separate words, such as U+00A0.  The last token is before the first if the words have no
-    token.
+    Returns None if the release creates no training example of an answer because it is
+    not in its words with white space collapsed: if it contains white space that does
+    not separate words, such as U+00A0.  The last token is before the first if the words
+    have no token.
     """
     first, last = words.of_characters(start, end)
     answer = text[start:end]
@@ -254,14 +259,14 @@ def answer_tokens(
 def question_ids(
     tokenizer: PreTrainedTokenizerBase, question: str, max_length: int
 ) -> np.ndarray:
-    """Return the first ``max_length`` token ids of a question (int32), without special tokens."""
+    """Return the first ``max_length`` token ids of a question (int32)."""
     ids = _encode(tokenizer, question).ids
     return np.array(ids[:max_length], dtype=np.int32)
 
 
 @dataclass(frozen=True)
 class _Encoded:
-    """The tokens of a text or of words, as lists; offsets are in the text or in the word."""
+    """The tokens of a text or of words; offsets are in the text or in the word."""
 
     ids: list[int]
     tokens: list[str]
@@ -270,7 +275,7 @@ class _Encoded:
 
 
 def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
-    """Return the tokens of a text, or of separate words, as the slow tokenizer of transformers 4."""
+    """Return the tokens of a text or of words, as transformers 4's slow tokenizer."""
     fast = backend(tokenizer)
     encoded = fast.encode(
         text, is_pretokenized=isinstance(text, list), add_special_tokens=False

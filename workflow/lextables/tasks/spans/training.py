@@ -1,4 +1,4 @@
-"""Training of span-extraction models as in the released CUAD code (train.py, run.sh)."""
+"""Training of span-extraction models as in CUAD's released code (train.py)."""
 
 import math
 from collections.abc import Mapping
@@ -41,8 +41,8 @@ def training_rows(
 
     The weight of windows without an answer is None for 1.  ``splits`` is {contract:
     split}.  A search leaves out the held-out contracts; below 100 per cent, a random
-    share of the contracts is used.  Empty windows are balanced by a random sample, as in
-    the released code, or by their weight (CUAD, Section 4.1).
+    share of the contracts is used.  Empty windows are balanced by a random sample, as
+    in the released code, or by their weight (CUAD, Section 4.1).
     """
     contracts = set(windows.contracts)
     if search:
@@ -75,9 +75,9 @@ def train(
 ) -> dict[str, Any]:
     """Fine-tune a model, save it to ``output``, and return what `run.json` records.
 
-    A ``search`` leaves out the windows of the held-out contracts.  ``work`` is the folder
-    of the checkpoints (`checkpoints.work_folder`); a finished training that is kept there
-    is reused.
+    A ``search`` leaves out the windows of the held-out contracts.  ``work`` is the
+    folder of the checkpoints (`checkpoints.work_folder`); a finished training that is
+    kept there is reused.
     """
     folder = weights_folder(settings.plain())
     tokenizer = load_tokenizer(folder)
@@ -153,8 +153,9 @@ class _SpanTrainer(InParts):
 
         Weights are divided by their mean over the data, not over the batch: a batch
         without answers must have less influence than one with answers.  Padding is
-        masked, so that a window's loss does not depend on the other windows of its batch;
-        the released code, which pads to full length, includes padding in the softmax.
+        masked, so that a window's loss does not depend on the other windows of its
+        batch; the released code, which pads to full length, includes padding in the
+        softmax.
         """
         starts, ends = inputs.pop("start_positions"), inputs.pop("end_positions")
         outputs = model(**inputs)
@@ -187,12 +188,12 @@ def finetune(
 ) -> int:
     """Fine-tune in place on the windows of ``dataset``, on the model's device.
 
-    Windows are the balanced sample (`windows.balanced`, as in the released code), or all
-    with ``empty_weight`` (`windows.empty_weight`, as in the paper's Section 4.1).
+    Windows are the balanced sample (`windows.balanced`, as in the released code), or
+    all with ``empty_weight`` (`windows.empty_weight`, as in the paper's Section 4.1).
 
-    Checkpoints are written to ``work``; a run that finds one there resumes and ends with
-    the weights of an uninterrupted run.  Returns the update from which it resumed (0 for
-    a fresh start).
+    Checkpoints are written to ``work``; a run that finds one there resumes and ends
+    with the weights of an uninterrupted run.  Returns the update from which it resumed
+    (0 for a fresh start).
     """
     common = arguments(
         work,

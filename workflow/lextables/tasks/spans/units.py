@@ -1,10 +1,10 @@
 """The units of a contract (sentences, list items and lines), their vectors and scores.
 
-Answers of CUAD are mostly one sentence or one part of a list: 19 of 20 answers of its longer
-categories are nearly one unit or a few adjacent ones.  Linear models score whether a unit
-answers a category.  Features of a unit are its words and word pairs, the words of neighbouring
-units (weighted down with distance), its position and its length; or the sentence vectors of
-the unit and its neighbours; or both.
+Answers of CUAD are mostly one sentence or one part of a list: 19 of 20 answers of its
+longer categories are nearly one unit or a few adjacent ones.  Linear models score
+whether a unit answers a category.  Features of a unit are its words and word pairs, the
+words of neighbouring units (weighted down with distance), its position and its length;
+or the sentence vectors of the unit and its neighbours; or both.
 """
 
 import re
@@ -28,7 +28,8 @@ _ABBREVIATIONS = (
     "Inc Ltd Co Corp No Nos Sec Art Mr Ms Mrs Dr St Jr Sr vs v e.g i.e etc al L.L.C L.P U.S N.A S.A B.V "
     "Exh approx Ste Ave Blvd Fla Del Cal Messrs Para para cf p.m a.m P.O Ph.D D.C"
 ).split()
-# A full stop that does not end a sentence: after an abbreviation, an initial or a section number.
+# A full stop that does not end a sentence: after an abbreviation, an initial or a
+# section number.
 _NO_SENTENCE_END = re.compile(
     rf"(?:\b(?:{'|'.join(map(re.escape, _ABBREVIATIONS))})|\b[A-Z]"
     r"|(?:^|\s)\(?(?:\d{1,2}|[ivxIVX]{1,4})(?:\.\d{1,2}){0,3})\.$"
@@ -45,8 +46,9 @@ _BREAK = re.compile(
 def units(text: str) -> list[Span]:
     """Return the start and end of each unit of ``text``, without white space around it.
 
-    A colon or semicolon ends a unit only at the end of a line.  A blank line does not end a
-    unit that continues in lower case (a page break).  Only white space is between units.
+    A colon or semicolon ends a unit only at the end of a line.  A blank line does not
+    end a unit that continues in lower case (a page break).  Only white space is between
+    units.
     """
     spans, start = [], 0
     for match in _BREAK.finditer(text):
@@ -80,7 +82,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of several contracts: `contract`, `start` and `end`, int64 (units,), in order.
+    """The units of contracts: `contract`, `start` and `end`, int64 (units,).
 
     ``bounds``, int64 (contracts + 1,), are the first units of the contracts.
     """
@@ -158,9 +160,10 @@ def write_vectors(
 def read_vectors(
     paths: Sequence[str | Path], names: Sequence[str]
 ) -> np.ndarray | None:
-    """Return the vectors of all units, float32 (units, dimensions); None without a file.
+    """Return the vectors of units, float32 (units, dimensions); None without a file.
 
-    They are in the order of ``names``.  Raises `BadInput` for a contract without vectors.
+    They are in the order of ``names``.  Raises `BadInput` for a contract without
+    vectors.
     """
     if not paths:
         return None
@@ -213,7 +216,7 @@ Vocabularies = tuple[Vocabulary, Vocabulary]
 
 @dataclass(frozen=True)
 class UnitModel:
-    """Vocabularies (if words are used), weights for each view, and the ``share`` of vectors."""
+    """Vocabularies of words, weights for each view, and the ``share`` of vectors."""
 
     vocabularies: Vocabularies | None
     linear: tuple[Linear, ...]

@@ -1,8 +1,8 @@
-"""Selection of the windows to read for a question, for machines that cannot read them all.
+"""Selection of the windows to read, for machines that cannot read them all.
 
-A linear model for each category, over the words of a window, predicts whether it contains an answer; a
-question reads only the most probable windows.  The papers read every window: this saves time on machines
-without a GPU and is recorded with the run.
+A linear model for each category, over the words of a window, predicts whether it
+contains an answer; a question reads only the most probable windows.  The papers read
+every window: this saves time on machines without a GPU and is recorded with the run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ MAX_TERMS = 100_000
 
 @dataclass(frozen=True)
 class Ranker:
-    """Words and word pairs, their inverse document frequencies, and each category's weights.
+    """Words and word pairs, their idf, and the weights of each category.
 
     ``idf`` is float32 (terms,), ``weights`` float32 (categories, terms).
     """
@@ -39,8 +39,9 @@ class Ranker:
 class Passages:
     """The distinct window texts of a folder.
 
-    The windows of a contract that start at the same token differ only in the space that their questions
-    leave; they share the text of the longest.  ``passage`` is the index of each window's text.
+    The windows of a contract that start at the same token differ only in the space that
+    their questions leave; they share the text of the longest.  ``passage`` is the index
+    of each window's text.
     """
 
     windows: Windows
@@ -70,7 +71,7 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
 
 
 def answered(passages: Passages) -> dict[str, np.ndarray]:
-    """Return for each category the passages with a complete answer, bool (passages,)."""
+    """Return {category: which passages have a complete answer, bool (passages,)}."""
     windows = passages.windows
     labels = {}
     for index, category in enumerate(windows.categories):
@@ -83,11 +84,11 @@ def answered(passages: Passages) -> dict[str, np.ndarray]:
 def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     """Return a ranker trained on passages.
 
-    ``labels`` states for each category which of them contain an answer, bool (passages,).
-    TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least two passages,
-    sublinear counts) and a class-balanced logistic regression for each category.  The
-    windows of a category with one class keep their order.  Raises `BadInput` if no word is
-    in two passages.
+    ``labels`` states for each category which of them contain an answer, bool
+    (passages,).  TF-IDF (the `MAX_TERMS` most frequent words and word pairs in at least
+    two passages, sublinear counts) and a class-balanced logistic regression for each
+    category.  The windows of a category with one class keep their order.  Raises
+    `BadInput` if no word is in two passages.
     """
     vectorizer = TfidfVectorizer(
         ngram_range=(1, 2),
@@ -144,9 +145,9 @@ def choose(
 ) -> np.ndarray:
     """Return the windows that each question reads, as sorted indices (int64).
 
-    They are the ``windows_per_question`` windows of `open_windows` with the highest scores
-    for its category; ties go to earlier ones.  Raises `BadInput` for a category that is
-    unknown to the ranker.
+    They are the ``windows_per_question`` windows of `open_windows` with the highest
+    scores for its category; ties go to earlier ones.  Raises `BadInput` for a category
+    that is unknown to the ranker.
     """
     own = passages(folder, texts)
     windows = own.windows

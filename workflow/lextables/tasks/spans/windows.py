@@ -1,10 +1,10 @@
 """Windows of contract tokens, and the balance of training windows.
 
-A window is a slice of a contract's tokens after the tokens of one question.  A folder of
-features holds each contract's tokens once and a table of slices; the sequences for a model are
-built when they are requested.  `features.write_features` writes such a folder: for shard k
-`tokens-kk.parquet` and `windows-kk.parquet`, and `features.json`, written last, which records
-how the features were made.
+A window is a slice of a contract's tokens after the tokens of one question.  A folder
+of features holds each contract's tokens once and a table of slices; the sequences for a
+model are built when they are requested.  `features.write_features` writes such a
+folder: for shard k `tokens-kk.parquet` and `windows-kk.parquet`, and `features.json`,
+written last, which records how the features were made.
 """
 
 import hashlib
@@ -101,8 +101,9 @@ class WindowFiles:
 class Windows:
     """The windows of a folder as arrays, sorted by contract, example and window.
 
-    ``example``, ``contract`` and ``category`` are indices into ``examples``, ``contracts`` and
-    ``categories``; the other columns are those of `WINDOWS`.  The order does not depend on the shards.
+    ``example``, ``contract`` and ``category`` are indices into ``examples``,
+    ``contracts`` and ``categories``; the other columns are those of `WINDOWS`.  The
+    order does not depend on the shards.
     """
 
     examples: tuple[str, ...]
@@ -124,9 +125,9 @@ class Windows:
 def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Return the window with the most context for each contract token.
 
-    int32; -1 for none.  Windows are half-open token ranges.  The context of a token is the
-    smaller number of tokens on its two sides, plus a hundredth of the window's length; ties
-    go to the earlier window (transformers 4, _new_check_is_max_context).
+    int32; -1 for none.  Windows are half-open token ranges.  The context of a token is
+    the smaller number of tokens on its two sides, plus a hundredth of the window's
+    length; ties go to the earlier window (transformers 4, _new_check_is_max_context).
     """
     best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
@@ -188,11 +189,11 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
 class WindowDataset(torch.utils.data.Dataset):
     """The sequences of a folder of features, built on request.
 
-    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the tokenizer
-    has them, ``token_type_ids``, not padded; ints ``start_positions`` and
+    An item is a dict: int64 arrays ``input_ids``, ``attention_mask`` and, if the
+    tokenizer has them, ``token_type_ids``, not padded; ints ``start_positions`` and
     ``end_positions``.  ``windows`` are those of the folder, ``tokens`` is {contract_id:
-    Tokens}, ``rows`` (int64) has the index in ``windows`` of each item, and ``tokenizer``
-    is the one that made the tokens.
+    Tokens}, ``rows`` (int64) has the index in ``windows`` of each item, and
+    ``tokenizer`` is the one that made the tokens.
     """
 
     def __init__(
@@ -205,8 +206,8 @@ class WindowDataset(torch.utils.data.Dataset):
     ) -> None:
         """Open a folder; ``select`` are the indices of the items in `open_windows`.
 
-        Raises `BadInput` if the features were made with another tokenizer, other settings
-        or other questions.
+        Raises `BadInput` if the features were made with another tokenizer, other
+        settings or other questions.
         """
         self.tokenizer, self.windows = tokenizer, open_windows(folder)
         used = {name: questions.get(name, "") for name in self.windows.categories}
@@ -254,20 +255,20 @@ class WindowDataset(torch.utils.data.Dataset):
         return sequence
 
     def contract_from(self, item: int) -> int:
-        """Return the position of the first contract token in the sequence of an item."""
+        """Return the position of the first contract token in an item."""
         return len(self._before[self.windows.category[self.rows[item]]])
 
 
 @dataclass(frozen=True)
 class Collator:
-    """Pad items of a `WindowDataset` on the right to the longest of the batch; int64 tensors."""
+    """Pads items of a `WindowDataset` on the right to the longest of the batch."""
 
     pad_id: int
     pad_type: int = 0
 
     @classmethod
     def of(cls, tokenizer: PreTrainedTokenizerBase) -> "Collator":
-        """Return the collator for a tokenizer; `BadInput` if it has no padding token."""
+        """Return the collator; `BadInput` if there is no padding token."""
         if tokenizer.pad_token_id is None:
             raise unfit(tokenizer, "has no padding token")
         return cls(tokenizer.pad_token_id, tokenizer.pad_token_type_id)
@@ -314,8 +315,8 @@ def balanced(
 def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:
     """Return answered / empty: the weight of empty windows that balances both kinds.
 
-    This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no window
-    is empty.  Raises `BadInput` if no window is answered.
+    This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no
+    window is empty.  Raises `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
     empty = int(np.count_nonzero(~answered))

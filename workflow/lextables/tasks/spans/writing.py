@@ -1,9 +1,9 @@
-"""Text outputs of a language model that is asked one question about a contract at a time.
+"""Text outputs of a language model that is asked one question at a time.
 
-It reads the whole contract, or only the candidates of a linear model.  The contract stands before the
-question, and the questions about a contract follow one another, so that a server or an engine can keep the
-contract in its cache.  A contract that exceeds the model's window is read in parts, and the outputs that
-quote something are joined.
+It reads the whole contract, or only the candidates of a linear model.  The contract
+stands before the question, and the questions about a contract follow one another, so
+that a server or an engine can keep the contract in its cache.  A contract that exceeds
+the model's window is read in parts, and the outputs that quote something are joined.
 """
 
 from collections import Counter, defaultdict
@@ -33,7 +33,7 @@ class WritingLimits(StepSettings):
 
 
 class WritingSettings(LanguageModelSettings, WritingLimits):
-    """Outputs of a language model about contracts, or about a linear model's passages."""
+    """Outputs about contracts, or about a linear model's passages."""
 
     prompt: list[list[str]]
     """Prompt with a contract and a question (`prompts.Template.plain`)."""
@@ -83,7 +83,7 @@ def write(
 
 
 def joined(outputs: Sequence[str]) -> str:
-    """Return one output: the only one, or those of several that do not deny a clause."""
+    """Return the only output, or those of several that do not deny a clause."""
     if len(outputs) == 1:
         return outputs[0]
     return BETWEEN.join(output for output in outputs if not denies(output)) or NO_CLAUSE
