@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def _batches(
             if texts[query] not in by_text:
                 by_text[texts[query]] = parts_for(texts[query])
         batch[document] = by_text
-        size += len({part for parts in by_text.values() for part in parts})
+        size += len(set(chain(*by_text.values())))
         if size >= BATCH:
             yield batch
             batch, size = {}, 0
@@ -104,9 +105,8 @@ def _similarities(
     """Return {(document id, text of a query): similarity}; each distinct part is encoded once."""
     row_of: dict[str, int] = {}
     for by_text in batch.values():
-        for parts in by_text.values():
-            for part in parts:
-                row_of.setdefault(part, len(row_of))
+        for part in chain(*by_text.values()):
+            row_of.setdefault(part, len(row_of))
     encoded = encoders.documents(list(row_of))
     similarities = {}
     for document, by_text in batch.items():

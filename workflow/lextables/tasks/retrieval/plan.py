@@ -326,7 +326,7 @@ class RetrievalPlanner(Planner):
         for key, retriever in retrievers.items():
             if key in fusions:
                 continue
-            self.found.append(self.system(retriever, None, first[key]))
+            self.show(retriever, None, first[key])
             is_api = retriever.kind == "embedding-api"
             if is_api or not retriever.reranked or retriever.index == "corpus":
                 continue
@@ -336,9 +336,9 @@ class RetrievalPlanner(Planner):
                 self.tuned(key, retriever, hits)
         for key, tuned in self.finetuned("bi-encoder").items():
             first[key] = self.tuned_retriever(key, tuned)
-            self.found.append(self.system(tuned, None, first[key]))
+            self.show(tuned, None, first[key])
         for key, fusion in fusions.items():
-            self.found.append(self.system(fusion, None, self.fuse(key, fusion, first)))
+            self.show(fusion, None, self.fuse(key, fusion, first))
         return self.found
 
     def retrievers(self) -> dict[str, Retriever]:
@@ -356,13 +356,10 @@ class RetrievalPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
-        row = self.system(
-            Retriever(row=submitted.row, kind="bm25", additional=True),
-            None,
-            submitted.runs,
-        )
+        retriever = Retriever(row=submitted.row, kind="bm25", additional=True)
+        row = self.system(retriever, None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
-        about = row.about | {"read": {self.MAIN: "whole"}}
+        about = {**row.about, "read": {self.MAIN: "whole"}}
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
@@ -377,8 +374,6 @@ class RetrievalPlanner(Planner):
         retriever: Retriever | Finetuned,
         reranker: Reranker | Finetuned | None,
         outcome: Found,
-        *,
-        additional: bool = False,
         pairwise: bool = False,
     ) -> Row:
         """The row of a retriever, alone or with a reranker: its runs, or the reason without them."""
@@ -402,7 +397,7 @@ class RetrievalPlanner(Planner):
         is_tuned = any(isinstance(part, Finetuned) for part in parts)
         return Row(
             f"{retriever.row} / {second}",
-            additional=additional or retriever.additional,
+            additional=retriever.additional or last.additional,
             asked=last.kind == "language-model",
             reason=reason,
             parameters=self.context.parameters(*self.models_of(parts)),
@@ -423,6 +418,16 @@ class RetrievalPlanner(Planner):
                 "model": last.model,
             },
         )
+
+    def show(
+        self,
+        retriever: Retriever | Finetuned,
+        reranker: Reranker | Finetuned | None,
+        outcome: Found,
+        pairwise: bool = False,
+    ) -> None:
+        """Add a row (`system`)."""
+        self.found.append(self.system(retriever, reranker, outcome, pairwise))
 
     def parts(
         self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None
@@ -588,9 +593,9 @@ class RetrievalPlanner(Planner):
                 run = self.run("rerank", f"{key}+{name}", form)
                 added = self.add(run, {**settings, **of_form}, needs=hits)
                 outcome[form] = (added,)
-        additional = reranker.additional or name not in self.task.rerankers
-        row = self.system(retriever, reranker, outcome, additional=additional)
-        self.found.append(row)
+        if name not in self.task.rerankers:
+            reranker = reranker.model_copy(update={"additional": True})
+        self.show(retriever, reranker, outcome)
 
     def asked(
         self,
@@ -613,9 +618,8 @@ class RetrievalPlanner(Planner):
             ways["pairwise"] = (self.MAIN,)
         if not reranker.additional:
             for way in ways:
-                pairwise, missing = way == "pairwise", Missing(NO_PROMPT)
-                row = self.system(retriever, reranker, missing, pairwise=pairwise)
-                self.found.append(row)
+                missing = Missing(NO_PROMPT)
+                self.show(retriever, reranker, missing, way == "pairwise")
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # an additional row without a value is not shown
@@ -628,11 +632,7 @@ class RetrievalPlanner(Planner):
                 settings = {**model, **self.question(way), **of_form}
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
-            pairwise = way == "pairwise"
-            row = self.system(
-                retriever, reranker, outcome, additional=True, pairwise=pairwise
-            )
-            self.found.append(row)
+            self.show(retriever, reranker, outcome, way == "pairwise")
 
     def question(self, way: str) -> dict[str, Any]:
         """The settings of a language model for this way of asking."""
@@ -659,7 +659,7 @@ class RetrievalPlanner(Planner):
         missing = _missing(trained, first)
         if missing:
             if not (retriever.additional or reranker.additional):
-                self.found.append(self.system(retriever, reranker, missing))
+                self.show(retriever, reranker, missing)
             return
         outcome = {}
         for form, hits in first.items():
@@ -677,11 +677,9 @@ class RetrievalPlanner(Planner):
             difference = [Difference(needs, ours)]
             if not retriever.additional:
                 missing = Missing(reason_not_run(difference))
-                self.found.append(self.system(retriever, reranker, missing))
+                self.show(retriever, reranker, missing)
             reranker = _additional(reranker, difference)
-        additional = reranker.additional
-        row = self.system(retriever, reranker, outcome, additional=additional)
-        self.found.append(row)
+        self.show(retriever, reranker, outcome)
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
@@ -707,21 +705,18 @@ class RetrievalPlanner(Planner):
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
             missing = _missing(weights, first)
-            additional = tuned.additional
             if missing:
-                row = self.system(retriever, tuned, missing, additional=additional)
-                self.found.append(row)
+                self.show(retriever, tuned, missing)
                 continue
             runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
-            if not additional:
+            differences = []
+            if not tuned.additional:
                 differences = self.differences(self.grid(tuned), len(runs))
-                if differences:
-                    missing = Missing(reason_not_run(differences))
-                    self.found.append(self.system(retriever, tuned, missing))
-                    tuned, additional = _additional(tuned, differences), True
-            outcome = {self.MAIN: runs}
-            row = self.system(retriever, tuned, outcome, additional=additional)
-            self.found.append(row)
+            if differences:
+                missing = Missing(reason_not_run(differences))
+                self.show(retriever, tuned, missing)
+                tuned = _additional(tuned, differences)
+            self.show(retriever, tuned, {self.MAIN: runs})
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
@@ -735,14 +730,11 @@ class RetrievalPlanner(Planner):
         hits: tuple[Run, ...],
     ) -> tuple[Run, ...]:
         """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
-        runs = []
-        for training in self.trained(name, tuned, weights, f"{key}+{name}", hits):
-            reading = self.run(
-                "rerank-tuned", f"{key}+{name}", self.context.grid, training.seed
-            )
-            runs.append(
-                self.add(reading, self.read(training), needs=hits, weights_of=training)
-            )
+        runs, model = [], f"{key}+{name}"
+        for training in self.trained(name, tuned, weights, model, hits):
+            run = self.run("rerank-tuned", model, self.context.grid, training.seed)
+            settings = self.read(training)
+            runs.append(self.add(run, settings, needs=hits, weights_of=training))
         return tuple(runs)
 
     def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:

@@ -1,6 +1,7 @@
 """Fusion with pseudo-relevance feedback (Rocchio 1971) in the space of the last system's encoder."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def fuse_with_feedback(
     system returned.
     """
     first = fuse(systems, run.shares, None)
-    names = sorted({document for hits in first.values() for document, _ in hits})
+    names = sorted({document for document, _ in chain(*first.values())})
     row_of = {document: row for row, document in enumerate(names)}
     texts = [ranking.collection.documents[name] for name in names]
     documents = loaded.documents(texts).astype(np.float64)

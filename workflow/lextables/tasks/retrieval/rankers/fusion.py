@@ -33,11 +33,13 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
     its upper bound.  Scores are standardised within a query over the documents that any system
     returned; a system with equal scores for all of them has no influence.
     """
-    queries = sorted({query for system in systems for query in system})
+    queries: set[str] = set()
+    for system in systems:
+        queries.update(system)
     hits = {}
-    for query in queries:
+    for query in sorted(queries):
         of_systems = [system.get(query, {}) for system in systems]
-        documents = sorted({document for scores in of_systems for document in scores})
+        documents = sorted(set().union(*of_systems))
         columns = [_standardised(scores, documents) for scores in of_systems]
         means = {}
         for document, *scores in zip(documents, *columns, strict=True):

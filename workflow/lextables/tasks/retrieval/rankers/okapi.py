@@ -1,7 +1,7 @@
 """gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another system's hits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from lextables.models.okapi import OkapiBM25
 from lextables.tasks.retrieval.collection import Hits, best_first
@@ -43,7 +43,7 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
 def _whole_scores(
     documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
 ) -> Scores:
-    names = sorted({document for pool in pools.values() for document in pool})
+    names = sorted(set(chain(*pools.values())))
     place = {document: at for at, document in enumerate(names)}
     model = OkapiBM25(documents[document] for document in names)
     for query_id, text in texts.items():
@@ -55,6 +55,7 @@ def _whole_scores(
 def _filtered_scores(
     documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
 ) -> Scores:
+    """Yield the scores of a batch of queries at a time, so that memory holds few filtered texts."""
     queries = iter(texts)
     while batch := list(islice(queries, QUERY_BATCH)):
         pairs = []
