@@ -189,7 +189,12 @@ def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatc
         trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels)
     )
     asks = SETTINGS.model_copy(update={"out_of_fold": True})
-    fitted = fit(texts, marked, CATEGORIES, asks)
+    fitted = fit(
+        texts,
+        marked,
+        CATEGORIES,
+        asks,
+    )
     own, _ = fitted.out_of_fold[2]
     everything, *others = sizes
     assert (
@@ -198,7 +203,12 @@ def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatc
     )
     # Without examples, the second model finds no probable candidate.
     assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
-    without = fit(texts, marked, CATEGORIES, SETTINGS)
+    without = fit(
+        texts,
+        marked,
+        CATEGORIES,
+        SETTINGS,
+    )
     predicted = [predict(each.model, texts, 6) for each in (fitted, without)]
     for one, other in zip(*predicted, strict=True):
         assert np.array_equal(one[1], other[1])
@@ -213,14 +223,27 @@ def test_matches_equal_those_of_the_evaluator():
     found = units_of(texts)
     for category in range(3):
         given = candidates(
-            found, np.arange(len(found.start), dtype=float), 99, ["date"]
+            found,
+            np.arange(len(found.start), dtype=float),
+            99,
+            ["date"],
         )
-        asked = Golds(found, dict(enumerate(answers)), category, category == 2)
+        asked = Golds(
+            found,
+            dict(enumerate(answers)),
+            category,
+            category == 2,
+        )
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
         words = given.texts(found)
         for at, contract_ in enumerate(given.contract.tolist()):
-            gold = Gold(("q",), ("c",), ("x",), (tuple(asked.texts[contract_]),))
+            gold = Gold(
+                ("q",),
+                ("c",),
+                ("x",),
+                (tuple(asked.texts[contract_]),),
+            )
             place = np.array([NO_PLACE])
             one = Nbest(
                 ("q",),
@@ -250,7 +273,12 @@ def test_units_answer_if_they_overlap_an_answer_by_half():
 
 def test_candidates_are_units_runs_of_units_and_parts_of_units():
     found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
-    given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
+    given = candidates(
+        found,
+        np.array([3.0, 2.0, 1.0, 0.0]),
+        2,
+        ["date"],
+    )
     second = "Second on May 1, 2001 it is."
     assert given.texts(found) == [
         "First one.",
@@ -265,7 +293,12 @@ def test_candidates_are_units_runs_of_units_and_parts_of_units():
 def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
     found = units_of([text])
-    given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
+    given = candidates(
+        found,
+        np.array([0.0, 2.0, 1.0]),
+        3,
+        ["name"],
+    )
     starts = [
         text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
     ]
@@ -276,7 +309,12 @@ def test_names_are_candidates_only_at_their_first_mention():
 
 def test_context_and_text_features():
     found = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
-    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
+    given = candidates(
+        found,
+        np.array([1.0, 0.0]),
+        2,
+        ["name"],
+    )
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
     others = context_features(given, scores_, 0)
     whole = given.first == given.last
@@ -285,7 +323,13 @@ def test_context_and_text_features():
     assert (
         context_features(given, scores_[:, :1], 0)[0, 0] < -10
     )  # there is no other category
-    form = dict(zip(given.texts(found), text_features(given, found), strict=True))
+    form = dict(
+        zip(
+            given.texts(found),
+            text_features(given, found),
+            strict=True,
+        )
+    )
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
     defined, quoted = form["Acme"][-6], form["Acme"][-4]
@@ -318,7 +362,12 @@ def test_trees_equal_scikit_learns_and_learn_interactions():
 
 def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
     found = units_of(["First one. Second two. Third three."])
-    given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
+    given = candidates(
+        found,
+        np.array([3.0, 2.0, 1.0]),
+        2,
+        [],
+    )
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
@@ -336,13 +385,23 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
 
 def test_candidates_of_different_contracts_do_not_overlap():
     found = units_of(["First one.", "First one."])
-    given = candidates(found, np.array([3.0, 2.0]), 2, [])
+    given = candidates(
+        found,
+        np.array([3.0, 2.0]),
+        2,
+        [],
+    )
     known = overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
     new, _ = new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
     nothing = units_of([""])
-    none = candidates(nothing, np.zeros(0), 2, [])
+    none = candidates(
+        nothing,
+        np.zeros(0),
+        2,
+        [],
+    )
     assert overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
@@ -361,7 +420,11 @@ def test_probabilities_increase_with_logits_and_are_calibrated():
 def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(4000, 2))
-    near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
+    near = fit_few(
+        known,
+        known[:, 0] > rng.normal(size=4000),
+        penalty=1.0,
+    )
     other = known[:, 1] > rng.normal(size=4000)
     few, many = (
         fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0]
@@ -382,7 +445,11 @@ def test_outputs_trained_together_equal_outputs_trained_separately():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(500, 4)).astype(np.float32)
     held = known[:, :3] + 0.5 * rng.normal(size=(500, 3)) > [0.0, 0.5, 9.0]
-    together = fit_dense(known, held, penalty=1.0)
+    together = fit_dense(
+        known,
+        held,
+        penalty=1.0,
+    )
     for output in range(2):
         alone = LogisticRegression(C=1.0).fit(known, held[:, output])
         assert together.weights[:, output] == pytest.approx(alone.coef_[0], abs=0.02)
@@ -393,11 +460,22 @@ def test_outputs_trained_together_equal_outputs_trained_separately():
 
 
 def test_a_model_trained_on_one_class_always_predicts_it():
-    few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
+    few = fit_few(
+        np.ones((4, 2)),
+        np.zeros(4, dtype=bool),
+        penalty=1.0,
+    )
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
-    words = vocabulary(["a b", "b c"], longest=1, least=1)
+    words = vocabulary(
+        ["a b", "b c"],
+        longest=1,
+        least=1,
+    )
     many = fit_many(
-        words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2
+        words.weigh(["a b", "b c"]),
+        np.array([[True, False]] * 2),
+        alpha=1e-4,
+        epochs=2,
     )
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
 
@@ -405,7 +483,10 @@ def test_a_model_trained_on_one_class_always_predicts_it():
 def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
     rows = list(
         nbest(
-            "q", "ab ab cd", [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)], 2
+            "q",
+            "ab ab cd",
+            [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)],
+            2,
         )
     )
     assert [(row["text"], row["start"], row["rank"]) for row in rows] == [
@@ -417,7 +498,11 @@ def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probabilit
     assert [row["text"] for row in nbest("q", "", [], 2)] == [""]
 
 
-def tables(folder: Path, count: int, test: int):
+def tables(
+    folder: Path,
+    count: int,
+    test: int,
+):
     """Write ``count`` contracts, the last ``test`` of them for testing; return test questions and answers."""
     strings = ("contract_id", "split", "text")
     made = Table(
@@ -437,7 +522,13 @@ def tables(folder: Path, count: int, test: int):
     for number in range(count):
         (text, spans), name = contract(number), f"c{number:02}"
         split = "test" if number >= count - test else "train"
-        contracts.append({"contract_id": name, "split": split, "text": text})
+        contracts.append(
+            {
+                "contract_id": name,
+                "split": split,
+                "text": text,
+            }
+        )
         for index, category in enumerate(CATEGORIES):
             question = {
                 "question_id": f"{name}__{category}",
@@ -488,7 +579,11 @@ def data(tmp_path):
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])
-def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tmp_path):
+def test_contracts_of_the_test_split_are_predicted_and_scored(
+    features,
+    data,
+    tmp_path,
+):
     texts, examples, asked, answers = data
     everything = contract_texts(tmp_path / "contracts.parquet")
     path = tmp_path / "vectors.parquet"
@@ -497,16 +592,36 @@ def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tm
     paths = [] if features == "words" else [path]
     settings = SETTINGS.model_copy(update={"features": features, "out_of_fold": True})
     vectors = read_vectors(paths, sorted(texts))
-    model, out_of_fold, record = train(texts, examples, settings, 1, vectors)
+    model, out_of_fold, record = train(
+        texts,
+        examples,
+        settings,
+        1,
+        vectors,
+    )
     assert (record["contracts"], record["answers"]) == (24, 96)
     assert (model.units.vocabularies is None) == (features == "vectors")
     assert len({row["question_id"] for row in out_of_fold}) == 24 * 3
     test_texts = contract_texts(tmp_path / "contracts.parquet", "test")
     vectors = read_vectors(paths, sorted(test_texts))
-    rows = list(spans_of(model, test_texts, asked, settings, vectors))
+    rows = list(
+        spans_of(
+            model,
+            test_texts,
+            asked,
+            settings,
+            vectors,
+        )
+    )
     assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
     assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
-    table = scores(rows, asked, answers, relaxed="Parties", resamples=10)
+    table = scores(
+        rows,
+        asked,
+        answers,
+        relaxed="Parties",
+        resamples=10,
+    )
     found = {(row["metric"], row["group"]): row["value"] for row in table}
     assert found["AUPR", "category: Governing Law"] > 0.9
     assert features != "words" or found["AUPR", "all"] > 0.9
@@ -522,7 +637,12 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
     with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
         read_vectors([path], ["new"])
     with pytest.raises(BadInput, match="1 vectors for 14 units"):
-        predict(model, [texts["c3"]], 6, np.zeros((1, 3), dtype=np.float32))
+        predict(
+            model,
+            [texts["c3"]],
+            6,
+            np.zeros((1, 3), dtype=np.float32),
+        )
 
 
 def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_path):
@@ -535,6 +655,19 @@ def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_p
 def test_an_unknown_category_raises():
     text, answers = contract(0)
     few = fit([text] * 6, {0: answers[:1]}, CATEGORIES[:1], SETTINGS).model
-    asked = [{"question_id": "q", "contract_id": "c", "category": "Governing Law"}]
+    asked = [
+        {
+            "question_id": "q",
+            "contract_id": "c",
+            "category": "Governing Law",
+        }
+    ]
     with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
-        list(spans_of(few, {"c": text}, asked, SETTINGS))
+        list(
+            spans_of(
+                few,
+                {"c": text},
+                asked,
+                SETTINGS,
+            )
+        )

@@ -132,7 +132,13 @@ ROWS = changed(RUN, held_out=0.1)
 
 def test_sampling_balances_empty_windows_and_weighting_keeps_all():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
-    rows, weight = training_rows(found, TWENTY, ROWS, seed=0, search=False)
+    rows, weight = training_rows(
+        found,
+        TWENTY,
+        ROWS,
+        seed=0,
+        search=False,
+    )
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
@@ -141,7 +147,11 @@ def test_sampling_balances_empty_windows_and_weighting_keeps_all():
         != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
     )
     rows, weight = training_rows(
-        found, TWENTY, changed(ROWS, balance="weight"), seed=0, search=False
+        found,
+        TWENTY,
+        changed(ROWS, balance="weight"),
+        seed=0,
+        search=False,
     )
     assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
@@ -149,13 +159,23 @@ def test_sampling_balances_empty_windows_and_weighting_keeps_all():
 def test_search_excludes_held_out_contracts_and_percent_selects_a_share():
     found = windows(np.repeat(np.arange(20), 2), np.tile([True, False], 20))
     whole = changed(ROWS, balance="weight")
-    rows, _ = training_rows(found, TWENTY, whole, seed=0, search=True)
+    rows, _ = training_rows(
+        found,
+        TWENTY,
+        whole,
+        seed=0,
+        search=True,
+    )
     held = held_out_contracts(TWENTY, 0.1)
     assert len(held) == 2
     assert "t" not in held
     assert {f"c{i:02}" for i in found.contract[rows]} == set(found.contracts) - held
     part, _ = training_rows(
-        found, TWENTY, changed(whole, percent=10), seed=0, search=False
+        found,
+        TWENTY,
+        changed(whole, percent=10),
+        seed=0,
+        search=False,
     )
     assert len(set(found.contract[part])) == 2
 
@@ -165,23 +185,52 @@ def test_training_windows_without_answers_raise_an_error():
     with pytest.raises(
         BadInput, match="none of the 20 windows of 20 contracts has an answer"
     ):
-        training_rows(found, TWENTY, ROWS, seed=0, search=False)
+        training_rows(
+            found,
+            TWENTY,
+            ROWS,
+            seed=0,
+            search=False,
+        )
 
 
 # --- updates
 
 
-def sampled(folder: Path, tokenizer, most: int | None = None) -> WindowDataset:
+def sampled(
+    folder: Path,
+    tokenizer,
+    most: int | None = None,
+) -> WindowDataset:
     windows = open_windows(folder)
-    rows = balanced(windows.start_positions, windows.end_positions, seed=0)
-    return WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, rows[:most])
+    rows = balanced(
+        windows.start_positions,
+        windows.end_positions,
+        seed=0,
+    )
+    return WindowDataset(
+        folder,
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        rows[:most],
+    )
 
 
 def tuned(folder, dataset, work, seed=0, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
-    model = loading.load_span_model(folder, CPU, seed=0)
+    model = loading.load_span_model(
+        folder,
+        CPU,
+        seed=0,
+    )
     updates_ = FineTuning(
-        **{"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, **settings},
+        **{
+            "learning_rate": 1e-3,
+            "epochs": 2,
+            "batch_size": 16,
+            **settings,
+        },
         optimiser=LINEAR,
     )
     collator = Collator.of(dataset.tokenizer)
@@ -189,27 +238,61 @@ def tuned(folder, dataset, work, seed=0, **settings):
 
 
 def test_a_killed_training_resumes_and_reaches_the_same_weights(
-    learnt, tokenizer, tmp_path
+    learnt,
+    tokenizer,
+    tmp_path,
 ):
     folder = str(tmp_path / "model")
     torch.manual_seed(1)
     BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
-    settings = {"batch_size": 8, "seed": 5, "save_every": 2}
-    whole = sampled(learnt[0], tokenizer, most=24)
-    expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
+    settings = {
+        "batch_size": 8,
+        "seed": 5,
+        "save_every": 2,
+    }
+    whole = sampled(
+        learnt[0],
+        tokenizer,
+        most=24,
+    )
+    expected, _ = tuned(
+        folder,
+        whole,
+        tmp_path / "unbroken",
+        **settings,
+    )
     # Three updates per epoch: the kill is in the second one, after the checkpoint at update 4.
     with killed(WindowDataset, "__getitem__", call=48):
-        tuned(folder, whole, tmp_path / "broken", **settings)
+        tuned(
+            folder,
+            whole,
+            tmp_path / "broken",
+            **settings,
+        )
     # An incomplete checkpoint is ignored.
     (tmp_path / "broken" / "checkpoint-5").mkdir()
-    got, resumed = tuned(folder, whole, tmp_path / "broken", **settings)
+    got, resumed = tuned(
+        folder,
+        whole,
+        tmp_path / "broken",
+        **settings,
+    )
     assert resumed == 4
     assert equal(weights(got), weights(expected))
     assert not equal(weights(got), weights(loading.load_span_model(folder, CPU)))
 
 
-def test_bfloat16_gives_a_similar_loss(encoder, learnt, tokenizer, tmp_path):
-    dataset = sampled(learnt[0], tokenizer, most=32)
+def test_bfloat16_gives_a_similar_loss(
+    encoder,
+    learnt,
+    tokenizer,
+    tmp_path,
+):
+    dataset = sampled(
+        learnt[0],
+        tokenizer,
+        most=32,
+    )
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     models = (
         tuned(encoder, dataset, tmp_path / str(number), **how)[0]
@@ -221,13 +304,22 @@ def test_bfloat16_gives_a_similar_loss(encoder, learnt, tokenizer, tmp_path):
 
 
 def test_empty_windows_have_the_given_weight_in_the_loss(
-    encoder, learnt, tokenizer, tmp_path
+    encoder,
+    learnt,
+    tokenizer,
+    tmp_path,
 ):
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
     model = loading.load_span_model(encoder, CPU).eval()
-    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(60))
+    dataset = WindowDataset(
+        learnt[0],
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        np.arange(60),
+    )
     collator = Collator.of(tokenizer)
     losses = []
     for given in (1.0, weight, 0.0):
@@ -261,8 +353,17 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
     ("windows", "most", "expected"),
     [(100, None, 12), (80, None, 8), (100, 5, 5), (100, 50, 12), (1, None, 4)],
 )
-def test_number_of_updates(windows, most, expected):
-    settings = changed(RUN, batch_size=40, epochs=4, max_updates=most)
+def test_number_of_updates(
+    windows,
+    most,
+    expected,
+):
+    settings = changed(
+        RUN,
+        batch_size=40,
+        epochs=4,
+        max_updates=most,
+    )
     assert updates(windows, settings) == expected
 
 
@@ -276,24 +377,56 @@ SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
 def data(encoder, tmp_path_factory):
     """The folder of a data set, with the windows of its training examples."""
     folder = tmp_path_factory.mktemp("data")
-    marked_contracts.data_set(folder, SPLITS, seed=4)
+    marked_contracts.data_set(
+        folder,
+        SPLITS,
+        seed=4,
+    )
     names = ("contracts.parquet", "training_examples.parquet")
     source = WindowSource(*(folder / name for name in names), WORDINGS)
-    write_features(source, folder / "windows", load_tokenizer(encoder), WINDOWS)
+    write_features(
+        source,
+        folder / "windows",
+        load_tokenizer(encoder),
+        WINDOWS,
+    )
     return folder
 
 
 def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
-    data, encoder, tmp_path
+    data,
+    encoder,
+    tmp_path,
 ):
-    settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
+    settings = changed(
+        RUN,
+        weights=encoder,
+        max_updates=2,
+        save_every=1,
+    )
     contracts, questions = data / "contracts.parquet", data / "questions.parquet"
     files = WindowFiles(contracts, questions, data / "windows")
-    job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
+    job = {
+        "seed": 0,
+        "search": False,
+        "device": CPU,
+        "output": tmp_path / "weights",
+    }
     work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
-    record = train(files, settings, work=work, **job)
+    record = train(
+        files,
+        settings,
+        work=work,
+        **job,
+    )
     windows = open_windows(data / "windows")
-    rows, _ = training_rows(windows, contract_splits(contracts), RUN, 0, search=False)
+    rows, _ = training_rows(
+        windows,
+        contract_splits(contracts),
+        RUN,
+        0,
+        search=False,
+    )
     answered = int((windows.start_positions[rows] > 0).sum())
     assert record == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
@@ -321,15 +454,29 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     ],
 )
 def test_another_training_has_another_work_folder(changes):
-    given = {"settings": RUN, "seed": 0, "search": False, "identity": {"code": "a"}}
+    given = {
+        "settings": RUN,
+        "seed": 0,
+        "search": False,
+        "identity": {"code": "a"},
+    }
     assert work_settings(**given) != work_settings(**given | changes)
 
 
 @pytest.fixture(scope="module")
-def trained(encoder, learnt, tokenizer, tmp_path_factory) -> BertForQuestionAnswering:
+def trained(
+    encoder,
+    learnt,
+    tokenizer,
+    tmp_path_factory,
+) -> BertForQuestionAnswering:
     work = tmp_path_factory.mktemp("work")
     model, _ = tuned(
-        encoder, sampled(learnt[0], tokenizer), work, learning_rate=1e-2, epochs=1
+        encoder,
+        sampled(learnt[0], tokenizer),
+        work,
+        learning_rate=1e-2,
+        epochs=1,
     )
     return model
 
@@ -418,7 +565,9 @@ def test_nbest_equals_the_released_rule(seed):
     # Some windows were not read.
     token_from = np.sort(
         generator.choice(
-            token_from, generator.integers(1, len(token_from) + 1), replace=False
+            token_from,
+            generator.integers(1, len(token_from) + 1),
+            replace=False,
         )
     )
     token_to = np.minimum(token_from + capacity, length)
@@ -493,8 +642,16 @@ def test_equal_logits_are_ordered_by_position_and_padding_is_ignored():
     assert values.tolist() == [[2, 2, 1], [1, 1, 0]]
 
 
-def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
-    mask = torch.ones(1, len(starts), dtype=torch.int64)
+def one_window(
+    starts: list[float],
+    ends: list[float],
+    n_best: int,
+) -> Best:
+    mask = torch.ones(
+        1,
+        len(starts),
+        dtype=torch.int64,
+    )
     parts = (top(torch.tensor([logits]), mask, n_best) for logits in (starts, ends))
     return Best(*itertools.chain(*parts), np.array([starts[0]]), np.array([ends[0]]))
 
@@ -512,7 +669,9 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
     ]
     # Spans inside brackets, spans that begin inside a word, and the same words with a lower score.
     best = one_window(
-        [0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4
+        [0.0, -9, 5, -9, 4, 3, -9, -99],
+        [0.0, -9, -9, -9, 5, -9, 4, -99],
+        n_best=4,
     )
     spans = nbest(
         best,
@@ -536,9 +695,21 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
 
 def test_without_a_valid_span_the_released_prediction_empty_is_added():
     tokens = tokenise(LETTERS, "a bb", "a contract")
-    best = one_window([1.0, -1.0, 3.0, 0.0], [1.0, 3.0, -1.0, 0.0], n_best=1)
+    best = one_window(
+        [1.0, -1.0, 3.0, 0.0],
+        [1.0, 3.0, -1.0, 0.0],
+        n_best=1,
+    )
     contract = FinalText(Spelling(LETTERS), "a bb", tokens)
-    spans = nbest(best, np.array([0]), np.array([2]), np.array([1]), contract, 1, 5)
+    spans = nbest(
+        best,
+        np.array([0]),
+        np.array([2]),
+        np.array([1]),
+        contract,
+        1,
+        5,
+    )
     # Softmax over the scores 0 and 2.
     expected = [("empty", "", -1, -1, 0.1192029), ("", "", -1, -1, 0.8807971)]
     assert [
@@ -557,22 +728,55 @@ READING = NbestSettings(
 
 
 @pytest.fixture(scope="module")
-def prediction(learnt, trained, tokenizer):
+def prediction(
+    learnt,
+    trained,
+    tokenizer,
+):
     folder, texts, _ = learnt
     chosen = np.arange(0, 80)
-    dataset = WindowDataset(folder, tokenizer, WINDOWS, WORDINGS, chosen)
-    read = list(predict(trained, dataset, texts, READING, batch_size=1))
+    dataset = WindowDataset(
+        folder,
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        chosen,
+    )
+    read = list(
+        predict(
+            trained,
+            dataset,
+            texts,
+            READING,
+            batch_size=1,
+        )
+    )
     return texts, read
 
 
 def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(
-    prediction, learnt, trained, tokenizer
+    prediction,
+    learnt,
+    trained,
+    tokenizer,
 ):
     texts, expected = prediction
     dataset = WindowDataset(
-        learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80)[::-1]
+        learnt[0],
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        np.arange(0, 80)[::-1],
     )
-    read = list(predict(trained, dataset, texts, READING, batch_size=7))
+    read = list(
+        predict(
+            trained,
+            dataset,
+            texts,
+            READING,
+            batch_size=7,
+        )
+    )
     assert [(row["question_id"], row["rank"]) for row in read] == sorted(
         (row["question_id"], row["rank"]) for row in read
     )
@@ -587,12 +791,28 @@ def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(
 
 
 def test_bfloat16_predicts_similar_spans_without_changing_the_model(
-    prediction, learnt, trained, tokenizer
+    prediction,
+    learnt,
+    trained,
+    tokenizer,
 ):
     texts, expected = prediction
     before = weights(trained)
-    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(0, 80))
-    read = list(predict(trained, dataset, texts, changed(READING, bf16=True)))
+    dataset = WindowDataset(
+        learnt[0],
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        np.arange(0, 80),
+    )
+    read = list(
+        predict(
+            trained,
+            dataset,
+            texts,
+            changed(READING, bf16=True),
+        )
+    )
     assert equal(before, weights(trained))
     best = [
         [row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)
@@ -603,44 +823,95 @@ def test_bfloat16_predicts_similar_spans_without_changing_the_model(
     ]
 
 
-def test_logits_that_are_not_finite_raise_an_error(encoder, learnt, tokenizer):
+def test_logits_that_are_not_finite_raise_an_error(
+    encoder,
+    learnt,
+    tokenizer,
+):
     model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
-    dataset = WindowDataset(learnt[0], tokenizer, WINDOWS, WORDINGS, np.arange(2))
+    dataset = WindowDataset(
+        learnt[0],
+        tokenizer,
+        WINDOWS,
+        WORDINGS,
+        np.arange(2),
+    )
     with pytest.raises(BadInput, match="not finite"):
-        list(predict(model, dataset, learnt[1], READING))
+        list(
+            predict(
+                model,
+                dataset,
+                learnt[1],
+                READING,
+            )
+        )
 
 
 # --- a prediction run
 
 
 @pytest.fixture(scope="module")
-def saved(trained, tokenizer, tmp_path_factory) -> str:
+def saved(
+    trained,
+    tokenizer,
+    tmp_path_factory,
+) -> str:
     folder = tmp_path_factory.mktemp("saved") / "weights"
     save(trained, tokenizer, folder)
     return str(folder)
 
 
 @pytest.fixture(scope="module")
-def asked(learnt, tokenizer, tmp_path_factory):
+def asked(
+    learnt,
+    tokenizer,
+    tmp_path_factory,
+):
     """Twelve test contracts, their texts, and the spans of the questions."""
     folder = tmp_path_factory.mktemp("asked")
     texts, spans = marked_contracts.data_set(
-        folder, {f"t{n:02d}": "test" for n in range(12)}, seed=3
+        folder,
+        {f"t{n:02d}": "test" for n in range(12)},
+        seed=3,
     )
     contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
-    source = WindowSource(contracts, questions, WORDINGS, labelled=False)
-    write_features(source, folder / "windows", tokenizer, WINDOWS, shards=2)
-    files = InferenceFiles(contracts, questions, folder / "windows", learnt[0])
+    source = WindowSource(
+        contracts,
+        questions,
+        WORDINGS,
+        labelled=False,
+    )
+    write_features(
+        source,
+        folder / "windows",
+        tokenizer,
+        WINDOWS,
+        shards=2,
+    )
+    files = InferenceFiles(
+        contracts,
+        questions,
+        folder / "windows",
+        learnt[0],
+    )
     return files, texts, spans
 
 
 @pytest.fixture
-def rankable(asked, learnt, tmp_path):
+def rankable(
+    asked,
+    learnt,
+    tmp_path,
+):
     """The same with the texts of the training contracts, as the table of contracts has both splits."""
     files, texts, _ = asked
     rows = [
-        {"contract_id": name, "split": split, "text": text}
+        {
+            "contract_id": name,
+            "split": split,
+            "text": text,
+        }
         for part, split in ((learnt[1], "train"), (texts, "test"))
         for name, text in part.items()
     ]
@@ -649,18 +920,34 @@ def rankable(asked, learnt, tmp_path):
 
 
 def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
-    rankable, saved, tmp_path
+    rankable,
+    saved,
+    tmp_path,
 ):
     settings = changed(READING, windows_per_question=1)
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
     windows = len(open_windows(rankable.windows))
-    found = read_contracts(rankable, READING, saved, CPU, output, beside)
+    found = read_contracts(
+        rankable,
+        READING,
+        saved,
+        CPU,
+        output,
+        beside,
+    )
     assert found == {"windows_read": windows, "windows": windows}
     assert (
         json.loads((beside / RECORD).read_text()) == READING.model_dump()
         and not (beside / RANKER).exists()
     )
-    found = read_contracts(rankable, settings, saved, CPU, output, beside)
+    found = read_contracts(
+        rankable,
+        settings,
+        saved,
+        CPU,
+        output,
+        beside,
+    )
     assert found == {"windows_read": 24, "windows": windows}
     assert windows > 24
     assert json.loads((beside / RECORD).read_text())["windows_per_question"] == 1
@@ -669,11 +956,28 @@ def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
         window_ranking.load(beside / RANKER),
         contract_texts(rankable.contracts),
     )
-    chosen = window_ranking.choose(kept, rankable.windows, texts, 1)
-    dataset = WindowDataset(
-        rankable.windows, marked_contracts.tokenizer(), WINDOWS, WORDINGS, chosen
+    chosen = window_ranking.choose(
+        kept,
+        rankable.windows,
+        texts,
+        1,
     )
-    again = list(read_windows(dataset, texts, settings, saved, CPU))
+    dataset = WindowDataset(
+        rankable.windows,
+        marked_contracts.tokenizer(),
+        WINDOWS,
+        WORDINGS,
+        chosen,
+    )
+    again = list(
+        read_windows(
+            dataset,
+            texts,
+            settings,
+            saved,
+            CPU,
+        )
+    )
     rows = list(read(output))
     assert [(row["question_id"], row["rank"], row["text"]) for row in again] == [
         (row["question_id"], row["rank"], row["text"]) for row in rows
@@ -697,11 +1001,20 @@ def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
 
 
-def test_a_model_without_a_trained_head_is_rejected(asked, encoder, tmp_path):
+def test_a_model_without_a_trained_head_is_rejected(
+    asked,
+    encoder,
+    tmp_path,
+):
     with pytest.raises(
         BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"
     ):
         read_contracts(
-            asked[0], READING, encoder, CPU, tmp_path / "predictions.parquet", tmp_path
+            asked[0],
+            READING,
+            encoder,
+            CPU,
+            tmp_path / "predictions.parquet",
+            tmp_path,
         )
     assert not (tmp_path / "predictions.parquet").exists()

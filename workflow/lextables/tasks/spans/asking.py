@@ -41,7 +41,11 @@ class Pieces(StepSettings):
     """Words of a piece of a contract, at most; fewer in a shorter window."""
     tokens: PositiveInt = 300
     """Tokens of an answer, at most."""
-    least: float = Field(0.01, ge=0, le=1)
+    least: float = Field(
+        0.01,
+        ge=0,
+        le=1,
+    )
     """Least probability of a passage of which the model is asked to quote it."""
     questions: PositiveInt | None = None
     """Questions about a contract that are asked; None: all.
@@ -102,38 +106,70 @@ def ask(
     model.expect(requests, characters)
     for piece in pieces:
         contract = piece.contract
-        reader.read(piece, texts[contract], by_contract[contract], extracted)
+        reader.read(
+            piece,
+            texts[contract],
+            by_contract[contract],
+            extracted,
+        )
     rows = []
     for question, contract in sorted(contract_of(questions, "test").items()):
         spans = extracted.spans[question]
-        rows += nbest(question, texts[contract], spans, settings.n_best)
+        rows += nbest(
+            question,
+            texts[contract],
+            spans,
+            settings.n_best,
+        )
     return rows, extracted.counts
 
 
 class Reader:
     """A language model that reads contracts."""
 
-    def __init__(self, model: LanguageModel, settings: AskingSettings) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        settings: AskingSettings,
+    ) -> None:
         self.model, self.settings = model, settings
         self.clause = plain_template(settings.clause)
         self.presence = plain_template(settings.presence)
 
-    def pieces(self, contract: str, text: str, questions: Sequence[Row]) -> list[Piece]:
+    def pieces(
+        self,
+        contract: str,
+        text: str,
+        questions: Sequence[Row],
+    ) -> list[Piece]:
         """Return the pieces of a contract, with which all ``questions`` fit the window.
 
         Raises `BadInput` if not even one word fits.
         """
-        longest = max((row["question"] for row in questions), key=len, default="")
+        longest = max(
+            (row["question"] for row in questions),
+            key=len,
+            default="",
+        )
 
         def fits(shown: str) -> bool:
             prompt = self.clause.filled(text=shown, question=longest)
             return fits_window(self.model, prompt, self.settings.tokens)
 
-        places = fitting_parts(text, self.settings.words, fits, self.model.name)
+        places = fitting_parts(
+            text,
+            self.settings.words,
+            fits,
+            self.model.name,
+        )
         return [Piece(contract, start, end) for start, end in places]
 
     def read(
-        self, piece: Piece, text: str, questions: Sequence[Row], extracted: Extracted
+        self,
+        piece: Piece,
+        text: str,
+        questions: Sequence[Row],
+        extracted: Extracted,
     ) -> None:
         """Ask all ``questions`` about a piece of a contract's ``text``.
 
@@ -164,7 +200,10 @@ class Reader:
                     spans[span] = max(probability, spans.get(span, 0.0))
 
     def _presence(
-        self, shown: str, questions: Sequence[Row], counts: Counter[str]
+        self,
+        shown: str,
+        questions: Sequence[Row],
+        counts: Counter[str],
     ) -> list[float]:
         """Return for each question the probability that ``shown`` has a passage."""
         prompts = []
@@ -181,7 +220,11 @@ class Reader:
         return probabilities
 
 
-def fits_window(model: LanguageModel, prompt: Prompt, tokens: int) -> bool:
+def fits_window(
+    model: LanguageModel,
+    prompt: Prompt,
+    tokens: int,
+) -> bool:
     """Whether a prompt and an answer of ``tokens`` tokens fit the model's window."""
     return model.window is None or model.tokens(prompt) + tokens <= model.window
 
@@ -200,7 +243,10 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
 
 
 def fitting_parts(
-    text: str, words: int, fits: Callable[[str], bool], model: str
+    text: str,
+    words: int,
+    fits: Callable[[str], bool],
+    model: str,
 ) -> list[tuple[int, int]]:
     """Return `parts` of at most ``words`` words that all fit.
 
@@ -212,7 +258,11 @@ def fitting_parts(
             return places
         words //= 2
     what = "a question and one word do not fit its window"
-    raise BadInput(what, where=model, do="choose another model")
+    raise BadInput(
+        what,
+        where=model,
+        do="choose another model",
+    )
 
 
 def quotes(answer: str) -> list[str]:
@@ -246,7 +296,10 @@ def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, lis
 
 
 def nbest(
-    question_id: str, text: str, spans: Mapping[tuple[int, int], float], n_best: int
+    question_id: str,
+    text: str,
+    spans: Mapping[tuple[int, int], float],
+    n_best: int,
 ) -> Iterator[Row]:
     """Yield a question's rows of `schema.NBEST`, each text once.
 

@@ -130,7 +130,11 @@ def names(text: str) -> list[Span]:
     return [span for span in sorted(spans) if _LETTER.search(text, *span)]
 
 
-PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
+PARTS = {
+    "date": dates,
+    "title": titles,
+    "name": names,
+}  # in order of precedence
 LONGEST_RUN = 3  # units
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
 RANKS = (1, 2, 4)
@@ -216,7 +220,10 @@ def candidates(
 
 
 def _parts(
-    units: Units, contract: int, unit: int, parts: Sequence[str]
+    units: Units,
+    contract: int,
+    unit: int,
+    parts: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
     """Yield the positions in the contract of these parts of a unit."""
     start, end = int(units.start[unit]), int(units.end[unit])
@@ -228,7 +235,9 @@ def _parts(
 
 
 def candidate_features(
-    candidates: Candidates, units: Units, logits: np.ndarray
+    candidates: Candidates,
+    units: Units,
+    logits: np.ndarray,
 ) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features).
 
@@ -318,7 +327,12 @@ def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     return csr_matrix(WORDS_WEIGHT * hasher.transform(tokens))
 
 
-def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
+def _tokens(
+    text: str,
+    unit: Span,
+    start: int,
+    end: int,
+) -> list[str]:
     """Return the words in and beside the part [start, end), with positions."""
     first = max(unit[0], start - BESIDE_CHARACTERS)
     last = min(unit[1], end + BESIDE_CHARACTERS)
@@ -349,7 +363,9 @@ FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
 def context_features(
-    candidates: Candidates, logits: np.ndarray, category: int
+    candidates: Candidates,
+    logits: np.ndarray,
+    category: int,
 ) -> np.ndarray:
     """Return scores of each candidate's units in the other categories.
 
@@ -357,8 +373,16 @@ def context_features(
     second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
-    others = np.delete(scores, category, axis=1)
-    padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
+    others = np.delete(
+        scores,
+        category,
+        axis=1,
+    )
+    padded = np.pad(
+        others,
+        ((0, 0), (2, 0)),
+        constant_values=OUTSIDE,
+    )
     second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
     return np.column_stack([best, scores[:, category] - best, second])
 
@@ -376,11 +400,20 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
         if part:
             if contract not in defined:
                 defined[contract] = _defined(text)
-            rows[row, FORM:] = _mentions(text, start, end, defined[contract])
+            rows[row, FORM:] = _mentions(
+                text,
+                start,
+                end,
+                defined[contract],
+            )
     return rows
 
 
-def _form(text: str, start: int, end: int) -> list[float]:
+def _form(
+    text: str,
+    start: int,
+    end: int,
+) -> list[float]:
     """Return the features of the characters [start, end) of a contract."""
     span = text[start:end]
     words, lower = span.split(), span.lower()
@@ -402,7 +435,10 @@ def _form(text: str, start: int, end: int) -> list[float]:
 
 
 def _mentions(
-    text: str, start: int, end: int, defined: Mapping[str, int]
+    text: str,
+    start: int,
+    end: int,
+    defined: Mapping[str, int],
 ) -> list[float]:
     """Return the features of the mentions of a part in its contract.
 
@@ -447,7 +483,11 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
         union = np.maximum.outer(end, end) - np.minimum.outer(start, start)
-        above = np.tri(len(rows), k=-1, dtype=bool)
+        above = np.tri(
+            len(rows),
+            k=-1,
+            dtype=bool,
+        )
         over = above & (shared > 0)
         jaccard = np.where(over, shared / union, 0)
         best = over.argmax(axis=1)
@@ -462,13 +502,19 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         overlapping[rows] = has[:, None] * np.column_stack(columns)
         apart = above & ~over
         scores = np.where(apart, own, OUTSIDE)
-        total = np.logaddexp.reduce(scores, axis=1, initial=OUTSIDE)
+        total = np.logaddexp.reduce(
+            scores,
+            axis=1,
+            initial=OUTSIDE,
+        )
         elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
     return np.column_stack([logits, overlapping, elsewhere])
 
 
 def new_answers(
-    candidates: Candidates, logits: np.ndarray, matched: Sequence[frozenset[int]]
+    candidates: Candidates,
+    logits: np.ndarray,
+    matched: Sequence[frozenset[int]],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which candidates find a new answer, and which are used for training.
 
@@ -492,6 +538,12 @@ def ranked_by_contract(
     candidates: Candidates, logits: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    edges = np.flatnonzero(np.diff(candidates.contract, prepend=-1, append=-1))
+    edges = np.flatnonzero(
+        np.diff(
+            candidates.contract,
+            prepend=-1,
+            append=-1,
+        )
+    )
     for first, last in pairwise(edges.tolist()):
         yield first + np.argsort(-logits[first:last], kind="stable")

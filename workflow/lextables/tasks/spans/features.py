@@ -45,7 +45,11 @@ from lextables.tasks.spans.windows import (
 _ROWS = 65_536
 
 
-def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+def spans(
+    count: int,
+    capacity: int,
+    step: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the windows over ``count`` tokens: starts and stops, int32.
 
     A window has ``capacity`` tokens and starts ``step`` after the one before; the last
@@ -128,7 +132,12 @@ def write_features(
             "one_token_answers": sum(each.one_token for each in done),
         },
     }
-    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(
+        record,
+        indent=2,
+        sort_keys=True,
+        ensure_ascii=False,
+    )
     write_text(folder / RECORD, text + "\n")
     return record
 
@@ -221,8 +230,20 @@ def _write_shard(job: _Shard) -> list[_Done]:
         for contract_id, text in _texts(job.contracts, job.examples):
             where = f"{job.contracts.name}, contract_id {contract_id!r}"
             tokens = tokenise(job.tokenizer, text, where)
-            labelled = _labels(job, text, tokens, job.examples[contract_id])
-            batch = _windows(job, contract_id, len(tokens), labelled, around, lengths)
+            labelled = _labels(
+                job,
+                text,
+                tokens,
+                job.examples[contract_id],
+            )
+            batch = _windows(
+                job,
+                contract_id,
+                len(tokens),
+                labelled,
+                around,
+                lengths,
+            )
             done.append(_done(len(labelled), len(tokens), batch))
             texts.append((contract_id, tokens))
             windows.append(batch)
@@ -239,7 +260,11 @@ def _write_shard(job: _Shard) -> list[_Done]:
     return done
 
 
-def _done(examples: int, tokens: int, windows: pa.RecordBatch) -> _Done:
+def _done(
+    examples: int,
+    tokens: int,
+    windows: pa.RecordBatch,
+) -> _Done:
     """Return the counts of one contract with these ``windows`` (`WINDOWS`)."""
     starts = windows.column("start_position").to_numpy()
     ends = windows.column("end_position").to_numpy()
@@ -254,7 +279,11 @@ def _done(examples: int, tokens: int, windows: pa.RecordBatch) -> _Done:
     )
 
 
-def _check_capacity(category: str, settings: WindowSettings, capacity: int) -> None:
+def _check_capacity(
+    category: str,
+    settings: WindowSettings,
+    capacity: int,
+) -> None:
     """Raise `BadInput` if windows with ``capacity`` contract tokens leave gaps."""
     if capacity < settings.step:
         raise BadInput(
@@ -278,7 +307,10 @@ _Labelled = tuple[_Example, tuple[int, int] | None]
 
 
 def _labels(
-    job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
+    job: _Shard,
+    text: str,
+    tokens: Tokens,
+    examples: Sequence[_Example],
 ) -> list[_Labelled]:
     """Return the examples with the first and the last token of their answers.
 
@@ -294,7 +326,14 @@ def _labels(
             labelled.append((example, None))
             continue
         start, end = example.start, example.end
-        found = answer_tokens(job.tokenizer, text, tokens, words, start, end)
+        found = answer_tokens(
+            job.tokenizer,
+            text,
+            tokens,
+            words,
+            start,
+            end,
+        )
         if found and found[1] < found[0]:
             raise BadInput(
                 f"the answer, characters {start} to {end}, has no token with this "
@@ -392,6 +431,12 @@ def write_parts(
             "test": WindowSource(contracts, questions, texts, "test", labelled=False),
         }
         for part, source in sources.items():
-            record = write_features(source, folder / part, tokenizer, settings, shards)
+            record = write_features(
+                source,
+                folder / part,
+                tokenizer,
+                settings,
+                shards,
+            )
             counts[part] = record["counts"]
     return counts

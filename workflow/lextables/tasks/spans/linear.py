@@ -97,28 +97,56 @@ def fit(
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
     folds = [shuffled == number for number in range(settings.folds)]
     is_answer = unit_scores.answering(units, answers, len(categories))
-    unit_model, logits = _first(units, is_answer, folds, settings, threads, vectors)
+    unit_model, logits = _first(
+        units,
+        is_answer,
+        folds,
+        settings,
+        threads,
+        vectors,
+    )
 
     relaxed = []
     for category in categories:
         relaxed.append(settings.relaxed is not None and settings.relaxed in category)
     parts, candidates, matched = [], [], []
     for category, relaxes in enumerate(relaxed):
-        golds = Golds(units, answers, category, relaxes)
+        golds = Golds(
+            units,
+            answers,
+            category,
+            relaxes,
+        )
         parts.append(golds.parts())
         own = spans.candidates(
-            units, logits[:, category], settings.units, parts[-1], not relaxes
+            units,
+            logits[:, category],
+            settings.units,
+            parts[-1],
+            not relaxes,
         )
         candidates.append(own)
         matched.append(golds.matched(own))
-    training = _second_rows(units, candidates, logits, matched, parts)
+    training = _second_rows(
+        units,
+        candidates,
+        logits,
+        matched,
+        parts,
+    )
     # Categories answered by whole units are similar, and some have few answers: they
     # share a prior model.
     similar = set()
     for category, relaxes in enumerate(relaxed):
         if not relaxes and not parts[category]:
             similar.add(category)
-    second, scores = _second(training, candidates, folds, similar, settings)
+    second, scores = _second(
+        training,
+        candidates,
+        folds,
+        similar,
+        settings,
+    )
 
     new_rows, used_rows = [], []
     for category, score in enumerate(scores):
@@ -130,7 +158,12 @@ def fit(
         new_rows.append(new)
         used_rows.append(used)
     is_new, is_used = np.concatenate(new_rows), np.concatenate(used_rows)
-    features = third_features(candidates, scores, units, logits)
+    features = third_features(
+        candidates,
+        scores,
+        units,
+        logits,
+    )
     third = trees.fit(features[is_used], is_new[is_used])
     out_of_fold = []
     if settings.out_of_fold:
@@ -144,7 +177,12 @@ def fit(
             )
         out_of_fold = _by_category(candidates, held_logits)
     model = SpanModel(
-        tuple(categories), tuple(relaxed), tuple(parts), unit_model, second, third
+        tuple(categories),
+        tuple(relaxed),
+        tuple(parts),
+        unit_model,
+        second,
+        third,
     )
     return Fitted(model, out_of_fold)
 
@@ -165,11 +203,23 @@ def _first(
     logits = np.zeros(is_answer.shape, dtype=np.float32)
     for fold in folds:
         held = fold[units.contract]
-        models = unit_scores.fit(views, is_answer, ~held, settings, threads)
+        models = unit_scores.fit(
+            views,
+            is_answer,
+            ~held,
+            settings,
+            threads,
+        )
         held_views = [view[held] for view in views]
         logits[held] = unit_scores.logits(models, held_views, settings.share)
     everything = np.ones(len(is_answer), dtype=bool)
-    models = unit_scores.fit(views, is_answer, everything, settings, threads)
+    models = unit_scores.fit(
+        views,
+        is_answer,
+        everything,
+        settings,
+        threads,
+    )
     return UnitModel(words, models, settings.share), logits
 
 
@@ -199,7 +249,13 @@ def third_features(
 def _by_category(candidates: Sequence[Candidates], logits: np.ndarray) -> list[Scored]:
     """Return the candidates of each category with their part of ``logits``."""
     ends = np.cumsum([len(own.contract) for own in candidates])
-    return list(zip(candidates, np.split(logits, ends[:-1]), strict=True))
+    return list(
+        zip(
+            candidates,
+            np.split(logits, ends[:-1]),
+            strict=True,
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -249,7 +305,12 @@ def _second(
     scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
         rows = [~fold[own.contract] for own in candidates]
-        models = _fit_categories(training, rows, similar, settings)
+        models = _fit_categories(
+            training,
+            rows,
+            similar,
+            settings,
+        )
         for category, model in enumerate(models):
             held = ~rows[category]
             logits = model.logits(training[category].inputs(held))
@@ -284,10 +345,22 @@ def _fit_categories(
     for category, own in enumerate(training):
         known = inputs[category], targets[category]
         if category in similar:
-            models.append(linear.fit_near(shared, *known, penalty=settings.near))
+            models.append(
+                linear.fit_near(
+                    shared,
+                    *known,
+                    penalty=settings.near,
+                )
+            )
             continue
         words = None if own.words is None else own.words[rows[category]]
-        models.append(linear.fit_few(*known, penalty=settings.penalty, words=words))
+        models.append(
+            linear.fit_few(
+                *known,
+                penalty=settings.penalty,
+                words=words,
+            )
+        )
     return tuple(models)
 
 
@@ -295,7 +368,11 @@ class Golds:
     """The answers of one category, and the rule by which a candidate matches one."""
 
     def __init__(
-        self, units: Units, answers: Answers, category: int, relaxed: bool
+        self,
+        units: Units,
+        answers: Answers,
+        category: int,
+        relaxed: bool,
     ) -> None:
         self.units, self.relaxed = units, relaxed
         self.places: dict[int, list[Span]] = {}
@@ -319,7 +396,11 @@ class Golds:
             numbers = set()
             if self.places.get(contract):
                 words = paper_words(text)
-                golds = zip(self.words[contract], self.texts[contract], strict=True)
+                golds = zip(
+                    self.words[contract],
+                    self.texts[contract],
+                    strict=True,
+                )
                 for number, (gold, gold_text) in enumerate(golds):
                     contains = self.relaxed and gold_text in text
                     if contains or similar_words(words, gold):
@@ -365,14 +446,29 @@ def predict(
     candidates, scores = [], []
     for category, second in enumerate(model.second):
         parts, relaxed = model.parts[category], model.relaxed[category]
-        own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
+        own = spans.candidates(
+            units,
+            logits[:, category],
+            likely,
+            parts,
+            not relaxed,
+        )
         features = spans.candidate_features(own, units, logits[:, category])
         words = spans.part_words(own, units) if parts else None
-        rows = _SecondRows(features, words, correct=np.zeros(0, dtype=bool))
+        rows = _SecondRows(
+            features,
+            words,
+            correct=np.zeros(0, dtype=bool),
+        )
         score = second.logits(rows.inputs(np.arange(len(features))))[:, 0]
         candidates.append(own.take(score > LEAST))
         scores.append(score[score > LEAST])
-    features = third_features(candidates, scores, units, logits)
+    features = third_features(
+        candidates,
+        scores,
+        units,
+        logits,
+    )
     return _by_category(candidates, model.third.logits(features))
 
 
@@ -399,11 +495,24 @@ def train(
             span = (row["start"], row["end"])
             answers[number_of[row["contract_id"]]].append((category, span))
     ordered = [texts[name] for name in names]
-    fitted = fit(ordered, answers, categories, settings, threads, vectors)
+    fitted = fit(
+        ordered,
+        answers,
+        categories,
+        settings,
+        threads,
+        vectors,
+    )
     asked = {row["question_id"]: row for row in examples}.values()
     rows = []
     if fitted.out_of_fold:
-        rows += _rows(categories, fitted.out_of_fold, texts, asked, settings.n_best)
+        rows += _rows(
+            categories,
+            fitted.out_of_fold,
+            texts,
+            asked,
+            settings.n_best,
+        )
     model = fitted.model
     sizes = [each.weights.size for each in (*model.units.linear, *model.second)]
     counts = {
@@ -433,9 +542,18 @@ def spans_of(
     """
     if new := sorted({row["category"] for row in asked} - set(model.categories)):
         what = f"the model was not trained on the category {new[0]!r}"
-        raise BadInput(what, where="questions", do="train it again")
+        raise BadInput(
+            what,
+            where="questions",
+            do="train it again",
+        )
     ordered = [texts[name] for name in sorted(texts)]
-    predicted = predict(model, ordered, settings.units, vectors)
+    predicted = predict(
+        model,
+        ordered,
+        settings.units,
+        vectors,
+    )
     yield from _rows(model.categories, predicted, texts, asked, settings.n_best)
 
 
@@ -448,7 +566,13 @@ def _rows(
 ) -> Iterator[Row]:
     """Yield the rows of `spans_of` from the candidates of each category."""
     number_of = {name: number for number, name in enumerate(sorted(texts))}
-    by_category = dict(zip(categories, predicted, strict=True))
+    by_category = dict(
+        zip(
+            categories,
+            predicted,
+            strict=True,
+        )
+    )
     for question in sorted(asked, key=itemgetter("question_id")):
         contract = question["contract_id"]
         candidates, logits = by_category[question["category"]]

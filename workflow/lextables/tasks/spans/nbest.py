@@ -51,7 +51,11 @@ def choose(
     return settings.trials[int(np.argmax(areas))].plain(), areas
 
 
-def _area(path: str | Path, gold: spans.Gold, settings: ScoringSettings) -> float:
+def _area(
+    path: str | Path,
+    gold: spans.Gold,
+    settings: ScoringSettings,
+) -> float:
     """Return the AUPR of predictions by the released evaluator."""
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)

@@ -26,7 +26,7 @@ OUTPUTS = Table(
         Column("output", pa.string(), f"the quoted passages, or “{NO_CLAUSE}”"),
     ),
     key=("question_id",),
-    row_group=64,  # outputs may be whole contracts
+    row_group=64,  # outputs may be whole contracts,
 )
 OUT_OF_FOLD = "out_of_fold.parquet"  # in the folder of a linear model's weights
 THRESHOLDS = tuple(step / 100 for step in range(1, 100))
@@ -46,7 +46,11 @@ class QuotingSettings(StepSettings):
     """The fixed output; ${contract} is the contract's text."""
 
 
-def passages(text: str, spans: Scored, least: float) -> list[str]:
+def passages(
+    text: str,
+    spans: Scored,
+    least: float,
+) -> list[str]:
     """Return the passages of a contract's ``text`` with at least this probability.
 
     They are in the order of the contract.  ``spans`` are (start, end, probability);
@@ -65,7 +69,11 @@ def passages(text: str, spans: Scored, least: float) -> list[str]:
     return [text[start:end] for start, end in joined]
 
 
-def quoted(text: str, spans: Scored, least: float) -> str:
+def quoted(
+    text: str,
+    spans: Scored,
+    least: float,
+) -> str:
     """Return the output with all passages of at least this probability (`passages`)."""
     return BETWEEN.join(passages(text, spans, least)) or NO_CLAUSE
 
@@ -93,7 +101,11 @@ def curve(
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)
-        _, first, same = np.unique(below, return_index=True, return_inverse=True)
+        _, first, same = np.unique(
+            below,
+            return_index=True,
+            return_inverse=True,
+        )
         distinct = []
         for place in first.tolist():
             output = quoted(text, spans, THRESHOLDS[place])
@@ -129,7 +141,10 @@ def outputs(
 
 
 def candidate_passages(
-    nbest: Iterable[Row], asked: Iterable[Row], texts: Mapping[str, str], least: float
+    nbest: Iterable[Row],
+    asked: Iterable[Row],
+    texts: Mapping[str, str],
+    least: float,
 ) -> dict[str, list[str]]:
     """Return {question: its `passages` with at least this probability}.
 
@@ -143,7 +158,9 @@ def candidate_passages(
 
 
 def fixed(
-    contracts: Mapping[str, str], texts: Mapping[str, str], output: str
+    contracts: Mapping[str, str],
+    texts: Mapping[str, str],
+    output: str,
 ) -> Iterator[Row]:
     """Yield rows of `OUTPUTS` with the same ``output`` for each question.
 

@@ -104,7 +104,11 @@ class Writing(Entry):
     """Name of the prompt for a contract and a question."""
     candidates: str
     """Key of a linear model; an additional row is asked about its passages only."""
-    least: float = Field(0.01, gt=0, lt=1)
+    least: float = Field(
+        0.01,
+        gt=0,
+        lt=1,
+    )
     """Least probability of these passages."""
     grids: Mapping[str, WritingLimits] = {}
     """Limits by grid; another grid has the defaults."""
@@ -192,7 +196,11 @@ class SpanPlanner(Planner):
         """The formats of submitted predictions; text outputs may also be tables."""
         if not task.quotes:
             return cls.FORMS
-        return {**cls.FORMS, "csv": (".csv",), "jsonl": (".jsonl",)}
+        return {
+            **cls.FORMS,
+            "csv": (".csv",),
+            "jsonl": (".jsonl",),
+        }
 
     @property
     def grid(self) -> SpanGrid:
@@ -205,14 +213,28 @@ class SpanPlanner(Planner):
             rows += self.panel_rows(key, panel)
         if not self.task.quotes:
             for extra in self.user_models("encoder", "question-answering"):
-                panel = Panel(row=extra.name, model=extra.key, additional=True)
+                panel = Panel(
+                    row=extra.name,
+                    model=extra.key,
+                    additional=True,
+                )
                 trained = extra.kind == "encoder"
-                rows.append(self.encoder_row(extra.key, panel, trained=trained))
+                rows.append(
+                    self.encoder_row(
+                        extra.key,
+                        panel,
+                        trained=trained,
+                    )
+                )
         for key, panel in self.user_language_models(Panel).items():
             rows += self.asked(key, panel)
         return rows
 
-    def panel_rows(self, key: str, panel: Panel) -> list[Row]:
+    def panel_rows(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> list[Row]:
         """The rows of a model of the panel."""
         if panel.kind == "linear":
             row = self.linear(key, panel)
@@ -227,17 +249,41 @@ class SpanPlanner(Planner):
             rows.append(self.joined(panel, rows[-1]))
         return rows
 
-    def joined(self, panel: Panel, row: Row) -> Row:
+    def joined(
+        self,
+        panel: Panel,
+        row: Row,
+    ) -> Row:
         """The row in which spans of adjacent windows of ``row`` are joined."""
         runs = []
         for run in row.runs.get(self.MAIN, ()):
-            after = self.run("join", run.model, run.condition, run.seed)
-            runs.append(self.add(after, {}, needs=(run,)))
+            after = self.run(
+                "join",
+                run.model,
+                run.condition,
+                run.seed,
+            )
+            runs.append(
+                self.add(
+                    after,
+                    {},
+                    needs=(run,),
+                )
+            )
         name = panel.joined + row.row.removeprefix(panel.row)
         by_condition = {self.MAIN: tuple(runs)} if runs else {}
-        return replace(row, row=name, additional=True, runs=by_condition)
+        return replace(
+            row,
+            row=name,
+            additional=True,
+            runs=by_condition,
+        )
 
-    def fixed(self, key: str, panel: Panel) -> Row:
+    def fixed(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> Row:
         """The row of a model with the same output for every question."""
         settings = QuotingSettings(kind="fixed", output=panel.output)
         run = self.add(self.run(QUOTE, key, panel.kind), settings.plain())
@@ -248,7 +294,11 @@ class SpanPlanner(Planner):
             about={"family": panel.family},
         )
 
-    def differences(self, row: Row, panel: Panel) -> list[Difference]:
+    def differences(
+        self,
+        row: Row,
+        panel: Panel,
+    ) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, config, differences = self.grid, self.context.config, []
         if panel.pretrained:
@@ -269,7 +319,11 @@ class SpanPlanner(Planner):
             differences += fewer_seeds(seeds, self.task.averages)
         return differences
 
-    def quoted(self, key: str, row: Row) -> list[Row]:
+    def quoted(
+        self,
+        key: str,
+        row: Row,
+    ) -> list[Row]:
         """The rows of a linear model that quotes its spans: one for each threshold."""
         rows = []
         for metric in self.task.thresholds:
@@ -284,10 +338,20 @@ class SpanPlanner(Planner):
                     ),
                 )
             name = f"{row.row}, threshold for {metric}"
-            rows.append(replace(row, row=name, runs=runs))
+            rows.append(
+                replace(
+                    row,
+                    row=name,
+                    runs=runs,
+                )
+            )
         return rows
 
-    def asked(self, key: str, panel: Panel) -> list[Row]:
+    def asked(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> list[Row]:
         """The rows of a language model about the test contracts.
 
         There are none of an additional model that cannot be asked.
@@ -310,7 +374,11 @@ class SpanPlanner(Planner):
         about = {"family": panel.family}
         return [self.asked_row(key, panel, settings.plain(), about)]
 
-    def written(self, key: str, panel: Panel) -> list[Row]:
+    def written(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> list[Row]:
         """The rows of a language model whose outputs are scored.
 
         One is over whole contracts, one over the candidates of a linear model.
@@ -321,7 +389,12 @@ class SpanPlanner(Planner):
         else:
             model = self.language_model(panel.model)
         if isinstance(model, Missing):
-            row = Row(panel.row, asked=True, reason=model.reason, about=about)
+            row = Row(
+                panel.row,
+                asked=True,
+                reason=model.reason,
+                about=about,
+            )
             return [] if panel.additional else [row]
         limits = writing.grids.get(self.context.grid, WritingLimits())
         settings = WritingSettings(
@@ -330,7 +403,12 @@ class SpanPlanner(Planner):
             kind="language-model",
             prompt=self.context.prompt(writing.prompt),
         )
-        row = self.asked_row(key, panel, settings.plain(), about)
+        row = self.asked_row(
+            key,
+            panel,
+            settings.plain(),
+            about,
+        )
         row = replace(row, additional=panel.additional)
         settings = settings.model_copy(update={"least": writing.least})
         run = self.add(
@@ -342,11 +420,20 @@ class SpanPlanner(Planner):
         runs = {self.MAIN: (run,)}
         return [row, replace(row, row=name, additional=True, runs=runs)]
 
-    def linear(self, key: str, panel: Panel) -> Row:
+    def linear(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> Row:
         """The row of a linear model, which needs its frozen encoder at most."""
         encoders = () if panel.features == "words" else (panel.model,)
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
-        row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
+        row = self.panel_row(
+            panel,
+            parameters=parameters,
+            trained=True,
+            about=about,
+        )
         model: dict[str, Any] = {}
         for encoder in encoders:
             weights = self.context.weights(encoder)
@@ -374,13 +461,23 @@ class SpanPlanner(Planner):
             )
         return replace(row, runs=runs)
 
-    def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
+    def encoder_row(
+        self,
+        key: str,
+        panel: Panel,
+        *,
+        trained: bool = True,
+    ) -> Row:
         """The row of an encoder; without runs it has a reason.
 
         A user's question-answering model is not ``trained``.
         """
         about = {"family": panel.family}
-        row = self.panel_row(panel, averages=self.task.averages, about=about)
+        row = self.panel_row(
+            panel,
+            averages=self.task.averages,
+            about=about,
+        )
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if not self.in_grid(panel):
@@ -398,10 +495,23 @@ class SpanPlanner(Planner):
             return replace(row, runs={self.MAIN: (inference,)})
         runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
-            runs[str(percent)] = self.trained(key, panel, weights, percent)
-        return replace(row, runs=runs, trained=True)
+            runs[str(percent)] = self.trained(
+                key,
+                panel,
+                weights,
+                percent,
+            )
+        return replace(
+            row,
+            runs=runs,
+            trained=True,
+        )
 
-    def released(self, key: str, panel: Panel) -> Run | None:
+    def released(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> Run | None:
         """The run with the authors' weights, if they are wanted and available."""
         config = self.context.config
         wanted = config.released_checkpoints and config.data != "sample"
@@ -419,7 +529,11 @@ class SpanPlanner(Planner):
             weights_of=release,
         )
 
-    def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
+    def pretrained(
+        self,
+        key: str,
+        weights: Weights,
+    ) -> Weights | Missing:
         """The weights after pretraining on contracts, or why there are none."""
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
@@ -436,7 +550,11 @@ class SpanPlanner(Planner):
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def cutting(self, panel: Panel, weights: Weights) -> dict[str, Any]:
+    def cutting(
+        self,
+        panel: Panel,
+        weights: Weights,
+    ) -> dict[str, Any]:
         """The fields of `CuttingSettings`."""
         return {
             **model_settings(panel.model, weights),
@@ -456,7 +574,11 @@ class SpanPlanner(Planner):
         )
 
     def trained(
-        self, key: str, panel: Panel, weights: Weights, percent: int
+        self,
+        key: str,
+        panel: Panel,
+        weights: Weights,
+        percent: int,
     ) -> tuple[Run, ...]:
         """The inferences of the trainings on ``percent`` per cent, by seed."""
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"
@@ -505,7 +627,11 @@ class SpanPlanner(Planner):
                 weights_of=start,
             )
             here = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(panel, here, tried=len(trials))
+            inference = self.inference(
+                panel,
+                here,
+                tried=len(trials),
+            )
             runs.append(
                 self.add(
                     self.run("read", key, condition, seed),

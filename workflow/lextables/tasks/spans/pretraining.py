@@ -80,7 +80,13 @@ def pretrain(
     packed = work / "blocks.bin"
     if not packed.exists():
         count = settings.updates * settings.batch_size
-        pack(tokenizer, texts, packed, settings.max_length, count)
+        pack(
+            tokenizer,
+            texts,
+            packed,
+            settings.max_length,
+            count,
+        )
     common = arguments(
         work,
         settings.updates,
@@ -148,7 +154,9 @@ def _encoded(
     while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
         with quiet():
             encoded = tokenizer(
-                batch, add_special_tokens=False, return_attention_mask=False
+                batch,
+                add_special_tokens=False,
+                return_attention_mask=False,
             )
         for ids in encoded["input_ids"]:
             if ids:
@@ -167,9 +175,16 @@ class Blocks(Dataset):
     """
 
     def __init__(
-        self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int
+        self,
+        path: Path,
+        tokenizer: PreTrainedTokenizerBase,
+        max_length: int,
     ) -> None:
-        ids = np.memmap(path, dtype=_integer(tokenizer), mode="r")
+        ids = np.memmap(
+            path,
+            dtype=_integer(tokenizer),
+            mode="r",
+        )
         self.ids = ids.reshape(-1, max_length - 2)
         self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
 
@@ -188,7 +203,11 @@ class Masking:
     after a resumption.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        seed: int,
+    ) -> None:
         self.collator = DataCollatorForLanguageModeling(
             tokenizer, mlm_probability=MASKED
         )

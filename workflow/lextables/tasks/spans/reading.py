@@ -160,7 +160,12 @@ class FinalText:
     in both texts.
     """
 
-    def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
+    def __init__(
+        self,
+        spelling: Spelling,
+        text: str,
+        tokens: Tokens,
+    ) -> None:
         self.text, self.tokens = text, tokens
         self._words = words = Words.of(text, tokens)
         pieces, self._continues = spelling.pieces(tokens.ids)
@@ -193,7 +198,9 @@ class FinalText:
         cache: dict[str, str] = {}
         written = []
         places = zip(
-            self._words.starts.tolist(), self._words.ends.tolist(), strict=True
+            self._words.starts.tolist(),
+            self._words.ends.tolist(),
+            strict=True,
         )
         for start, end in places:
             word = self.text[start:end]
@@ -202,7 +209,11 @@ class FinalText:
             written.append(cache[word])
         return written
 
-    def place(self, first: int, last: int) -> tuple[int, int]:
+    def place(
+        self,
+        first: int,
+        last: int,
+    ) -> tuple[int, int]:
         """Return the characters [start, end) of the released text, before `collapsed`.
 
         ``first`` and ``last`` are the first and the last token of the span.
@@ -227,7 +238,11 @@ class FinalText:
         end = self._character[before + self._solid[at + len(wanted) - 1]]
         return int(start), int(end) + 1
 
-    def marked(self, first: int, last: int) -> tuple[int, int]:
+    def marked(
+        self,
+        first: int,
+        last: int,
+    ) -> tuple[int, int]:
         """Return the characters [start, end) from the first to the last token.
 
         White space around them is left out.  If the tokens have no characters, the
@@ -284,7 +299,9 @@ class Span:
 
 
 def top(
-    logits: torch.Tensor, mask: torch.Tensor, count: int
+    logits: torch.Tensor,
+    mask: torch.Tensor,
+    count: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions and values of the ``count`` greatest logits of each row.
 
@@ -294,11 +311,20 @@ def top(
     """
     # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
-    values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
+    values, positions = torch.sort(
+        masked,
+        dim=1,
+        descending=True,
+        stable=True,
+    )
     values = values[:, :count].cpu().numpy().astype(np.float64)
     positions = positions[:, :count].cpu().numpy()
     missing = ((0, 0), (0, count - values.shape[1]))
-    values = np.pad(values, missing, constant_values=-np.inf)
+    values = np.pad(
+        values,
+        missing,
+        constant_values=-np.inf,
+    )
     positions = np.pad(positions, missing)
     return np.where(np.isfinite(values), positions, 0), values
 
@@ -324,7 +350,13 @@ def nbest(
     """
     starts = token_from[:, None] + best.start_at - contract_from[:, None]
     ends = token_from[:, None] + best.end_at - contract_from[:, None]
-    fits = _fitting(starts, ends, token_from, token_to, max_answer_length)
+    fits = _fitting(
+        starts,
+        ends,
+        token_from,
+        token_to,
+        max_answer_length,
+    )
     windows, firsts, lasts = np.nonzero(fits)
     start_logits = best.start_logits[windows, firsts]
     end_logits = best.end_logits[windows, lasts]
@@ -334,7 +366,14 @@ def nbest(
     null_window = int(np.argmin(best.null_starts + best.null_ends))
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
-    empty = Span("", "", -1, -1, null_start, null_end)
+    empty = Span(
+        "",
+        "",
+        -1,
+        -1,
+        null_start,
+        null_end,
+    )
     kept: dict[str, Span] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
@@ -347,7 +386,13 @@ def nbest(
             start, end = contract.marked(*tokens)
             text = contract.text[start:end]
             logits = float(start_logits[at]), float(end_logits[at])
-            kept[released] = Span(released, text, start, end, *logits)
+            kept[released] = Span(
+                released,
+                text,
+                start,
+                end,
+                *logits,
+            )
     spans = list(kept.values())
     better = sum(span.score >= empty.score for span in spans)
     if not spans:
@@ -428,12 +473,18 @@ def predict(
 
 
 def _finished(
-    waiting: dict[int, list[Span]], examples: tuple[str, ...], before: int
+    waiting: dict[int, list[Span]],
+    examples: tuple[str, ...],
+    before: int,
 ) -> Iterator[Row]:
     """Remove questions below ``before`` from ``waiting``; yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
         for rank, span in enumerate(waiting.pop(example)):
-            yield {"question_id": examples[example], "rank": rank, **vars(span)}
+            yield {
+                "question_id": examples[example],
+                "rank": rank,
+                **vars(span),
+            }
 
 
 @dataclass(frozen=True)
@@ -448,7 +499,11 @@ class _Reader:
     batch_size: int
 
     @torch.inference_mode()
-    def best(self, items: np.ndarray, progress: tqdm) -> Best:
+    def best(
+        self,
+        items: np.ndarray,
+        progress: tqdm,
+    ) -> Best:
         """Return the best positions of ``items``, in order.
 
         Batches have windows of similar length.
@@ -491,7 +546,10 @@ class _Reader:
         return np.array([self.dataset.contract_from(int(item)) for item in items])
 
     def spans(
-        self, items: np.ndarray, best: Best, texts: Mapping[str, str]
+        self,
+        items: np.ndarray,
+        best: Best,
+        texts: Mapping[str, str],
     ) -> dict[int, list[Span]]:
         """Return {index of a question among the examples: its spans} of one contract.
 
@@ -534,7 +592,9 @@ def _as_float(_: Any, states: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...
 
 
 def fit_ranker(
-    train: Path, texts: Mapping[str, str], unseen: frozenset[str]
+    train: Path,
+    texts: Mapping[str, str],
+    unseen: frozenset[str],
 ) -> window_ranking.Ranker:
     """Return the model that selects windows, trained without those of ``unseen``.
 
@@ -581,7 +641,10 @@ def read_contracts(
         ranker = fit_ranker(files.training_windows, texts, unseen)
         window_ranking.save(ranker, beside / RANKER)
         chosen = window_ranking.choose(
-            ranker, files.windows, texts, settings.windows_per_question
+            ranker,
+            files.windows,
+            texts,
+            settings.windows_per_question,
         )
     dataset = WindowDataset(
         files.windows,
@@ -604,5 +667,14 @@ def read_windows(
     device: torch.device,
 ) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the model in ``weights``."""
-    model = loading.load_span_model(str(weights), device, trained=True)
-    return predict(model, dataset, texts, settings)
+    model = loading.load_span_model(
+        str(weights),
+        device,
+        trained=True,
+    )
+    return predict(
+        model,
+        dataset,
+        texts,
+        settings,
+    )

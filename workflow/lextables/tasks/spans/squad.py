@@ -122,7 +122,9 @@ class Document:
 
 
 def read_squad(
-    source: bytes | BinaryIO, where: str, category: Callable[[str, str], str]
+    source: bytes | BinaryIO,
+    where: str,
+    category: Callable[[str, str], str],
 ) -> Iterator[Document]:
     """Yield the contracts of a SQuAD 2.0 file, in the file's order.
 
@@ -184,7 +186,11 @@ def answer_rows(document: Document) -> Iterator[Row]:
             }
 
 
-def example_row(document: Document, example: Question, question_id: str) -> Row:
+def example_row(
+    document: Document,
+    example: Question,
+    question_id: str,
+) -> Row:
     """Return the row of `EXAMPLES` for a training example of the question.
 
     The example has at most one answer.
@@ -234,7 +240,11 @@ def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     splits = contract_splits(contracts)
     names = frozenset(name for name in texts if splits[name] != "test")
     if percent < 100:
-        names = part(names, percent, seed=0)
+        names = part(
+            names,
+            percent,
+            seed=0,
+        )
     return {name: texts[name] for name in sorted(names)}
 
 
@@ -248,7 +258,11 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
 
     CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
     """
-    return _drawn(contract_ids, share, seed=0)
+    return _drawn(
+        contract_ids,
+        share,
+        seed=0,
+    )
 
 
 def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
@@ -263,12 +277,20 @@ def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozens
     return held_out(training, share)
 
 
-def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
+def part(
+    contract_ids: Iterable[str],
+    percent: int,
+    seed: int,
+) -> frozenset[str]:
     """Return ``percent`` per cent of the contracts, at least one (CUAD, Figure 6)."""
     return _drawn(contract_ids, percent / 100, seed)
 
 
-def _drawn(contract_ids: Iterable[str], share: float, seed: int) -> frozenset[str]:
+def _drawn(
+    contract_ids: Iterable[str],
+    share: float,
+    seed: int,
+) -> frozenset[str]:
     names = sorted(contract_ids)
     count = max(1, round(len(names) * share))
     return frozenset(np.random.default_rng(seed).permutation(names)[:count].tolist())

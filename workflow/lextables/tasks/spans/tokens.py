@@ -56,11 +56,21 @@ class Words:
     token_from: np.ndarray
 
     @classmethod
-    def of(cls, text: str, tokens: Tokens) -> "Words":
+    def of(
+        cls,
+        text: str,
+        tokens: Tokens,
+    ) -> "Words":
         """Return the words of the contract ``text`` with these ``tokens``."""
         separators = [ord(each) for each in PARTING]
         within = ~np.isin(codes_of(text), separators)
-        edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
+        edges = np.flatnonzero(
+            np.diff(
+                within,
+                prepend=False,
+                append=False,
+            )
+        )
         starts, ends = edges.reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, starts)
@@ -69,7 +79,11 @@ class Words:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def of_characters(self, start: int, end: int) -> tuple[int, int]:
+    def of_characters(
+        self,
+        start: int,
+        end: int,
+    ) -> tuple[int, int]:
         """Return the first and the last word of the characters [start, end).
 
         White space belongs to the word before it, as in the released conversion; -1 if
@@ -140,7 +154,11 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     )
 
 
-def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Tokens:
+def tokenise(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str,
+    where: str,
+) -> Tokens:
     """Return the tokens of a contract, without special tokens.
 
     Words are separated by blanks, tabs, line ends and U+202F and tokenised separately
@@ -161,7 +179,9 @@ def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Token
         parts.append(_tokenise_words(tokenizer, batch))
     if not sum(map(len, parts)):
         raise BadInput(
-            "the contract is empty", where=where, do="give its text or leave it out"
+            "the contract is empty",
+            where=where,
+            do="give its text or leave it out",
         )
     return Tokens(
         ids=np.concatenate([part.ids for part in parts]),
@@ -257,7 +277,9 @@ def answer_tokens(
 
 
 def question_ids(
-    tokenizer: PreTrainedTokenizerBase, question: str, max_length: int
+    tokenizer: PreTrainedTokenizerBase,
+    question: str,
+    max_length: int,
 ) -> np.ndarray:
     """Return the first ``max_length`` token ids of a question (int32)."""
     ids = _encode(tokenizer, question).ids
@@ -278,9 +300,16 @@ def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encod
     """Return the tokens of a text or of words, as transformers 4's slow tokenizer."""
     fast = backend(tokenizer)
     encoded = fast.encode(
-        text, is_pretokenized=isinstance(text, list), add_special_tokens=False
+        text,
+        is_pretokenized=isinstance(text, list),
+        add_special_tokens=False,
     )
-    found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
+    found = _Encoded(
+        encoded.ids,
+        encoded.tokens,
+        encoded.offsets,
+        encoded.word_ids,
+    )
     if "Albert" in type(tokenizer).__name__:
         return _with_commas_apart(tokenizer, found)
     return found
@@ -292,8 +321,19 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the
     comma again; the fast one does not.
     """
-    apart = _Encoded([], [], [], [])
-    rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
+    apart = _Encoded(
+        [],
+        [],
+        [],
+        [],
+    )
+    rows = zip(
+        found.ids,
+        found.tokens,
+        found.offsets,
+        found.word_ids,
+        strict=True,
+    )
     for token_id, token, (start, end), word in rows:
         pieces, ids = [token], [token_id]
         if len(token) > 1 and token[-1] == "," and token[-2].isdigit():

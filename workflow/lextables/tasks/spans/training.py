@@ -82,18 +82,33 @@ def train(
     folder = weights_folder(settings.plain())
     tokenizer = load_tokenizer(folder)
     dataset = WindowDataset(
-        files.windows, tokenizer, settings, question_texts(files.questions)
+        files.windows,
+        tokenizer,
+        settings,
+        question_texts(files.questions),
     )
     windows = dataset.windows
     splits = contract_splits(files.contracts)
-    rows, weight = training_rows(windows, splits, settings, seed, search)
+    rows, weight = training_rows(
+        windows,
+        splits,
+        settings,
+        seed,
+        search,
+    )
     dataset.rows = rows
     if record := checkpoints.finished(work, output):
         return record
     model = loading.load_span_model(folder, device, seed)
     collator = Collator.of(tokenizer)
     resumed = finetune(
-        model, dataset, collator, settings, seed=seed, work=work, empty_weight=weight
+        model,
+        dataset,
+        collator,
+        settings,
+        seed=seed,
+        work=work,
+        empty_weight=weight,
     )
     save(model, tokenizer, output)
     answered = int((windows.start_positions[rows] > 0).sum())
@@ -113,7 +128,10 @@ def train(
 
 
 def work_settings(
-    settings: Training, seed: int, search: bool, identity: Mapping[str, Any]
+    settings: Training,
+    seed: int,
+    search: bool,
+    identity: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what identifies the work folder of a training (`checkpoints.work_folder`).
 
@@ -147,7 +165,11 @@ class _SpanTrainer(InParts):
         self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
 
     def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
+        self,
+        model,
+        inputs,
+        return_outputs=False,
+        num_items_in_batch=None,
     ):
         """Return the mean over windows of weight x half the cross-entropy of both ends.
 
@@ -169,11 +191,17 @@ class _SpanTrainer(InParts):
 
 
 def _cross_entropy(
-    logits: torch.Tensor, positions: torch.Tensor, padding: torch.Tensor
+    logits: torch.Tensor,
+    positions: torch.Tensor,
+    padding: torch.Tensor,
 ) -> torch.Tensor:
     """Return the cross-entropy of each window, float32 (windows,), without padding."""
     masked = logits.float().masked_fill(padding, -torch.inf)
-    return cross_entropy(masked, positions, reduction="none")
+    return cross_entropy(
+        masked,
+        positions,
+        reduction="none",
+    )
 
 
 def finetune(

@@ -60,7 +60,11 @@ def units(text: str) -> list[Span]:
     return [(start, end) for start, end in spans if start < end]
 
 
-def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
+def _runs_on(
+    text: str,
+    start: int,
+    match: re.Match[str],
+) -> bool:
     """Whether the unit that starts at ``start`` continues after this break."""
     stop = match["stop"]
     if stop == ".":
@@ -74,7 +78,11 @@ def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
     return bool(match["blank"]) and following.islower() and continues
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _stripped(
+    text: str,
+    start: int,
+    end: int,
+) -> Span:
     """Return the position of text[start:end] without white space around it."""
     part = text[start:end]
     return end - len(part.lstrip()), start + len(part.rstrip())
@@ -114,7 +122,13 @@ def units_of(texts: Sequence[str]) -> Units:
     spans = np.array(places, dtype=np.int64).reshape(-1, 2)
     bounds = np.cumsum([0, *sizes], dtype=np.int64)
     contract = np.repeat(np.arange(len(texts)), sizes)
-    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], bounds)
+    return Units(
+        tuple(texts),
+        contract,
+        spans[:, 0],
+        spans[:, 1],
+        bounds,
+    )
 
 
 VECTORS = Table(
@@ -148,7 +162,13 @@ def write_vectors(
     rows = []
     for contract, name in enumerate(names):
         own = vectors[units.of(contract)]
-        rows.append({"contract_id": name, "units": len(own), "vectors": own.tobytes()})
+        rows.append(
+            {
+                "contract_id": name,
+                "units": len(own),
+                "vectors": own.tobytes(),
+            }
+        )
     write(VECTORS, rows, output)
     return {
         "contracts": len(names),
@@ -192,7 +212,9 @@ LEAST, LEAST_BESIDE = 3, 5
 
 
 def answering(
-    units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int
+    units: Units,
+    answers: Mapping[int, Sequence[tuple[int, Span]]],
+    categories: int,
 ) -> np.ndarray:
     """Return which units answer which category, bool (units, categories).
 
@@ -222,7 +244,11 @@ class UnitModel:
     linear: tuple[Linear, ...]
     share: float
 
-    def logits(self, units: Units, vectors: np.ndarray | None = None) -> np.ndarray:
+    def logits(
+        self,
+        units: Units,
+        vectors: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Return the logit of each unit for each category, float32 (units, categories).
 
         ``vectors`` (units, dimensions) are needed if the model was trained with them.
@@ -236,12 +262,18 @@ def vocabularies(units: Units) -> Vocabularies:
     The first has words and word pairs, the second words.
     """
     texts = units.words()
-    own = vocabulary(texts, longest=2, least=LEAST)
+    own = vocabulary(
+        texts,
+        longest=2,
+        least=LEAST,
+    )
     return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
 def views(
-    units: Units, words: Vocabularies | None, vectors: np.ndarray | None
+    units: Units,
+    words: Vocabularies | None,
+    vectors: np.ndarray | None,
 ) -> list[View]:
     """Return the feature matrices of the units: words, then vectors.
 
@@ -254,13 +286,21 @@ def views(
     if vectors is not None:
         if len(vectors) != len(units.start):
             fault = f"{len(vectors)} vectors for {len(units.start)} units"
-            raise BadInput(fault, where="vectors of units", do="encode them again")
+            raise BadInput(
+                fault,
+                where="vectors of units",
+                do="encode them again",
+            )
         parts = [vectors, *_around(vectors, units), _place(units).toarray()]
         matrices.append(np.hstack(parts, dtype=np.float32))
     return matrices
 
 
-def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
+def features(
+    units: Units,
+    words: Vocabulary,
+    beside: Vocabulary,
+) -> csr_matrix:
     """Return the word features of each unit, float32 (units, features)."""
     texts = units.words()
     near = _around(beside.weigh(texts), units)
@@ -278,7 +318,11 @@ def _around(near: View, units: Units) -> tuple[View, View]:
     )
 
 
-def _moved(near: View, units: Units, by: int) -> View:
+def _moved(
+    near: View,
+    units: Units,
+    by: int,
+) -> View:
     """Return the row of the unit ``by`` places before each one.
 
     There are zeros beyond the contract's ends.
@@ -333,7 +377,13 @@ def fit(
     for view in matrices:
         inputs, targets = view[rows], is_answer[rows]
         if isinstance(view, np.ndarray):
-            models.append(fit_dense(inputs, targets, penalty=settings.dense))
+            models.append(
+                fit_dense(
+                    inputs,
+                    targets,
+                    penalty=settings.dense,
+                )
+            )
         else:
             models.append(
                 fit_many(
@@ -348,7 +398,9 @@ def fit(
 
 
 def logits(
-    models: Sequence[Linear], matrices: Sequence[View], share: float
+    models: Sequence[Linear],
+    matrices: Sequence[View],
+    share: float,
 ) -> np.ndarray:
     """Return the logit of each unit for each category, float32 (units, categories).
 

@@ -120,7 +120,12 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
             )
             row[:] = model.fit(counts, has_answer).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
-    return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
+    return Ranker(
+        names,
+        vectorizer.idf_.astype(np.float32),
+        categories,
+        weights,
+    )
 
 
 def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
@@ -129,7 +134,10 @@ def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
     They are comparable within a category only.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32, vocabulary=ranker.terms
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        dtype=np.float32,
+        vocabulary=ranker.terms,
     )
     vectorizer.idf_ = ranker.idf
     return np.asarray(

@@ -129,7 +129,11 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     the smaller number of tokens on its two sides, plus a hundredth of the window's
     length; ties go to the earlier window (transformers 4, _new_check_is_max_context).
     """
-    best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
+    best = np.full(
+        int(np.max(stops, initial=0)),
+        -1,
+        dtype=np.int32,
+    )
     most = np.full(len(best), -np.inf)
     for window, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         length = stop - start
@@ -285,7 +289,11 @@ class Collator:
         for name in items[0]:
             values = [item[name] for item in items]
             if name in padding:
-                rows = np.full((len(items), longest), padding[name], dtype=np.int64)
+                rows = np.full(
+                    (len(items), longest),
+                    padding[name],
+                    dtype=np.int64,
+                )
                 for row, value in zip(rows, values, strict=True):
                     row[: len(value)] = value
                 batch[name] = torch.from_numpy(rows)
@@ -295,7 +303,9 @@ class Collator:
 
 
 def balanced(
-    start_positions: np.ndarray, end_positions: np.ndarray, seed: int
+    start_positions: np.ndarray,
+    end_positions: np.ndarray,
+    seed: int,
 ) -> np.ndarray:
     """Return all answered windows and as many empty ones, as sorted indices (int64).
 
@@ -308,7 +318,11 @@ def balanced(
     answered = _answered(start_positions, end_positions)
     empty, kept = np.flatnonzero(~answered), np.flatnonzero(answered)
     number = min(len(empty), len(kept))
-    drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
+    drawn = np.random.default_rng(seed).choice(
+        empty,
+        number,
+        replace=False,
+    )
     return np.sort(np.concatenate((kept, drawn)))
 
 
@@ -384,13 +398,20 @@ def _record(folder: Path) -> dict[str, Any]:
     path = folder / RECORD
     if not path.is_file():
         raise BadInput(
-            f"there is no {RECORD}", where=str(folder), do="write the features first"
+            f"there is no {RECORD}",
+            where=str(folder),
+            do="write the features first",
         )
     return read_json(path, _Record)
 
 
 def sha256(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        value,
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -37,7 +37,11 @@ class WritingSettings(LanguageModelSettings, WritingLimits):
 
     prompt: list[list[str]]
     """Prompt with a contract and a question (`prompts.Template.plain`)."""
-    least: float | None = Field(None, gt=0, lt=1)
+    least: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+    )
     """Least probability of a passage that is shown; None: the whole contract is."""
 
 
@@ -97,14 +101,24 @@ class _Writer:
     template: Template
     tokens: int
 
-    def about_contract(self, text: str, asked: Sequence[Row]) -> Iterator[list[Asked]]:
+    def about_contract(
+        self,
+        text: str,
+        asked: Sequence[Row],
+    ) -> Iterator[list[Asked]]:
         """Yield the requests about each part of a contract; they begin alike."""
-        longest = max((row["question"] for row in asked), key=len, default="")
+        longest = max(
+            (row["question"] for row in asked),
+            key=len,
+            default="",
+        )
         for part in self._parts(text, longest):
             yield [self._request(row, part) for row in asked]
 
     def about_passages(
-        self, candidates: Mapping[str, Sequence[str]], asked: Sequence[Row]
+        self,
+        candidates: Mapping[str, Sequence[str]],
+        asked: Sequence[Row],
     ) -> Iterator[Asked]:
         """Yield the requests about the passages of each question."""
         for row in asked:
@@ -113,7 +127,11 @@ class _Writer:
                 for part in self._parts(passages, row["question"]):
                     yield self._request(row, part)
 
-    def _parts(self, text: str, question: str) -> list[str]:
+    def _parts(
+        self,
+        text: str,
+        question: str,
+    ) -> list[str]:
         """Return the text, or overlapping parts of it that fit the model's window."""
 
         def fits(shown: str) -> bool:
@@ -122,9 +140,18 @@ class _Writer:
 
         if fits(text):
             return [text]
-        places = fitting_parts(text, len(text.split()) // 2, fits, self.model.name)
+        places = fitting_parts(
+            text,
+            len(text.split()) // 2,
+            fits,
+            self.model.name,
+        )
         return [text[start:end] for start, end in places]
 
-    def _request(self, row: Row, context: str) -> Asked:
+    def _request(
+        self,
+        row: Row,
+        context: str,
+    ) -> Asked:
         prompt = self.template.filled(context=context, question=row["question"])
         return row["question_id"], Request(prompt, self.tokens)
