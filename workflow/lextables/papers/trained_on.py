@@ -63,6 +63,7 @@ def check(
 
 
 def _check_names(names: Names, allowed: set[str], where: str) -> None:
+    """Raise `BadInput` for the first of ``names`` that is not allowed."""
     unknown = sorted({*(names or ())} - allowed)
     if not unknown:
         return

@@ -138,6 +138,7 @@ def _queries(
 
 
 def _judgements(archive: zipfile.ZipFile) -> list[Row]:
+    """Return the judgements of all splits, sorted by query and clause."""
     judgements = []
     for split in SPLITS:
         for record in _tsv(archive, f"qrels/{split}.tsv"):

@@ -33,6 +33,7 @@ def read_html(raw: bytes) -> Contract:
 
 
 def _read_exhibit(body: bytes) -> Contract:
+    """Return the text of HTML or plain text, with notes on what is not read."""
     try:
         text = exhibits.contract_text(body)
     except exhibits.NoText as error:

@@ -177,6 +177,7 @@ def _read_page(page_object: PageObject) -> _Page:
 
 
 def _add_content(page: _Page, page_object: PageObject) -> None:
+    """Add the text of a page's content, and whether it shows a picture."""
     operators: Counter[bytes] = Counter()
     drawn_parts: set[str] = set()
     is_recognised = False
@@ -211,6 +212,7 @@ def _has_picture(
 
 
 def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
+    """Add what an annotation shows: typed text, or the kind of what is not read."""
     kind = annotation.get("/Subtype")
     flags = annotation.get("/F")
     words = _words(annotation.get("/Contents")) or _words(annotation.get("/RC"))
@@ -236,9 +238,11 @@ def _add_value(page: _Page, widget: DictionaryObject) -> None:
     while len(chain) < MAX_DEPTH and "/Parent" in chain[-1]:
         chain.append(_dictionary(chain[-1].get("/Parent")))
     values = [each.get("/V") for each in chain if "/V" in each]
-    if text := _words(values[0] if values else None):
+    text = _words(values[0]) if values else ""
+    state = widget.get("/AS")
+    if text:
         page.typed.append(text)
-    elif isinstance(widget.get("/AS"), NameObject) and widget["/AS"] != "/Off":
+    elif isinstance(state, NameObject) and state != "/Off":
         page.unread.append("check marks")
 
 
@@ -271,6 +275,7 @@ def _masked_lines(page: _Page) -> list[str]:
 
 
 def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
+    """Yield a sentence for each kind of thing on pages that a reader should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     damaged, stamped, unreadable, typed = [], [], [], []
     for number, page in enumerate(pages, 1):
@@ -311,6 +316,7 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
 def _notes_on_file(
     root: DictionaryObject, pages: list[_Page], attached: list[str]
 ) -> Iterator[str]:
+    """Yield a sentence for each part of the file that is not on its pages."""
     if attached:
         yield f"Attached files were not read: {_list(attached)}."
     if _has_other_values(_dictionary(root.get("/AcroForm")), pages):

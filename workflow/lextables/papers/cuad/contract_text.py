@@ -119,6 +119,7 @@ def read_contract(path: str | Path) -> Contract:
 
 
 def _read(path: Path) -> Contract:
+    """Return the text of a file by the type of its content."""
     with path.open("rb") as file:
         head = file.read(HEAD)
         if _PDF.search(head[:1024]):
@@ -178,6 +179,7 @@ def _utf_8(data: bytes) -> bytes:
 
 
 def _read_plain(raw: bytes) -> Contract:
+    """Return plain text in UTF-8, or else in Windows-1252 with a note."""
     if len(raw) > BYTES_A_CHARACTER * LIMIT:
         raise too_long()
     if b"\0" in raw:

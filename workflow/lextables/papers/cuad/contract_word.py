@@ -390,6 +390,7 @@ class _Reader:
             self.last_unread = reason
 
     def _paragraph(self, element: etree._Element, place: _Place) -> None:
+        """Read a paragraph, and the text boxes that are anchored in it."""
         has_text = any(inside.text for inside in element.iter("t"))
         if has_text and not place.unread and self.styles.is_numbered(element):
             self._note(NUMBERS)
@@ -504,6 +505,7 @@ class _Reader:
             self._note(SYMBOLS)
 
     def _inserted_part(self, element: etree._Element, place: _Place) -> None:
+        """Read a part that is inserted as a whole, or note why it is not read."""
         for part in self._parts(element):
             content = self.package.read(part)
             if content is None:

@@ -391,6 +391,7 @@ def _highlights(placed: Sequence[Passage]) -> str:
 
 
 def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
+    """Yield the groups that have categories in ``items``, in the order of `GROUPS`."""
     spans_of: dict[str, list[Passage]] = defaultdict(list)
     for passage in placed:
         spans_of[passage.finding.category].append(passage)

@@ -205,7 +205,8 @@ def _author_numbers(
     """
     bases: dict[str, set[int]] = defaultdict(set)
     for record in records:
-        if category := record.get("category"):
+        category = record.get("category")
+        if category:
             base = author_number(record["spec_id"]).partition(".")[0]
             bases[category].add(int(base))
     of_question = {}
@@ -230,7 +231,8 @@ def _grid(text: str, abridged: bool) -> Iterator[Row]:
     rate = 0.0
     columns: list[str] = []
     for line in text.splitlines():
-        if heading := re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line):
+        heading = re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line)
+        if heading:
             rate, columns = float(heading[1]), []
             continue
         cells = re.sub(r"\[.*?\]", "", line).split()

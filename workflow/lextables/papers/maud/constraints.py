@@ -40,17 +40,9 @@ def constraint_violations(
     checked against the contract's answer in the main data, if there is one.  Case is ignored, because A.3 has
     "Constructive Knowledge" and the data "Constructive knowledge".
     """
-    alone = {
-        _plain(question): _plain(answer)
-        for question, answer in none_of_the_above.items()
-    }
-    needed = {_plain(condition.needs) for condition in conditions}
-    by_question = {_plain(condition.question): condition for condition in conditions}
-    main = {
-        (example["contract"], _plain(example["question"])): example["answer"]
-        for example in examples
-        if example["data_type"] == "main" and _plain(example["question"]) in needed
-    }
+    alone = {_plain(key): _plain(answer) for key, answer in none_of_the_above.items()}
+    condition_of = {_plain(condition.question): condition for condition in conditions}
+    main = _main_answers(examples)
     rows: list[Row] = []
     for example in examples:
         question = _plain(example["question"])
@@ -62,23 +54,27 @@ def constraint_violations(
         }
         answers = [_plain(answer) for answer in example["answer"].split(", ")]
         if alone.get(question) in answers and len(answers) > 1:
-            rows.append(
-                row | {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None}
-            )
-        if (condition := by_question.get(question)) and example["contract"] is not None:
-            other = main.get((example["contract"], _plain(condition.needs)))
-            if other is not None and _plain(other) not in map(
-                _plain, condition.answers
-            ):
-                rows.append(
-                    row
-                    | {
-                        "constraint": CONDITIONAL,
-                        "needs": condition.needs,
-                        "found": other,
-                    }
-                )
+            broken = {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None}
+            rows.append(row | broken)
+        condition = condition_of.get(question)
+        if condition is None or example["contract"] is None:
+            continue
+        other = main.get((example["contract"], _plain(condition.needs)))
+        allowed = [_plain(answer) for answer in condition.answers]
+        if other is not None and _plain(other) not in allowed:
+            broken = {"constraint": CONDITIONAL, "needs": condition.needs}
+            rows.append(row | broken | {"found": other})
     return sorted(rows, key=lambda row: (row["example_id"], row["constraint"]))
+
+
+def _main_answers(examples: Iterable[Row]) -> dict[tuple[str | None, str], str]:
+    """Return {(contract, question): answer} of the main data."""
+    answers = {}
+    for example in examples:
+        if example["data_type"] == "main":
+            key = example["contract"], _plain(example["question"])
+            answers[key] = example["answer"]
+    return answers
 
 
 def _plain(text: str) -> str:
@@ -92,21 +88,24 @@ def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
-    counts = Counter(
-        (e["head_id"], e["split"], e["label"], e["data_type"]) for e in examples
-    )
-    head_ids = {head_id for head_id, *_ in counts}
-    return [
-        {"head_id": head.head_id, "split": split, "label": label, "answer": answer}
-        | {
-            data_type: counts[head.head_id, split, label, data_type]
-            for data_type in PRINTED_TYPES
-        }
-        for head in catalogue.heads
-        if head.head_id in head_ids
-        for split in sorted(SPLITS)
-        for label, answer in enumerate(head.answers)
-    ]
+    counts: Counter[tuple[str, str, int, str]] = Counter()
+    head_ids = set()
+    for example in examples:
+        head_id, split = example["head_id"], example["split"]
+        counts[head_id, split, example["label"], example["data_type"]] += 1
+        head_ids.add(head_id)
+    rows = []
+    for head in catalogue.heads:
+        if head.head_id not in head_ids:
+            continue
+        for split in sorted(SPLITS):
+            for label, answer in enumerate(head.answers):
+                row = {"head_id": head.head_id, "split": split}
+                row |= {"label": label, "answer": answer}
+                for data_type in PRINTED_TYPES:
+                    row[data_type] = counts[head.head_id, split, label, data_type]
+                rows.append(row)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -136,17 +135,15 @@ def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
     test: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         if row["split"] == "test":
-            test[row["head_id"]][row["answer"]] = sum(
-                row[data_type] for data_type in PRINTED_TYPES
-            )
+            number = sum(row[data_type] for data_type in PRINTED_TYPES)
+            test[row["head_id"]][row["answer"]] = number
     undefined = []
     for head_id, answers in test.items():
-        present = [answer for answer, examples in answers.items() if examples]
-        absent = tuple(answer for answer, examples in answers.items() if not examples)
+        present = [answer for answer, number in answers.items() if number]
+        absent = tuple(answer for answer in answers if answer not in present)
+        only_answer = present[0] if len(present) == 1 else None
         if absent:
-            undefined.append(
-                Undefined(head_id, present[0] if len(present) == 1 else None, absent)
-            )
+            undefined.append(Undefined(head_id, only_answer, absent))
     return undefined
 
 
@@ -157,37 +154,37 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     single-task models are trained and tested on it.
     """
     seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    of_head: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(
-        lambda: defaultdict(set)
-    )
+    # {(kind, key): {head: the splits of its examples}}
+    splits_of: dict[tuple[str, str], dict[str, set[str]]] = {}
     for example in examples:
         for key in (("contract", example["contract"]), ("text", example["text_id"])):
             if key[1] is not None:
                 seen[key][example["split"]] += 1
-                of_head[key][example["head_id"]].add(example["split"])
-    return [
-        {"kind": kind, "key": key}
-        | {split: splits[split] for split in SPLITS}
-        | {"heads": sum(len(places) > 1 for places in of_head[kind, key].values())}
-        for (kind, key), splits in sorted(seen.items())
-        if len(splits) > 1
-    ]
+                heads = splits_of.setdefault(key, defaultdict(set))
+                heads[example["head_id"]].add(example["split"])
+    rows = []
+    for (kind, key), numbers in sorted(seen.items()):
+        if len(numbers) > 1:
+            row: dict[str, str | int] = {"kind": kind, "key": key}
+            for split in SPLITS:
+                row[split] = numbers[split]
+            heads = splits_of[kind, key].values()
+            row["heads"] = sum(len(splits) > 1 for splits in heads)
+            rows.append(row)
+    return rows
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
     """Return how many contracts and texts occur in each pair of splits, and in two splits of one head."""
-    notes = Counter(
-        {
-            f"{kind}s_in_{a}_and_{b}": 0
-            for kind in ("contract", "text")
-            for a, b in (*pairwise(SPLITS), (SPLITS[0], SPLITS[2]))
-        }
-    )
-    notes.update(
-        {"contracts_in_two_splits_of_one_head": 0, "texts_in_two_splits_of_one_head": 0}
-    )
+    notes: Counter[str] = Counter()
+    pairs = (*pairwise(SPLITS), (SPLITS[0], SPLITS[2]))
+    for kind in ("contract", "text"):
+        notes[f"{kind}s_in_two_splits_of_one_head"] = 0
+        for one, other in pairs:
+            notes[f"{kind}s_in_{one}_and_{other}"] = 0
     for row in rows:
-        for a, b in (*pairwise(SPLITS), (SPLITS[0], SPLITS[2])):
-            notes[f"{row['kind']}s_in_{a}_and_{b}"] += bool(row[a] and row[b])
-        notes[f"{row['kind']}s_in_two_splits_of_one_head"] += bool(row["heads"])
+        kind = row["kind"]
+        notes[f"{kind}s_in_two_splits_of_one_head"] += bool(row["heads"])
+        for one, other in pairs:
+            notes[f"{kind}s_in_{one}_and_{other}"] += bool(row[one] and row[other])
     return dict(sorted(notes.items()))

@@ -78,8 +78,8 @@ class Results(Inputs):
     def random_scores(self) -> Scores:
         """The expected values of random scores, over the heads of the first run, or of all data."""
         for system in self.rows:
-            if folders := _folders(system):
-                return self.scores[folders[0]]
+            for folder in _folders(system):
+                return self.scores[folder]
         tested = [row for row in self.examples if row["split"] == "test"]
         answers = {head["head_id"]: len(head["answers"]) for head in self.heads}
         # The share of the minority side needs no model.
@@ -281,7 +281,8 @@ def _trained(results: Results) -> list[Cell]:
             "Answers left out": scores["answers left out", "all"][0],
         }
         cells += number_cells(system["row"], numbers, 0, folders)
-        if spread := _range_text(results.values(folders, AUPR)):
+        spread = _range_text(results.values(folders, AUPR))
+        if spread:
             column = "Overall, minimum to maximum of runs"
             cells.append(Cell(system["row"], column, spread, decimals=0, runs=folders))
     return cells
@@ -493,7 +494,8 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
     column, group = _column(system), f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
-    if spread := _range_text(results.values(folders, AUPR, group)):
+    spread = _range_text(results.values(folders, AUPR, group))
+    if spread:
         yield Cell(name, f"{column}, minimum to maximum of runs", spread, runs=folders)
 
 

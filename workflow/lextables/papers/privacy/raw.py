@@ -80,6 +80,7 @@ def read(name: str, published: Published) -> Rows:
 
 
 def _read_release(published: Published) -> Release:
+    """Return the content of the three files; labels of documents are strings."""
     questions = {
         record["label"]: record for record in _records(published.file("questions"))
     }
@@ -106,6 +107,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _response(record: Record, labels: Sequence[str]) -> Response:
+    """Return a coder's answer to a question with these ``labels`` of options."""
     likert = record["reported_likert_confidence"]
     highlights = [
         (str(document), paragraph, sentence)
@@ -149,6 +151,7 @@ def _words(paragraphs: Sequence[str]) -> int:
 
 
 def _sites(release: Release) -> Iterator[Row]:
+    """Yield the rows of `sites`."""
     pairs = Counter(site for site, _ in release.codings)
     coders: Counter[str] = Counter()
     for (site, _), responses in release.codings.items():
@@ -166,6 +169,7 @@ def _sites(release: Release) -> Iterator[Row]:
 
 
 def _documents(release: Release) -> Iterator[Row]:
+    """Yield the rows of `documents`."""
     for site, documents in sorted(release.policies.items()):
         for place, document in enumerate(documents):
             yield {
@@ -179,6 +183,7 @@ def _documents(release: Release) -> Iterator[Row]:
 
 
 def _paragraphs(release: Release) -> Iterator[Row]:
+    """Yield the rows of `paragraphs`."""
     for site, documents in sorted(release.policies.items()):
         place = 0
         for document in documents:
@@ -198,6 +203,7 @@ Sentences = Mapping[str, Sequence[tuple[int, int]]]
 
 
 def _sentences(paragraphs: Sequence[Row], sentences: Sentences) -> Iterator[Row]:
+    """Yield the rows of `sentences`."""
     for row in paragraphs:
         for sentence, (start, end) in enumerate(sentences[row["paragraph_id"]]):
             yield {
@@ -233,6 +239,7 @@ def _options(release: Release) -> Iterator[Row]:
 
 
 def _responses(release: Release) -> Iterator[Row]:
+    """Yield the rows of `responses`."""
     for (site, question_id), responses in sorted(release.codings.items()):
         for place, response in enumerate(responses):
             yield {
@@ -246,6 +253,7 @@ def _responses(release: Release) -> Iterator[Row]:
 
 
 def _highlights(release: Release, sentences: Sentences) -> Iterator[Row]:
+    """Yield the rows of `highlights`."""
     for (site, question_id), responses in sorted(release.codings.items()):
         for place, response in enumerate(responses):
             for document, paragraph, sentence in sorted(response.highlights):
