@@ -19,6 +19,7 @@ from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.registry import mapping
 from lextables.planning.caselaw import Volumes
 from lextables.planning.job_resources import JobResources
 from lextables.planning.project import load as load_project
@@ -170,8 +171,9 @@ def volumes(tmp_path, monkeypatch):
     monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def of_shard(*names, **config):
-        path = Path(os.path.relpath(ROOT))
-        project = load_project(ROOT, path, {"papers": ["maud"], **config})
+        path, defaults = Path(os.path.relpath(ROOT)), mapping(ROOT / "config.yaml")
+        values = {"papers": ["maud"], **config}
+        project = load_project(ROOT, path, defaults, values)
         resources = JobResources(Runs(project))
         return Volumes({"s": names}, SourceParams(project), resources)
 

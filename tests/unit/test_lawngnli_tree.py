@@ -79,7 +79,7 @@ def test_the_core_of_a_noun_phrase_is_found(brackets, expected):
 
 def test_an_infinitive_has_no_verbs():
     tree = from_brackets("(VP (TO to) (VP (VB sue)))")
-    assert verbs(tree, tree.root, lambda word, following: False) is None
+    assert verbs(tree, tree.root, lambda word, following: False, frozenset()) is None
 
 
 def sentence(text: str) -> Tree:

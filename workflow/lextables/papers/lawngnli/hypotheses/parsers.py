@@ -277,26 +277,32 @@ def counted(counts: Counter[str]) -> Iterator[None]:
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _AUXILIARIES = frozenset({"aux", "auxpass"})
 _VERBAL = ("VB", "MD")
+_NOUNS = frozenset("NN NNS NNP NNPS PRP WP EX CD $ DT WDT VBG VBN".split())
+_PREPOSITIONS = ("prep", "agent", "pcomp", "conj", "ROOT", "dative")
+_PHRASES = {
+    **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJP"),
+    **dict.fromkeys(("RB", "RBR", "RBS", "WRB"), "ADVP"),
+}
+_NO_CLAUSES = ("aux", "auxpass", "amod", "compound")
+_LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without a phrase
 
 
 def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
     """Return the constituency tree of a dependency tree in spaCy's English labels.
 
-    A verb with a subject makes an S; its auxiliaries, from left to right, make nested VPs; nouns make
-    NPs, with what follows them outside the inner NP; adjectives ADJPs.  Arcs that cross are lifted to the
-    head's head first.
+    A verb with a subject makes an S; its auxiliaries, from left to right, make nested VPs;
+    nouns make NPs, with what follows them outside the inner NP; adjectives ADJPs.  Arcs
+    that cross are lifted to the head's head first.
     """
-    labels = [label for _, label in arcs]
-    # Auxiliaries and punctuation become leaves, so what hangs on them goes to their head.
     heads = _projective([_head(i, arcs) for i in range(len(arcs))])
-    builder = _Constituents(tokens, heads, labels)
-    roots = [i for i, head in enumerate(heads) if head == i]
-    nodes = [builder.sentence(root) for root in roots]
-    root = nodes[0] if len(nodes) == 1 else builder.over("X", nodes)
+    builder = _Constituents(tokens, heads, [label for _, label in arcs])
+    nodes = [builder.sentence(i) for i, head in enumerate(heads) if head == i]
+    root = nodes[0] if len(nodes) == 1 else _over("X", nodes)
     return Tree(tuple(tokens), root)
 
 
 def _head(i: int, arcs: Sequence[tuple[int, str]]) -> int:
+    """Return the head of a token; auxiliaries and punctuation become leaves and are none."""
     head = arcs[i][0]
     while arcs[head][1] in _AUXILIARIES | {"punct"} and arcs[head][0] != head:
         head = arcs[head][0]
@@ -304,9 +310,10 @@ def _head(i: int, arcs: Sequence[tuple[int, str]]) -> int:
 
 
 def _projective(heads: list[int]) -> list[int]:
+    """Return the heads with arcs that cross lifted to the head's head."""
     heads = list(heads)
 
-    def under(node: int, top: int) -> bool:
+    def is_under(node: int, top: int) -> bool:
         while node != top and heads[node] != node:
             node = heads[node]
         return node == top
@@ -316,16 +323,22 @@ def _projective(heads: list[int]) -> list[int]:
         changed = False
         for dependent, head in enumerate(heads):
             low, high = sorted((dependent, head))
-            if (
-                any(not under(between, head) for between in range(low + 1, high))
-                and heads[head] != head
-            ):
+            inside = all(is_under(between, head) for between in range(low + 1, high))
+            if not inside and heads[head] != head:
                 heads[dependent] = heads[head]
                 changed = True
     return heads
 
 
+def _over(label: str, nodes: Sequence[Node]) -> Node:
+    """Return a node over ``nodes``, which may be in any order."""
+    ordered = sorted(nodes, key=lambda node: node.start)
+    return Node(label, ordered[0].start, ordered[-1].end, tuple(ordered))
+
+
 class _Constituents:
+    """Builds constituents from the tokens of a sentence, their heads and labels."""
+
     def __init__(
         self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
     ) -> None:
@@ -335,217 +348,177 @@ class _Constituents:
             if head != i:
                 self.children[head].append(i)
         for i in reversed(range(len(heads))):
-            if labels[i] == "conj" and self.verbal(i):
+            if labels[i] == "conj" and tokens[i].tag.startswith(_VERBAL):
                 self._lift_clauses(i, heads[i])
 
     def _lift_clauses(self, verb: int, head: int) -> None:
-        """Attach to ``head`` the clauses that spaCy chains to its last coordinated verb phrase.
+        """Attach to ``head`` the clauses that spaCy chains to its last coordinated verb.
 
-        In "does not create or expand rights, and no court has so held" the last clause belongs to the whole.
+        In "does not create or expand rights, and no court has so held" the last clause
+        belongs to the whole.
         """
-        if any(self.labels[c] in _SUBJECTS for c in self.children[verb]):
-            return
-        own, phrasal, clausal = self._coordination(verb)
-        self.children[verb] = sorted(own + phrasal)
-        self.children[head] = sorted(self.children[head] + clausal)
+        if not self._subjects(self.children[verb], len(self.tokens)):
+            own, phrasal, clausal = self._coordination(verb)
+            self.children[verb] = sorted(own + phrasal)
+            self.children[head] = sorted(self.children[head] + clausal)
 
     def leaf(self, i: int) -> Node:
-        return Node(self.tokens[i].tag or "X", i, i + 1)
+        return Node(self.tokens[i].tag, i, i + 1)
 
-    def over(self, label: str, nodes: Sequence[Node]) -> Node:
-        ordered = sorted(nodes, key=lambda node: node.start)
-        return Node(label, ordered[0].start, ordered[-1].end, tuple(ordered))
-
-    def verbal(self, i: int) -> bool:
-        return self.tokens[i].tag.startswith(_VERBAL)
+    def leaf_or_phrase(self, i: int) -> Node:
+        """Return a phrase; a lone word stays a leaf, as in the Penn Treebank."""
+        node = self.phrase(i)
+        return self.leaf(i) if node.end - node.start == 1 else node
 
     def sentence(self, root: int) -> Node:
         node = self.phrase(root)
-        return self.over("S", [node]) if node.label == "VP" else node
+        return _over("S", [node]) if node.label == "VP" else node
 
     def phrase(self, i: int) -> Node:
         """Return the constituent that token ``i`` heads, with all that depends on it."""
-        if self.verbal(i) and self.labels[i] not in _AUXILIARIES | {"amod", "compound"}:
+        tag, label = self.tokens[i].tag, self.labels[i]
+        if tag.startswith(_VERBAL) and label not in _NO_CLAUSES:
             return self.clause(i)
-        tag = self.tokens[i].tag
-        subjects = [
-            c for c in self.children[i] if self.labels[c] in _SUBJECTS and c < i
-        ]
-        if subjects and self.labels[i] in ("ROOT", "conj", "ccomp", "advcl", "relcl"):
-            return self.verbless(i, subjects[0])
-        if tag in (
-            "NN",
-            "NNS",
-            "NNP",
-            "NNPS",
-            "PRP",
-            "WP",
-            "EX",
-            "CD",
-            "$",
-            "DT",
-            "WDT",
-            "VBG",
-            "VBN",
-        ):
+        if label in ("ROOT", "conj", "ccomp", "advcl", "relcl"):
+            subjects = self._subjects(self.children[i], i)
+            if subjects:
+                return self.verbless(i, subjects[0])
+        if tag in _NOUNS:
             return self.noun(i)
-        if tag in ("IN", "TO") and self.labels[i] in (
-            "prep",
-            "agent",
-            "pcomp",
-            "conj",
-            "ROOT",
-            "dative",
-        ):
-            return self.plain("PP", i)
-        if tag in ("JJ", "JJR", "JJS"):
-            return self.plain("ADJP", i)
-        if tag in ("RB", "RBR", "RBS", "WRB"):
-            return self.plain("ADVP", i)
-        return self.plain("X", i) if self.children[i] else self.leaf(i)
-
-    def plain(self, label: str, i: int) -> Node:
-        """Return a phrase with the head and its dependents side by side."""
-        parts = [self.leaf(i)]
-        for child in self.children[i]:
-            node = self.phrase(child)
-            # A lone word that modifies stays a leaf, as in the Penn Treebank.
-            parts.append(
-                self.leaf(child)
-                if node.end - node.start == 1 and label != "PP"
-                else node
-            )
-        return self.over(label, parts)
+        if tag in ("IN", "TO") and label in _PREPOSITIONS:
+            children = [self.phrase(child) for child in self.children[i]]
+            return _over("PP", [self.leaf(i), *children])
+        if tag in _PHRASES or self.children[i]:
+            children = [self.leaf_or_phrase(child) for child in self.children[i]]
+            return _over(_PHRASES.get(tag, "X"), [self.leaf(i), *children])
+        return self.leaf(i)
 
     def noun(self, i: int) -> Node:
-        before = [c for c in self.children[i] if c < i]
-        after = [c for c in self.children[i] if c > i]
+        """Return the NP of a noun; what follows it stands outside an inner NP."""
+        after = [child for child in self.children[i] if child > i]
         inner = [self.leaf(i)]
-        for child in before:
-            node = self.phrase(child)
-            inner.append(self.leaf(child) if node.end - node.start == 1 else node)
+        for child in self.children[i]:
+            if child < i:
+                inner.append(self.leaf_or_phrase(child))
         while after and self.labels[after[0]] in ("case", "prt", "nummod"):
             inner.append(self.phrase(after.pop(0)))
-        base = self.over("NP", inner)
-        return self.over("NP", [base, *map(self.phrase, after)]) if after else base
+        base = _over("NP", inner)
+        if not after:
+            return base
+        return _over("NP", [base, *(self.phrase(child) for child in after)])
 
     def verbless(self, i: int, subject: int) -> Node:
-        """Return the clause of an adjective, noun or participle that has a subject and no verb."""
-        own = [c for c in self.children[i] if c > subject]
-        outside = [c for c in self.children[i] if c <= subject]
+        """Return the clause of an adjective, noun or participle with a subject and no verb."""
+        predicate, outside = [self.leaf(i)], []
+        for child in self.children[i]:
+            nodes = predicate if child > subject else outside
+            nodes.append(self.phrase(child))
         label = "ADJP" if self.tokens[i].tag.startswith("JJ") else "NP"
-        predicate = self.over(label, [self.leaf(i), *map(self.phrase, own)])
-        return self.over("S", [*map(self.phrase, outside), predicate])
+        return _over("S", [*outside, _over(label, predicate)])
 
     def clause(self, i: int) -> Node:
         """Return S (with a subject), SBAR (with a subordinator) or VP for the verb ``i``."""
-        children = self.children[i]
-        auxiliaries = [c for c in children if self.labels[c] in _AUXILIARIES and c < i]
-        first = min([i, *auxiliaries])
         own, phrasal, clausal = self._coordination(i)
-        subjects = [c for c in own if self.labels[c] in _SUBJECTS and c < first]
-        last = own[-1] if own and not phrasal and not clausal else i
-        closing = [last] if last > i and self.labels[last] == "punct" else []
-        own = [c for c in own if c not in closing]
-
-        # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb that they follow.
-        phrase = self.over(
-            "VP", [self.leaf(i), *(self._inside(c) for c in own if c > i)]
-        )
-        shared = bool(auxiliaries) and self._shares_auxiliaries(i)
-        if phrasal and shared:
-            phrase = self.over("VP", [phrase, *map(self._inside, phrasal)])
+        auxiliaries = []
+        for child in own:
+            if child < i and self.labels[child] in _AUXILIARIES:
+                auxiliaries.append(child)
+        first = min([i, *auxiliaries])
+        closing = []
+        if not phrasal and not clausal and own and self.labels[own[-1]] == "punct":
+            closing = own[-1:] if own[-1] > i else []
+        before = [child for child in own if child < first]
+        after = [child for child in own if child > i and child not in closing]
+        phrase = _over("VP", [self.leaf(i), *self._inside(after)])
+        joined = self._inside(phrasal)
+        shares = self._shares_auxiliaries(i, phrasal)
+        if joined and shares:
+            phrase = _over("VP", [phrase, *joined])
+        # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb that
+        # they follow.
         upper = i
-        for auxiliary in sorted(auxiliaries, reverse=True):
-            beside = [c for c in own if auxiliary < c < upper and c not in auxiliaries]
-            phrase = self.over(
-                "VP", [self.leaf(auxiliary), *map(self._inside, beside), phrase]
-            )
+        for auxiliary in reversed(auxiliaries):
+            beside = [child for child in own if auxiliary < child < upper]
+            parts = [self.leaf(auxiliary), *self._inside(beside), phrase]
+            phrase = _over("VP", parts)
             upper = auxiliary
-        if phrasal and not shared:
-            phrase = self.over("VP", [phrase, *map(self._inside, phrasal)])
-
-        before = [c for c in own if c < first]
-        markers = [c for c in before if self._marks(c) and c not in subjects]
-        # What stands before the subordinator, as "even" before "if", stands outside the clause.
-        outside = [c for c in before if markers and c <= markers[-1]]
-        before = [c for c in before if c not in outside]
-        if before:
-            has_subject = any(c in before for c in subjects)
-            phrase = self.over(
-                "S" if has_subject else "VP", [*map(self._inside, before), phrase]
-            )
+        if joined and not shares:
+            phrase = _over("VP", [phrase, *joined])
+        subjects = self._subjects(own, first)
+        phrase, outside = self._with_subject(phrase, before, subjects)
         if clausal:
-            phrase = self.over(
-                "S" if subjects else "VP", [phrase, *map(self._inside, clausal)]
-            )
-        if closing:
-            phrase = self.over(
-                phrase.label, [*phrase.children, *map(self.leaf, closing)]
-            )
+            label = "S" if subjects else "VP"
+            phrase = _over(label, [phrase, *self._inside(clausal)])
+        closing_leaves = [self.leaf(child) for child in closing]
+        phrase = _over(phrase.label, [*phrase.children, *closing_leaves])
         if outside or (subjects and self.labels[i] in ("relcl", "ccomp", "csubj")):
-            return self.over("SBAR", [*map(self._inside, outside), phrase])
-        if phrase.label == "VP" and first != i and self.tokens[first].tag == "TO":
-            return self.over("S", [phrase])
+            return _over("SBAR", [*self._inside(outside), phrase])
+        if phrase.label == "VP" and self.tokens[first].tag == "TO":
+            return _over("S", [phrase])
         return phrase
 
-    def _marks(self, i: int) -> bool:
-        return self.labels[i] == "mark" or self.tokens[i].tag in (
-            "WDT",
-            "WP",
-            "WRB",
-            "WP$",
-        )
+    def _with_subject(
+        self, phrase: Node, before: Sequence[int], subjects: Sequence[int]
+    ) -> tuple[Node, list[int]]:
+        """Return a VP with what stands before it, and what stands outside the clause.
+
+        That is what comes before the subordinator, as "even" before "if", and itself.
+        """
+        markers = []
+        for child in before:
+            is_marker = self.tokens[child].tag in ("WDT", "WP", "WRB", "WP$")
+            if child not in subjects and (self.labels[child] == "mark" or is_marker):
+                markers.append(child)
+        outside, inside = [], list(before)
+        if markers:
+            outside = [child for child in before if child <= markers[-1]]
+            inside = [child for child in before if child > markers[-1]]
+        if inside:
+            label = "S" if set(subjects) & set(inside) else "VP"
+            phrase = _over(label, [*self._inside(inside), phrase])
+        return phrase, outside
+
+    def _subjects(self, children: Sequence[int], end: int) -> list[int]:
+        """Return the subjects among some children that stand before token ``end``."""
+        found = [child for child in children if self.labels[child] in _SUBJECTS]
+        return [child for child in found if child < end]
 
     def _coordination(self, verb: int) -> tuple[list[int], list[int], list[int]]:
-        """Return the verb's own children, then those of verb phrases and those of clauses joined to it.
+        """Return the verb's own children, those of joined verb phrases and those of clauses.
 
         Coordinators and commas go with the conjunct that they precede.
         """
-        parts: list[list[int]] = [[]]
-        kinds = [0]
+        own: list[int] = []
+        phrasal: list[int] = []
+        clausal: list[int] = []
+        part = own
         for child in self.children[verb]:
-            if self.labels[child] == "conj" and child > verb:
-                joiners: list[int] = []
-                while (
-                    parts[-1]
-                    and parts[-1][-1] > verb
-                    and self.labels[parts[-1][-1]] in ("cc", "punct")
-                ):
-                    joiners.insert(0, parts[-1].pop())
-                clausal = any(self.labels[c] in _SUBJECTS for c in self.children[child])
-                kinds.append(2 if clausal or kinds[-1] == 2 else 1)
-                parts.append([*joiners, child])
-            else:
-                parts[-1].append(child)
-        return tuple(
-            [
-                c
-                for part, kind in zip(parts, kinds, strict=True)
-                if kind == k
-                for c in part
-            ]
-            for k in range(3)
-        )
+            if self.labels[child] != "conj" or child < verb:
+                part.append(child)
+                continue
+            joiners: list[int] = []
+            while part and part[-1] > verb and self.labels[part[-1]] in ("cc", "punct"):
+                joiners.insert(0, part.pop())
+            subjects = self._subjects(self.children[child], len(self.tokens))
+            part = clausal if subjects or clausal else phrasal
+            part += [*joiners, child]
+        return own, phrasal, clausal
 
-    def _inside(self, i: int) -> Node:
-        node = self.phrase(i)
-        if node.end - node.start == 1 and self.labels[i] in (
-            "neg",
-            "punct",
-            "cc",
-            "preconj",
-            "prt",
-        ):
-            return self.leaf(i)
-        return node
+    def _inside(self, children: Sequence[int]) -> list[Node]:
+        """Return the phrases of some children of a verb."""
+        nodes = []
+        for child in children:
+            node = self.phrase(child)
+            is_lone = node.end - node.start == 1 and self.labels[child] in _LONE
+            nodes.append(self.leaf(child) if is_lone else node)
+        return nodes
 
-    def _shares_auxiliaries(self, verb: int) -> bool:
-        return all(
-            self.tokens[c].tag == self.tokens[verb].tag
-            and not any(
-                self.labels[a] in _AUXILIARIES | _SUBJECTS for a in self.children[c]
-            )
-            for c in self._coordination(verb)[1]
-            if self.labels[c] == "conj"
-        )
+    def _shares_auxiliaries(self, verb: int, phrasal: Sequence[int]) -> bool:
+        """Return whether the verbs joined to ``verb`` are under its auxiliaries too."""
+        for child in phrasal:
+            if self.labels[child] != "conj":
+                continue
+            labels = {self.labels[grandchild] for grandchild in self.children[child]}
+            if self.tokens[child].tag != self.tokens[verb].tag or labels & _AUXILIARIES:
+                return False
+        return True

@@ -4,7 +4,7 @@ This module has no verb forms or negations: the Penn Treebank tag says which tok
 the white space after them, so that an edited sentence keeps the original spacing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
@@ -21,6 +21,9 @@ _ESCAPES = {
     "-LCB-": "{",
     "-RCB-": "}",
 }
+
+
+IsAuxiliary = Callable[[str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,127 +170,100 @@ def clauses(tree: Tree) -> tuple[Clause, ...]:
 
 
 def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
-    if node.is_leaf:
-        return
     node = _predicated(_joined(tree, _grouped(node)))
-    predicate = None
-    for label in ("VP", "ADJP"):
-        predicate = next(
-            (child for child in node.children if child.label == label), None
-        )
-        if predicate is not None:
-            break
+    predicate = _first(node.children, "VP") or _first(node.children, "ADJP")
     if predicate is not None and node.label in CLAUSES:
-        subjects = [
-            child
-            for child in node.children
-            if child.label == "NP" and child.end <= predicate.start
-        ]
+        before = [child for child in node.children if child.end <= predicate.start]
+        subjects = [child for child in before if child.label == "NP"]
         if subjects:
             yield Clause(node, subjects[-1], predicate)
             return
-    parts = [
-        child
-        for before, child in zip((None, *node.children), node.children, strict=False)
-        if child.label == "S" and (before is None or before.label in _SEPARATORS)
-    ]
-    joiners = {
-        tree.tokens[child.start].lower
-        for child in node.children
-        if child.label in ("CC", "CONJP")
-    }
+    parts, joiners = [], set()
+    is_separated = True
+    for child in node.children:
+        if child.label == "S" and is_separated:
+            parts.append(child)
+        is_separated = child.label in _SEPARATORS
+        joiners.add(tree.tokens[child.start].lower)
     if len(parts) > 1 and joiners & {"or", "nor"}:
         return
     for part in parts:
         yield from _clauses(tree, part)
 
 
-def _grouped(node: Node) -> Node:
-    """Return an S with an NP and a VP added around a noun and a finite verb without a phrase.
+def _first(nodes: Sequence[Node], *labels: str) -> Node | None:
+    """Return the first node with one of ``labels``."""
+    return next((node for node in nodes if node.label in labels), None)
 
-    Weak parsers return for long subjects: (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP ...)).
+
+def _grouped(node: Node) -> Node:
+    """Return an S with an NP and a VP added around a noun and a verb without a phrase.
+
+    Weak parsers return for long subjects: (S (NN failure) (S (VP to disclose it)) (VBZ
+    violates) (NP ...)).
     """
-    verb = next(
-        (
-            i
-            for i, child in enumerate(node.children)
-            if child.label in ("MD", "VBZ", "VBP", "VBD")
-        ),
-        None,
-    )
-    if (
-        node.label != "S"
-        or verb is None
-        or any(child.label == "VP" for child in node.children[:verb])
-    ):
+    children = node.children
+    finite = _first(children, "MD", "VBZ", "VBP", "VBD")
+    if node.label != "S" or finite is None:
         return node
-    noun = next(
-        (
-            i
-            for i, c in enumerate(node.children[:verb])
-            if c.label.startswith(("NN", "NP", "PRP"))
-        ),
-        None,
-    )
-    if noun is None:
+    verb = children.index(finite)
+    labels = [child.label for child in children]
+    if "VP" in labels[:verb]:
         return node
-    stop = next(
-        i
-        for i in range(noun, verb + 1)
-        if i == verb or node.children[i].label in ("ADVP", "RB")
-    )
-    end = len(node.children) - (node.children[-1].label == ".")
+    nouns = [i for i in range(verb) if labels[i].startswith(("NN", "NP", "PRP"))]
+    if not nouns:
+        return node
+    noun = stop = nouns[0]
+    while stop < verb and labels[stop] not in ("ADVP", "RB"):
+        stop += 1
+    end = len(children) - 1 if labels[-1] == "." else len(children)
     return _wrapped(node, ("NP", noun, stop), ("VP", verb, end))
 
 
 def _predicated(node: Node) -> Node:
-    """Return a node with an ADJP added around a predicate adjective or participle without a phrase.
+    """Return a node with an ADJP added around a predicate without a phrase.
 
-    Weak parsers return for headlines: (NP (NP evidence) (RB not) (JJ admissible) (PP at trial)).
+    Weak parsers return for headlines: (NP (NP evidence) (RB not) (JJ admissible) (PP at
+    trial)).
     """
     labels = [child.label for child in node.children]
-    if node.label not in CLAUSES or "VP" in labels or "ADJP" in labels:
+    if "VP" in labels or "ADJP" in labels:
         return node
-    bare = [
-        i
-        for label in ("VBN", "JJ", "JJR")
-        for i in range(len(labels))
-        if labels[i] == label
-    ]
-    place = bare[0] if bare else None
-    if place is None or any(label.startswith("NN") for label in labels[place:]):
+    heads = [label for label in ("VBN", "JJ", "JJR") if label in labels]
+    if not heads:
         return node
+    place = labels.index(heads[0])
     stop = place
-    while stop and labels[stop - 1] in ("RB", "ADVP"):
+    while labels[stop - 1] in ("RB", "ADVP") and stop:
         stop -= 1
-    if "NP" not in labels[:stop] and not any(
-        label.startswith("NN") for label in labels[:stop]
-    ):
+    nouns = [i for i, label in enumerate(labels) if label.startswith("NN")]
+    has_noun = "NP" in labels[:stop] or any(i < stop for i in nouns)
+    if not has_noun or any(i > place for i in nouns):
         return node
-    return _wrapped(
-        node,
-        ("NP", 0, stop),
-        ("VP" if labels[place] == "VBN" else "ADJP", place, len(labels)),
-    )
+    label = "VP" if labels[place] == "VBN" else "ADJP"
+    return _wrapped(node, ("NP", 0, stop), (label, place, len(labels)))
 
 
 def _joined(tree: Tree, node: Node) -> Node:
     """Return an S with an NP added around coordinated subjects.
 
-    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B) (VP ...)).
+    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B) (VP
+    ...)).
     """
-    stop = next((i for i, child in enumerate(node.children) if child.label == "VP"), 0)
-    phrases = [i for i, child in enumerate(node.children[:stop]) if child.label == "NP"]
+    labels = [child.label for child in node.children]
+    stop = labels.index("VP") if "VP" in labels else 0
+    phrases = [i for i, label in enumerate(labels[:stop]) if label == "NP"]
     if node.label != "S" or len(phrases) < 2:
         return node
     first, last = phrases[0], phrases[-1]
-    between = {child.label for child in node.children[first : last + 1]}
+    between = set(labels[first : last + 1])
     if "CC" not in between or between - {"NP", "CC", ",", "ADVP", "RB"}:
         return node
-    before = tree.tokens[node.children[first - 1].start].lower if first else ""
-    return _wrapped(
-        node, ("NP", first - (before in ("either", "neither", "both")), last + 1)
-    )
+    if first:
+        before = tree.tokens[node.children[first - 1].start].lower
+        if before in ("either", "neither", "both"):
+            first -= 1
+    return _wrapped(node, ("NP", first, last + 1))
 
 
 def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
@@ -296,11 +272,11 @@ def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
     place = 0
     for label, first, end in phrases:
         inside = node.children[first:end]
-        lone = len(inside) == 1 and inside[0].label == label == "NP"
-        phrase = (
-            inside[0] if lone else Node(label, inside[0].start, inside[-1].end, inside)
-        )
-        children += [*node.children[place:first], phrase]
+        children += node.children[place:first]
+        if len(inside) == 1 and inside[0].label == label == "NP":
+            children += inside
+        else:
+            children.append(Node(label, inside[0].start, inside[-1].end, inside))
         place = end
     return Node(node.label, node.start, node.end, (*children, *node.children[place:]))
 
@@ -310,7 +286,7 @@ def core(node: Node) -> Node:
 
     An NP before a noun, as the possessive in "the State's interest in revenue", is part of the core.
     """
-    while node.children and node.children[0].label == "NP":
+    while not node.is_leaf and node.children[0].label == "NP":
         if any(child.label.startswith("NN") for child in node.children[1:]):
             break
         node = node.children[0]
@@ -340,71 +316,75 @@ class Verbs:
         return self.chain[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class _Conjunct:
+    """The first verb of a conjunct, and the nodes after it in its phrase."""
+
+    verb: int
+    following: tuple[Node, ...]
+
+
 def verbs(
-    tree: Tree, phrase: Node, auxiliary, not_verbs: frozenset[str] = frozenset()
+    tree: Tree, phrase: Node, is_auxiliary: IsAuxiliary, not_verbs: frozenset[str]
 ) -> Verbs | None:
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
-    ``auxiliary`` returns, for a verb and the tag of the first verb of a further VP, whether the verb is the
-    auxiliary of that one; ``not_verbs`` are words that a parser may wrongly tag as verbs.
+    ``is_auxiliary`` returns, for a verb and the tag of the first verb of a further VP,
+    whether the verb is the auxiliary of that one; ``not_verbs`` are words that a parser may
+    wrongly tag as verbs.
     """
 
     def is_verb(node: Node) -> bool:
-        tagged = node.label == "MD" or node.label.startswith("VB")
-        return (
-            node.is_leaf and tagged and tree.tokens[node.start].lower not in not_verbs
-        )
+        is_tagged = node.label == "MD" or node.label.startswith("VB")
+        return is_tagged and tree.tokens[node.start].lower not in not_verbs
 
-    def firsts(node: Node) -> tuple[list[tuple[int, tuple[Node, ...]]], list[str]]:
-        """The first verb of each conjunct with the nodes after it in its phrase, and the coordinators."""
-        coordinators = [
-            tree.tokens[c.start].lower
-            for c in node.children
-            if c.label in ("CC", "CONJP")
-        ]
-        conjuncts: list[tuple[int, tuple[Node, ...]]] = []
+    def conjuncts_of(node: Node) -> tuple[list[_Conjunct], list[str]]:
+        """Return the conjuncts of a VP, and their coordinators."""
+        joiners = []
+        for child in node.children:
+            if child.label in ("CC", "CONJP"):
+                joiners.append(tree.tokens[child.start].lower)
+        is_joined = len(joiners) > 0
+        conjuncts: list[_Conjunct] = []
         for place, child in enumerate(node.children):
             if is_verb(child):
-                conjuncts.append((child.start, node.children[place + 1 :]))
+                conjuncts.append(_Conjunct(child.start, node.children[place + 1 :]))
             elif child.label == "VP":
-                below, joiners = firsts(child)
-                conjuncts.extend(below)
-                coordinators.extend(joiners)
+                below, inner_joiners = conjuncts_of(child)
+                conjuncts += below
+                joiners += inner_joiners
             elif child.label == "TO" and not conjuncts:
                 break
-            if conjuncts and not any(c.label in ("CC", "CONJP") for c in node.children):
+            if conjuncts and not is_joined:
                 break
-        return conjuncts, coordinators if len(conjuncts) > 1 else []
+        return conjuncts, joiners if len(conjuncts) > 1 else []
 
-    conjuncts, joiners = firsts(phrase)
+    conjuncts, joiners = conjuncts_of(phrase)
     if not conjuncts:
         return None
-    peers = tuple(index for index, _ in conjuncts[1:])
-    chain = [conjuncts[0][0]]
+    peers = tuple(conjunct.verb for conjunct in conjuncts[1:])
+    chain, following = [conjuncts[0].verb], conjuncts[0].following
     main_peers: tuple[int, ...] = ()
-    rest = conjuncts[0][1]
     while True:
-        place = next(
-            (
-                i
-                for i, c in enumerate(rest)
-                if c.label == "VP" or c.label == "CC" or is_verb(c)
-            ),
-            None,
-        )
-        if place is None or rest[place].label == "CC":
+        while following and following[0].label not in ("VP", "CC"):
+            if is_verb(following[0]):
+                break
+            following = following[1:]
+        if not following or following[0].label == "CC":
             break
-        conjuncts = (
-            [(rest[place].start, rest[place + 1 :])]
-            if rest[place].is_leaf
-            else firsts(rest[place])[0]
-        )
-        if not conjuncts or not auxiliary(
-            tree.tokens[chain[-1]].lower, tree.tokens[conjuncts[0][0]].tag
-        ):
+        further = following[0]
+        if further.is_leaf:
+            conjuncts = [_Conjunct(further.start, following[1:])]
+        else:
+            conjuncts, _ = conjuncts_of(further)
+        if not conjuncts:
             break
-        chain.append(conjuncts[0][0])
-        main_peers, rest = tuple(index for index, _ in conjuncts[1:]), conjuncts[0][1]
+        verb = conjuncts[0].verb
+        if not is_auxiliary(tree.tokens[chain[-1]].lower, tree.tokens[verb].tag):
+            break
+        chain.append(verb)
+        following = conjuncts[0].following
+        main_peers = tuple(conjunct.verb for conjunct in conjuncts[1:])
     return Verbs(tuple(chain), peers, tuple(joiners), main_peers)
 
 
@@ -457,19 +437,15 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
             _close_gap(written, tokens[edit.end - 1].space)
     written.extend([token.text, token.space] for token in tokens[place:])
     text = "".join(word + space for word, space in written)
-    if tokens and tokens[0].text[:1].isupper() and text[:1].islower():
-        text = text[0].upper() + text[1:]
+    if tokens[0].text[:1].isupper():
+        text = text[:1].upper() + text[1:]
     return text
 
 
 def _insert(written: list[list[str]], words: Sequence[str]) -> None:
     after = " "
-    if (
-        written
-        and not written[-1][1]
-        and written[-1][0] not in _OPENING
-        and written[-1][0] not in {'"', "'"}
-    ):
+    opening = _OPENING | {'"', "'"}
+    if written and not written[-1][1] and written[-1][0] not in opening:
         written[-1][1], after = " ", ""
     written.extend([word, " "] for word in words)
     written[-1][1] = after
