@@ -73,32 +73,55 @@ class LogHandler(LogHandlerBase):
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
         elif event is LogEvent.JOB_INFO:
-            message = record.rule_msg or record.rule_name
-            self.started[record.jobid] = (record.created, message)
-            if record.rule_msg or record.output:  # other rules only collect files
-                self._show(message)
+            self._job_started(record)
         elif event is LogEvent.PROGRESS and self.bar is not None:
             self.bar.n = record.done
             self.bar.total = record.total
         elif event is LogEvent.JOB_FINISHED:
-            self.failures.pop(record.job_id, None)
-            started, _ = self.started.get(record.job_id, (record.created, ""))
-            self.finished[record.job_id] = record.created - started
+            self._job_finished(record)
         elif event is LogEvent.JOB_ERROR:
-            started, message = self.started.get(record.jobid, (0, record.rule_name))
-            if not self.stopped:  # jobs that the run ended are no failures
-                self.failures[record.jobid] = cause(record, started)
-                self._show(f"Failed: {message} (log: {', '.join(record.log)})")
+            self._job_failed(record)
         elif event is LogEvent.ERROR:
             self._error(record.exception, str(record.msg))
         elif getattr(record, "last", False):
             self.notes.append(record.msg)
         elif event is None:
-            self.expected = getattr(record, "expected", self.expected)
-            self.guessed = getattr(record, "guessed", self.guessed)
-            is_wanted = record.levelno >= WARNING or getattr(record, "show", False)
-            if is_wanted or record.msg == NOTHING_TO_BE_DONE_MSG:
-                self._show(record.msg)
+            self._log(record)
+
+    def _job_started(self, record: LogRecord) -> None:
+        message = record.rule_msg or record.rule_name
+        self.started[record.jobid] = (record.created, message)
+        if record.rule_msg or record.output:  # other rules only collect files
+            self._show(message)
+
+    def _job_finished(self, record: LogRecord) -> None:
+        job = record.job_id
+        self.failures.pop(job, None)
+        started = record.created
+        if job in self.started:
+            started, _ = self.started[job]
+        self.finished[job] = record.created - started
+
+    def _job_failed(self, record: LogRecord) -> None:
+        if self.stopped:  # jobs that the run ended are no failures
+            return
+        job = record.jobid
+        started = 0.0
+        message = record.rule_name
+        if job in self.started:
+            started, message = self.started[job]
+        self.failures[job] = cause(record, started)
+        self._show(f"Failed: {message} (log: {', '.join(record.log)})")
+
+    def _log(self, record: LogRecord) -> None:
+        """Show warnings, and what the workflow marks; note the expected seconds of jobs."""
+        self.expected = getattr(record, "expected", self.expected)
+        self.guessed = getattr(record, "guessed", self.guessed)
+        is_wanted = getattr(record, "show", False)
+        if record.msg == NOTHING_TO_BE_DONE_MSG or record.levelno >= WARNING:
+            is_wanted = True
+        if is_wanted:
+            self._show(record.msg)
 
     def _error(self, exception: str, text: str) -> None:
         """Note an error of the run itself, unless another event says more."""
