@@ -36,6 +36,7 @@ class BadInput(Exception):
         where: str = "",
         do: str = "",
     ) -> None:
+        """Shorten the parts, remove secrets from them, and join them to a sentence."""
         self.what = _short(what)
         self.where = _short(where)
         self.do = _short(do)

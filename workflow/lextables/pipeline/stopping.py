@@ -35,6 +35,7 @@ class Stopping:
     """
 
     def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
+        """Install the handlers of both signals."""
         self._announce = announce
         self._remote = remote
         self._start_no_more: Callable[[int, FrameType | None], None] | None = None

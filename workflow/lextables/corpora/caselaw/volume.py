@@ -133,6 +133,7 @@ class _Members:
     """
 
     def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
+        """Find the top folder; raise `OverBounds` for a volume that is too large."""
         check_volume(archive, bounds)
         self._archive = archive
         self._bounds = bounds

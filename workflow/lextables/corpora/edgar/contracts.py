@@ -388,6 +388,7 @@ def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> Non
 
 
 def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
+    """Yield the filings, and write a line of progress a minute."""
     # One line per minute in the job's log.
     return iter(
         tqdm(

@@ -156,6 +156,7 @@ def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _document(head: dict[str, str], body: list[bytes]) -> Document:
+    """Return a document with the values of its head and the lines of its body."""
     return Document(
         type=head.get("TYPE", ""),
         sequence=whole_number(head.get("SEQUENCE", ""), digits=6),

@@ -137,6 +137,7 @@ class Pages:
         base: str,
         client: Client = CLIENT,
     ) -> None:
+        """Open a session; ``contact`` is declared to the server (`user_agent`)."""
         self.base = base
         self.pace = pace
         self.client = client
