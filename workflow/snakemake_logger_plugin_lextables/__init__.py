@@ -68,7 +68,11 @@ class LogHandler(LogHandlerBase):
         except Exception:
             self.handleError(record)
 
-    def _emit(self, record: LogRecord, event: LogEvent | None) -> None:
+    def _emit(
+        self,
+        record: LogRecord,
+        event: LogEvent | None,
+    ) -> None:
         """Show or note an event; other log records have ``event`` None."""
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
@@ -123,7 +127,11 @@ class LogHandler(LogHandlerBase):
         if is_wanted:
             self._show(record.msg)
 
-    def _error(self, exception: str, text: str) -> None:
+    def _error(
+        self,
+        exception: str,
+        text: str,
+    ) -> None:
         """Note an error of the run itself, unless another event says more."""
         bad_input = BAD_INPUT.search(text)
         if exception == "KeyboardInterrupt":
@@ -171,9 +179,17 @@ class LogHandler(LogHandlerBase):
             leave=False,
         )
         ticking = (self.bar, is_terminal)
-        threading.Thread(target=self._tick, args=ticking, daemon=True).start()
+        threading.Thread(
+            target=self._tick,
+            args=ticking,
+            daemon=True,
+        ).start()
 
-    def _tick(self, bar: tqdm, terminal: bool) -> None:
+    def _tick(
+        self,
+        bar: tqdm,
+        terminal: bool,
+    ) -> None:
         """Update the remaining time until the run is over."""
         while not self.over.wait(1 if terminal else INTERVAL):
             now = time.time()
@@ -213,7 +229,11 @@ class LogHandler(LogHandlerBase):
             if bar.n == bar.total:
                 self._forget_errors()
         for sentence in dict.fromkeys([*self.notes, *self._causes()]):
-            print(sentence, file=self.stream, flush=True)
+            print(
+                sentence,
+                file=self.stream,
+                flush=True,
+            )
         self._forget_errors()
         self.notes = []
         super().close()

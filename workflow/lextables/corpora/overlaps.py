@@ -153,7 +153,9 @@ class Split:
 
 
 def index(
-    dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path
+    dataset: str,
+    texts: Iterable[tuple[str, str, str]],
+    folder: Path,
 ) -> list[Split]:
     """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
 
@@ -187,7 +189,9 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
 
 
 def _compare_batch(
-    split: Split, batch: slice, others: Sequence[Split]
+    split: Split,
+    batch: slice,
+    others: Sequence[Split],
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of `compare` for a batch of units of a split."""
     starts = split.starts[batch.start : batch.stop + 1]
@@ -226,7 +230,9 @@ def _compare_batch(
 
 
 def shared_words(
-    is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray
+    is_shared: np.ndarray,
+    starts: np.ndarray,
+    word_counts: np.ndarray,
 ) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
@@ -242,7 +248,11 @@ def shared_words(
     depth[first_word + RUN] -= 1
     is_found = np.cumsum(depth[:-1]) > 0
     starts_of_units = np.cumsum(word_counts) - word_counts
-    return np.add.reduceat(is_found, starts_of_units, dtype=np.int64)
+    return np.add.reduceat(
+        is_found,
+        starts_of_units,
+        dtype=np.int64,
+    )
 
 
 def _nearest(
@@ -270,10 +280,18 @@ def _nearest(
     keys = ["unit", "other", "owner"]
     counts = matches.groupby(keys).size().reset_index(name="runs")
     # Most runs first; of several units the first.
-    counts = counts.sort_values("runs", ascending=False, kind="stable")
+    counts = counts.sort_values(
+        "runs",
+        ascending=False,
+        kind="stable",
+    )
     best = counts.drop_duplicates("unit").set_index("unit").sort_index()
     names = []
-    for other, owner in zip(best.other, best.owner, strict=True):
+    for other, owner in zip(
+        best.other,
+        best.owner,
+        strict=True,
+    ):
         names.append(others[other].units[owner])
     nearest_share = best.runs * pd.Series(shares)
     columns = {"nearest": names, "nearest_share": nearest_share}
@@ -289,7 +307,18 @@ def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
         for first in range(0, len(all_hashes), CHUNK):
             chunk = all_hashes[first : first + CHUNK]
             at = first + np.flatnonzero(np.isin(chunk, hashes))
-            owner = np.searchsorted(starts, at, side="right") - 1
-            columns = {"hash": all_hashes[at], "other": number, "owner": owner}
+            owner = (
+                np.searchsorted(
+                    starts,
+                    at,
+                    side="right",
+                )
+                - 1
+            )
+            columns = {
+                "hash": all_hashes[at],
+                "other": number,
+                "owner": owner,
+            }
             frames.append(pd.DataFrame(columns))
     return pd.concat(frames).drop_duplicates()

@@ -71,7 +71,11 @@ class _JsonSchema:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
-    def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
+    def sentence(
+        self,
+        fault: Mapping[str, Any],
+        advice: str,
+    ) -> str:
         """Return what is wrong, by one of pydantic's errors, with an advice if not empty."""
         keys, inner = list(fault["loc"]), None
         is_name = keys[-1:] == ["[key]"]
@@ -125,11 +129,19 @@ class _JsonSchema:
         for each in union:
             yield from self._alternatives(each)
 
-    def _suggestion(self, key: str, schema: Schema) -> str:
+    def _suggestion(
+        self,
+        key: str,
+        schema: Schema,
+    ) -> str:
         known: list[str] = []
         for each in self._alternatives(schema):
             known += each.get("properties", ())
-        near = get_close_matches(key, known, n=1)
+        near = get_close_matches(
+            key,
+            known,
+            n=1,
+        )
         if near:
             return f"nearest: {near[0]}"
         return f"known: {', '.join(known)}"

@@ -125,7 +125,14 @@ Line = Annotated[
 ]
 Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
 # Python neither reads nor writes an integer of more than 4,300 digits.
-Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
+Limit = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=0,
+        le=10**12,
+    ),
+]
 Count = Annotated[Limit, Field(ge=1)]
 
 
@@ -230,7 +237,15 @@ Quarter = Annotated[
 ]
 
 # The range of seeds that every library accepts.
-Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
+Seed = Annotated[
+    int,
+    Field(
+        strict=True,
+        ge=0,
+        le=2**32 - 1,
+    ),
+    BeforeValidator(_number),
+]
 
 
 class Config(BaseModel):
@@ -263,7 +278,9 @@ class Config(BaseModel):
     contract: Annotated[UserPath, LOCAL] = ""
     # Braces in a path of an input would be wildcards of the workflow.
     traffic_ranks: Annotated[UserPath, PLACE] = Field(
-        default="", pattern=r"^[^{}]*$", description="a path without braces"
+        default="",
+        pattern=r"^[^{}]*$",
+        description="a path without braces",
     )
     review_model: Annotated[Word, LOCAL] = "auto"
     extra_models: tuple[ExtraModel, ...] = ()
@@ -303,7 +320,11 @@ class Config(BaseModel):
     def _several(cls, value: Any) -> Any:
         return listed(value, str | int | float | Mapping)
 
-    @field_validator("papers", "seeds", mode="after")
+    @field_validator(
+        "papers",
+        "seeds",
+        mode="after",
+    )
     @classmethod
     def _in_order_once(cls, value: tuple) -> tuple:
         return tuple(sorted(set(value)))
@@ -405,7 +426,11 @@ def _is_place(value: str) -> bool:
     return is_path or Path(value).expanduser().exists()
 
 
-def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
+def load(
+    values: JsonObject,
+    known_papers: list[str],
+    root: Path,
+) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
     Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a

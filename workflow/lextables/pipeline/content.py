@@ -25,7 +25,9 @@ class Contents:
         return self._each(path, [path])[path.name]
 
     def folder(
-        self, path: str | Path, files: Iterable[str | Path] | None = None
+        self,
+        path: str | Path,
+        files: Iterable[str | Path] | None = None,
     ) -> str:
         """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
 
@@ -37,7 +39,11 @@ class Contents:
             files = [file for file in files if not _hidden(file.relative_to(path))]
         return _together(self._each(path, sorted(path / file for file in files)))
 
-    def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
+    def _each(
+        self,
+        path: Path,
+        files: list[Path],
+    ) -> dict[str, str]:
         """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
         place = self.kept / f"{_sha256(str(path))}.json"
         old = read_record(place, dict[str, tuple[list[int], str]]) or {}
@@ -58,7 +64,15 @@ class Contents:
         if new != old:
             # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
-                write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
+                write_text(
+                    place,
+                    json.dumps(
+                        new,
+                        indent=1,
+                        sort_keys=True,
+                    )
+                    + "\n",
+                )
         return digests
 
 

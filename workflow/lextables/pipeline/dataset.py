@@ -127,7 +127,11 @@ class Rows:
     notes: JsonObject
 
 
-def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
+def write(
+    table: Table,
+    rows: Iterable[Row],
+    path: str | Path,
+) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
     Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
@@ -137,7 +141,11 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     keys = _Keys(table)
     with (
         replacing(path) as temporary,
-        pq.ParquetWriter(temporary, table.schema, compression="zstd") as out,
+        pq.ParquetWriter(
+            temporary,
+            table.schema,
+            compression="zstd",
+        ) as out,
     ):
         for batch in _batched(rows, table.row_group):
             first = count + 1
@@ -169,7 +177,11 @@ class _Keys:
         self.last: tuple[Any, ...] | None = None
         self.seen: set[tuple[Any, ...]] = set()
 
-    def add(self, row: Row, where: str) -> None:
+    def add(
+        self,
+        row: Row,
+        where: str,
+    ) -> None:
         """Raise `BadInput` if the key of the next row is repeated or out of order."""
         key = tuple(row[name] for name in self.table.key)
         if key == self.last or key in self.seen:
@@ -216,7 +228,11 @@ def read_table(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> pa.Table:
     """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
-    with parquet_file(path, columns, **options) as file:
+    with parquet_file(
+        path,
+        columns,
+        **options,
+    ) as file:
         return file.read(columns)
 
 
@@ -230,11 +246,17 @@ def row_groups(
 
 
 def batches(
-    path: str | Path, columns: Sequence[str] | None = None, size: int = 1 << 16
+    path: str | Path,
+    columns: Sequence[str] | None = None,
+    size: int = 1 << 16,
 ) -> Iterator[pa.RecordBatch]:
     """Yield a parquet file, or its ``columns``, in batches of at most ``size`` rows."""
     with parquet_file(path, columns) as file:
-        yield from file.iter_batches(size, columns=columns, use_threads=False)
+        yield from file.iter_batches(
+            size,
+            columns=columns,
+            use_threads=False,
+        )
 
 
 def read(
@@ -292,7 +314,9 @@ def census(table: Table, path: str | Path) -> JsonObject:
 
 
 def write_all(
-    tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
+    tables: Iterable[Table],
+    rows: Mapping[str, Iterable[Row]],
+    folder: str | Path,
 ) -> JsonObject:
     """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
     counts = {}
@@ -317,7 +341,11 @@ def write_census(path: str | Path, record: JsonObject) -> None:
     )
 
 
-def check_census(found: JsonObject, expected: JsonObject, where: str) -> None:
+def check_census(
+    found: JsonObject,
+    expected: JsonObject,
+    where: str,
+) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.
 
     Raises `BadInput` with the first figure that differs, so that no run starts on other data.

@@ -84,7 +84,11 @@ def json_prefix(
     raise BadInput(what, where=where, do=do)
 
 
-def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
+def json_value(
+    content: str | bytes,
+    where: str,
+    do: str = RESTORE,
+) -> Any:
     """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
     text = content
     if isinstance(content, bytes):

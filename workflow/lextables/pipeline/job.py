@@ -80,7 +80,11 @@ def on(stream: TextIO) -> Callable[[str], None]:
         line = redacted(line)
         if stream.isatty():
             line = _CLEAR + line
-        print(line, file=stream, flush=True)
+        print(
+            line,
+            file=stream,
+            flush=True,
+        )
 
     return write
 
@@ -106,7 +110,11 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             log.parent.mkdir(parents=True, exist_ok=True)
             writing = logging.FileHandler(log, "w")
             writing.setFormatter(Redacting("%(asctime)s %(message)s"))
-            logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
+            logging.basicConfig(
+                level=logging.INFO,
+                handlers=[writing],
+                force=True,
+            )
             logger = logging.getLogger("lextables")
             with (
                 closing(Lines(on(sys.stdout))) as output,

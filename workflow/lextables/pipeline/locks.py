@@ -55,7 +55,9 @@ class Owner(BaseModel):
 
 
 def acquire(
-    state: Path, results: Path, clean: Callable[[], None] = lambda: None
+    state: Path,
+    results: Path,
+    clean: Callable[[], None] = lambda: None,
 ) -> str:
     """Register this run in Snakemake's folder ``state`` and in ``results``; return a message or "".
 
@@ -66,7 +68,11 @@ def acquire(
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     host = socket.gethostname()
     process = f"process {os.getpid()} on {host}, since {since}"
-    run = Owner(state=str(state.resolve()), host=host, process=process)
+    run = Owner(
+        state=str(state.resolve()),
+        host=host,
+        process=process,
+    )
     folders = [place.absolute() / LOCKS for place in (state, results)]
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -89,7 +95,11 @@ def acquire(
     return message
 
 
-def _check(others: list[Owner], run: Owner, results: Path) -> str:
+def _check(
+    others: list[Owner],
+    run: Owner,
+    results: Path,
+) -> str:
     """Return a message about ``others``: of the same checkout, Snakemake rejects a run of the same files."""
     for owner in others:
         if owner.state != run.state:
@@ -101,7 +111,11 @@ def _check(others: list[Owner], run: Owner, results: Path) -> str:
     return f"Another run, or a job of a killed run, uses this folder ({others[0].process})."
 
 
-def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
+def _clean(
+    state: Path,
+    results: Path,
+    clean: Callable[[], None],
+) -> str:
     """Remove what killed runs left; return a message, or empty if there was no lock."""
     stale = _stale(state)
     for lock in stale:
@@ -160,7 +174,11 @@ def _live(folder: Path) -> list[Owner]:
 
 
 def _file_lock(path: Path) -> FileLock:
-    return FileLock(path, fallback_to_soft=False, poll_interval=0.01)
+    return FileLock(
+        path,
+        fallback_to_soft=False,
+        poll_interval=0.01,
+    )
 
 
 @contextmanager

@@ -48,7 +48,11 @@ EntryType = TypeVar("EntryType", bound=Entry)
 
 def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
     """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
-    return checked(dict[str, kind], content(path), where=Path(path).name)
+    return checked(
+        dict[str, kind],
+        content(path),
+        where=Path(path).name,
+    )
 
 
 def content(path: str | Path) -> Any:
@@ -90,7 +94,11 @@ def _check_depth(text: str) -> None:
 
 def mapping(path: str | Path) -> JsonObject:
     """Return the keys and values of a YAML file; raises `BadInput` as `content`."""
-    return checked(JsonObject, content(path), where=str(path))
+    return checked(
+        JsonObject,
+        content(path),
+        where=str(path),
+    )
 
 
 # libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
@@ -98,7 +106,9 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
 
     def construct_mapping(
-        self, node: yaml.MappingNode, deep: bool = False
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,
     ) -> dict[Hashable, Any]:
         """Return the mapping of a node; raise `MarkedYAMLError` for a repeated key."""
         seen = set()

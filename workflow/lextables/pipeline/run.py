@@ -127,7 +127,15 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     )
     record.setdefault("libraries", versions())
     record.setdefault("lextables", made_by())
-    write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    write_text(
+        path,
+        json.dumps(
+            record,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n",
+    )
 
 
 @contextmanager
@@ -137,7 +145,11 @@ def recorded_all(
     """The same for several runs of one job, each with its settings; all have the times of the job."""
     with ExitStack() as stack:
         records = []
-        for path, own_settings in zip(paths, settings.values(), strict=True):
+        for path, own_settings in zip(
+            paths,
+            settings.values(),
+            strict=True,
+        ):
             records.append(stack.enter_context(recorded(path, own_settings)))
         yield records
 

@@ -34,7 +34,11 @@ class Stopping:
     cluster, where only Snakemake can end them.
     """
 
-    def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
+    def __init__(
+        self,
+        announce: Callable[[int], None],
+        remote: bool,
+    ) -> None:
         """Install the handlers of both signals."""
         self._announce = announce
         self._remote = remote
@@ -52,7 +56,11 @@ class Stopping:
         self._start_no_more = signal.getsignal(signal.SIGTERM)
         signal.signal(signal.SIGTERM, self._received)
 
-    def _received(self, number: int, frame: FrameType | None) -> None:
+    def _received(
+        self,
+        number: int,
+        frame: FrameType | None,
+    ) -> None:
         if number in self._seen:
             return
         self._seen.add(number)
@@ -70,7 +78,11 @@ class Stopping:
                 self._start_no_more is None
             ):  # jobs run only with Snakemake's option --no-hooks
                 end_jobs({})
-                print(STOPPED, file=sys.stderr, flush=True)
+                print(
+                    STOPPED,
+                    file=sys.stderr,
+                    flush=True,
+                )
                 os._exit(128 + number)
             self._announce(number)
             self._start_no_more(number, None)

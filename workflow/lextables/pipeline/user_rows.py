@@ -103,7 +103,9 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_free(
-    names: Iterable[str], taken: Iterable[str], key: str = "extra_models"
+    names: Iterable[str],
+    taken: Iterable[str],
+    key: str = "extra_models",
 ) -> None:
     """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a row or model.
 

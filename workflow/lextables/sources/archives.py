@@ -144,7 +144,11 @@ def file_or_only_member(path: Path, suffix: str) -> bytes:
 
 def text(archive: zipfile.ZipFile, name: str) -> str:
     """Return a member as text; raises `BadInput` if it is not UTF-8."""
-    return utf8(archive.read(name), name, encoding="utf-8")
+    return utf8(
+        archive.read(name),
+        name,
+        encoding="utf-8",
+    )
 
 
 def _declared_size(archive: zipfile.ZipFile) -> int:
@@ -177,7 +181,11 @@ def check_zip(content: bytes, bounds: Bounds) -> None:
         check_members(archive, bounds)
 
 
-def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
+def read_member(
+    archive: zipfile.ZipFile,
+    name: str,
+    bounds: Bounds,
+) -> bytes:
     """Return the bytes of one member.
 
     Its declared size and ratio are checked before it is opened, its real size while it is read.  Raises
@@ -253,7 +261,9 @@ def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
 
 
 def _stream(
-    decoder: lzma.LZMADecompressor, beginning: bytes, file: IO[bytes]
+    decoder: lzma.LZMADecompressor,
+    beginning: bytes,
+    file: IO[bytes],
 ) -> Iterator[bytes]:
     """Yield the content of one stream of an .xz file, of which ``beginning`` was read."""
     chunk = decoder.decompress(beginning, max_length=CHUNK)

@@ -55,7 +55,11 @@ class PlainText:
     starts: array
     ends: array
 
-    def source_span(self, start: int, end: int) -> tuple[int, int]:
+    def source_span(
+        self,
+        start: int,
+        end: int,
+    ) -> tuple[int, int]:
         """Return the place in the source of the non-empty span from ``start`` to ``end`` (half-open)."""
         return self.starts[start], self.ends[end - 1]
 

@@ -91,7 +91,9 @@ class DiskFull(BadInput):
 
 
 def manual_download(
-    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
+    entry: SourceFile,
+    mirrors: Sequence[str | Path],
+    variants: Iterable[str],
 ) -> ManualDownload | None:
     """Return the instructions for ``entry`` if it has no address and is in no mirror, else None.
 
@@ -166,7 +168,14 @@ def fetch(
         citation=entry.citation,
         note=candidate.note,
     )
-    text = json.dumps(asdict(provenance), indent=2, ensure_ascii=False) + "\n"
+    text = (
+        json.dumps(
+            asdict(provenance),
+            indent=2,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
     write_text(destination.with_name(f"{destination.name}.json"), text)
     Part.of(destination).remove()
     _state_licence(entry, destination, say)
@@ -174,7 +183,9 @@ def fetch(
 
 
 def fetched_before(
-    entry: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
+    entry: SourceFile,
+    destination: str | Path,
+    variants: Iterable[str] = PUBLISHED,
 ) -> Provenance | None:
     """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
 
@@ -267,14 +278,18 @@ def content_key(
 
 
 def in_mirror(
-    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
+    entry: SourceFile,
+    mirrors: Sequence[str | Path],
+    variants: Iterable[str],
 ) -> bool:
     """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
     return _in_mirror(entry, mirrors, entry.among(variants)) is not None
 
 
 def _in_mirror(
-    entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
+    entry: SourceFile,
+    mirrors: Sequence[str | Path],
+    candidates: Iterable[Candidate],
 ) -> Path | None:
     """Return the first file in a mirror that has the name of a candidate."""
     for mirror in mirrors:
@@ -415,13 +430,19 @@ def _check_download(
 
 
 def _state_licence(
-    entry: SourceFile, destination: Path, say: Callable[[str], None]
+    entry: SourceFile,
+    destination: Path,
+    say: Callable[[str], None],
 ) -> None:
     """Report a source's licence and citation once and write them to its folder."""
     folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
     text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
     try:
-        with (folder / "LICENCE.txt").open("x", encoding="utf-8", newline="\n") as file:
+        with (folder / "LICENCE.txt").open(
+            "x",
+            encoding="utf-8",
+            newline="\n",
+        ) as file:
             file.write(text)
     except FileExistsError:
         return

@@ -34,7 +34,9 @@ def whole_number(text: str, digits: int = 18) -> int | None:
 
 
 def csv_rows(
-    lines: Iterable[bytes], name: str, delimiter: str = ","
+    lines: Iterable[bytes],
+    name: str,
+    delimiter: str = ",",
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield (place, cells) for each row of a csv file that has cells.
 
@@ -42,7 +44,11 @@ def csv_rows(
     be as wide as the first, and a quote inside a quoted cell must be doubled.  No string is read as a
     missing value.
     """
-    reader = csv.reader(_decoded(lines, name, "row"), delimiter=delimiter, strict=True)
+    reader = csv.reader(
+        _decoded(lines, name, "row"),
+        delimiter=delimiter,
+        strict=True,
+    )
     begins, width = 1, None
     try:
         for cells in reader:
@@ -66,7 +72,9 @@ def csv_rows(
 
 
 def csv_records(
-    lines: Iterable[bytes], name: str, columns: Iterable[str]
+    lines: Iterable[bytes],
+    name: str,
+    columns: Iterable[str],
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
     rows = csv_rows(lines, name)
@@ -78,7 +86,16 @@ def csv_records(
             do = f"the columns are {', '.join(columns)}"
             raise BadInput(f"the column {column!r} is missing", where=where, do=do)
     for where, cells in rows:
-        yield where, dict(zip(header, cells, strict=True))
+        yield (
+            where,
+            dict(
+                zip(
+                    header,
+                    cells,
+                    strict=True,
+                )
+            ),
+        )
 
 
 def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
@@ -89,11 +106,19 @@ def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]
             yield where, _object(text, where)
 
 
-def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
+def _decoded(
+    lines: Iterable[bytes],
+    name: str,
+    unit: str,
+) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
         encoding = "utf-8-sig" if number == 1 else "utf-8"
-        text = utf8(line, where, encoding=encoding)
+        text = utf8(
+            line,
+            where,
+            encoding=encoding,
+        )
         if "\0" in text:
             raise BadInput("holds a NUL character", where=where, do=RESTORE)
         yield text

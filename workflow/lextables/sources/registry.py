@@ -66,7 +66,11 @@ class Variant(Entry):
     note: Text = Field(
         description="a sentence that says how these bytes differ from the published ones"
     )
-    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
+    size: int | None = Field(
+        None,
+        ge=0,
+        description="a whole number of bytes, or null",
+    )
     digest: Digest | None = Field(
         None, description="sha256:, md5: or git-blob: and its hex digits, or null"
     )
@@ -97,7 +101,11 @@ class File(Entry):
     addresses: list[Address] = Field(
         [], description="a list of http(s) addresses, tried in order"
     )
-    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
+    size: int | None = Field(
+        None,
+        ge=0,
+        description="a whole number of bytes, or null",
+    )
     digest: Digest | None = Field(
         None, description="sha256:, md5: or git-blob: and its hex digits, or null"
     )
@@ -232,14 +240,22 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
 
     Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
     """
-    registry = checked(Registry, content(path), where=str(path))
+    registry = checked(
+        Registry,
+        content(path),
+        where=str(path),
+    )
     defined_in = dict.fromkeys(registry, Path(path).name)
     for paper in papers:
         mapping = content(paper)
         sources = {}
         if isinstance(mapping, dict):
             sources = mapping.get("sources") or {}
-        sources = checked(Registry, sources, where=f"{paper}, sources")
+        sources = checked(
+            Registry,
+            sources,
+            where=f"{paper}, sources",
+        )
         for name, entry in sources.items():
             if name in registry:
                 what = f"the source {name!r} is in {defined_in[name]} too"
@@ -249,7 +265,11 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     return registry
 
 
-def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFile:
+def resolve(
+    registry: Mapping[str, Source],
+    source: str,
+    file: str,
+) -> SourceFile:
     """Return ``file`` of ``source``, with the fields of its pattern filled in.
 
     Raises `BadInput` with the known names if the registry has no such source or file.

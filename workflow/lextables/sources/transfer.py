@@ -57,7 +57,11 @@ class Digests:
     needs ``length`` (bytes) in advance.
     """
 
-    def __init__(self, kinds: Iterable[str] = (), length: int | None = None) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[str] = (),
+        length: int | None = None,
+    ) -> None:
         self.bytes = 0
         self._running = {
             kind: _new_digest(kind, length) for kind in sorted({"sha256", *kinds})
@@ -96,7 +100,11 @@ class DownloadFailed(Exception):
 class TemporaryFailure(DownloadFailed):
     """A failure that justifies another attempt, after ``wait`` seconds if the server asks for that."""
 
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
+    def __init__(
+        self,
+        reason: str,
+        wait: float = 0.0,
+    ) -> None:
         super().__init__(reason)
         self.wait = wait
 
@@ -255,7 +263,11 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 def quoted(text: object) -> str:
     """Return the text of a server or a library, for a message: one line of at most 100 characters."""
-    return shorten(str(text), 100, placeholder=" …")
+    return shorten(
+        str(text),
+        100,
+        placeholder=" …",
+    )
 
 
 @dataclass(frozen=True)
@@ -289,7 +301,11 @@ class Part:
             pass
         return 0, ""
 
-    def begin(self, address: str, version: str) -> None:
+    def begin(
+        self,
+        address: str,
+        version: str,
+    ) -> None:
         """Delete the partial download and record the address and version of the next one."""
         self.remove()
         write_text(
@@ -345,7 +361,11 @@ def _attempt(
     headers = {"User-Agent": "lextables", "Accept-Encoding": "identity"}
     if received:
         headers |= {"Range": f"bytes={received}-", "If-Range": version}
-    answer = client.ask(requests.get, address, headers=headers)
+    answer = client.ask(
+        requests.get,
+        address,
+        headers=headers,
+    )
     with answer:
         start = _start(answer, part, received, version)
         total = _total(answer, start, size)
@@ -395,7 +415,11 @@ def _start(
     return 0
 
 
-def _total(answer: requests.Response, start: int, size: int | None) -> int | None:
+def _total(
+    answer: requests.Response,
+    start: int,
+    size: int | None,
+) -> int | None:
     """Return the length of the complete file in bytes, as announced or registered; both must agree."""
     body = whole_number(answer.headers.get("Content-Length", ""))
     if body is None:

@@ -183,12 +183,21 @@ class _Text:
     def __str__(self) -> str:
         return "".join(self._parts)
 
-    def paragraph(self, element: Element, *, pages: bool) -> None:
+    def paragraph(
+        self,
+        element: Element,
+        *,
+        pages: bool,
+    ) -> None:
         if self._length:
             self._break = "\n"
         self._element(element, pages)
 
-    def _element(self, element: Element, pages: bool) -> None:
+    def _element(
+        self,
+        element: Element,
+        pages: bool,
+    ) -> None:
         """Add the text of an element, without footnote marks; note its pages if ``pages``."""
         self._add(element.text)
         for child in element:

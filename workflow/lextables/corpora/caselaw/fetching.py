@@ -37,7 +37,11 @@ class Source:
         """Return whether a mirror has the file of this name."""
         return any((mirror / name).is_file() for mirror in self.mirrors)
 
-    def fetch(self, volume: str, client: Client) -> tuple[Provenance, bool]:
+    def fetch(
+        self,
+        volume: str,
+        client: Client,
+    ) -> tuple[Provenance, bool]:
         """Return the provenance of a volume, and whether it was fetched now."""
         file = resolve(self.registry, "caselaw", f"{volume}.zip")
         destination = self.folder / f"{volume}.zip"
@@ -56,7 +60,11 @@ class Source:
         )
         return provenance, True
 
-    def cases_of(self, volume: str, client: Client) -> set[int]:
+    def cases_of(
+        self,
+        volume: str,
+        client: Client,
+    ) -> set[int]:
         """Return the ids of a volume's cases, from the volume if it is here, else from its metadata."""
         zips = [mirror / f"caselaw/{volume}.zip" for mirror in self.mirrors]
         zips.append(self.folder / f"{volume}.zip")

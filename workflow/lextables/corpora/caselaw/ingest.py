@@ -97,14 +97,22 @@ class Ingested:
 
 
 class _LostVolume(Exception):
-    def __init__(self, volume: Path, fault: Fault) -> None:
+    def __init__(
+        self,
+        volume: Path,
+        fault: Fault,
+    ) -> None:
         self.volume, self.fault = volume, fault
 
 
 class _Attempt:
     """One attempt to read the volumes, without those in ``lost``; collects faults."""
 
-    def __init__(self, lost: Mapping[Path, Fault], bounds: Bounds) -> None:
+    def __init__(
+        self,
+        lost: Mapping[Path, Fault],
+        bounds: Bounds,
+    ) -> None:
         self._lost, self._bounds = lost, bounds
         self._seen: dict[int, str] = {}
         self.faults: list[Fault] = []
@@ -180,7 +188,13 @@ def read_opinions(
         case_ids = np.unique(
             dataset.read_table(shard, ["case_id"])["case_id"].to_numpy()
         )
-        repeated = set(np.intersect1d(case_ids, earlier, assume_unique=True).tolist())
+        repeated = set(
+            np.intersect1d(
+                case_ids,
+                earlier,
+                assume_unique=True,
+            ).tolist()
+        )
         for row in dataset.read(shard, columns):
             if row["case_id"] not in repeated:
                 yield row
@@ -208,7 +222,11 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
     """
     files = [Path(folder, volume["file"]) for volume in record["volumes"]]
-    for path, volume in zip(files, record["volumes"], strict=True):
+    for path, volume in zip(
+        files,
+        record["volumes"],
+        strict=True,
+    ):
         if not path.is_file():
             raise BadInput("the volume is missing", where=str(path), do=AGAIN)
         if f"sha256:{sha256_of(path)}" != volume["digest"]:

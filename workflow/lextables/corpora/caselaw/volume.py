@@ -43,7 +43,9 @@ _CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
 
 
 def read_volume(
-    path: str | Path, bounds: Bounds = BOUNDS, seen: dict[int, str] | None = None
+    path: str | Path,
+    bounds: Bounds = BOUNDS,
+    seen: dict[int, str] | None = None,
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
@@ -80,7 +82,9 @@ def ids_of(metadata: bytes) -> set[int]:
 
 
 def bodies(
-    path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
+    path: str | Path,
+    selected: Set[int],
+    bounds: Bounds = BOUNDS,
 ) -> Iterator[tuple[CaseKey, str]]:
     """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
@@ -103,7 +107,9 @@ def bodies(
 
 
 def _bulk_bodies(
-    path: Path, selected: Set[int], bounds: Bounds
+    path: Path,
+    selected: Set[int],
+    bounds: Bounds,
 ) -> Iterator[tuple[CaseKey, str]]:
     for line in lines(path, bounds):
         with suppress(Unreadable):
@@ -132,7 +138,11 @@ class _Members:
     Raises `OverBounds`, and `Unreadable` if several folders could be the top.
     """
 
-    def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        bounds: Bounds,
+    ) -> None:
         """Find the top folder; raise `OverBounds` for a volume that is too large."""
         check_volume(archive, bounds)
         self._archive = archive
@@ -163,7 +173,9 @@ def _cases(metadata: bytes) -> list[Any]:
 
 
 def _read_zip(
-    path: Path, bounds: Bounds, seen: dict[int, str]
+    path: Path,
+    bounds: Bounds,
+    seen: dict[int, str],
 ) -> Iterator[Opinion | Fault]:
     """Yield opinions and faults of a zip of static.case.law."""
     try:
@@ -240,7 +252,9 @@ def _with_id(where: str, metadata: Any) -> str:
 
 
 def _read_bulk(
-    path: Path, bounds: Bounds, seen: dict[int, str]
+    path: Path,
+    bounds: Bounds,
+    seen: dict[int, str],
 ) -> Iterator[Opinion | Fault]:
     """Yield opinions and faults of a file of the bulk export."""
     try:

@@ -102,7 +102,11 @@ class Collection:
         raise _bad_range(reporter, what, do)
 
 
-def _bad_range(text: str, what: str, do: str) -> BadInput:
+def _bad_range(
+    text: str,
+    what: str,
+    do: str,
+) -> BadInput:
     return BadInput(f"caselaw = {text!r} {what}", where="config", do=do)
 
 
@@ -168,7 +172,9 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
 
 
 def shards(
-    ranges: Iterable[str], size: int, collection: Collection
+    ranges: Iterable[str],
+    size: int,
+    collection: Collection,
 ) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 

@@ -237,7 +237,11 @@ def _filing(line: str) -> Filing | None:
 
 def _merged(a: Filing, b: Filing) -> Filing:
     """Return one filing of two lines of the index, with the companies of both."""
-    first = min(a, b, key=lambda filing: filing.cik)
+    first = min(
+        a,
+        b,
+        key=lambda filing: filing.cik,
+    )
     filers = {a.cik, b.cik, *a.co_filers, *b.co_filers}
     return replace(first, co_filers=tuple(sorted(filers - {first.cik})))
 
@@ -374,7 +378,11 @@ def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
         yield line
 
 
-def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
+def _announce(
+    quarter: Quarter,
+    chosen: Collection[Filing],
+    pages: Pages,
+) -> None:
     """Report, before the first request, how many filings to fetch and the minimum time."""
     missing = sum(not pages.cache_path(filing.path).exists() for filing in chosen)
     pace = pages.pace.per_second

@@ -191,7 +191,11 @@ class Text:
 class NoText(Exception):
     """A body without usable text; ``kind`` is ``binary`` or ``empty``."""
 
-    def __init__(self, kind: str, what: str) -> None:
+    def __init__(
+        self,
+        kind: str,
+        what: str,
+    ) -> None:
         self.kind = kind
         super().__init__(what)
 
@@ -305,7 +309,11 @@ class _Flow:
             node = node.next
         return "".join(self.out)
 
-    def _enter(self, tag: str, breaks: bool) -> None:
+    def _enter(
+        self,
+        tag: str,
+        breaks: bool,
+    ) -> None:
         """Note the gaps before a tag; ``breaks``: a page begins at it."""
         # Inside a table a rule underlines a figure.
         if breaks or (tag == "hr" and not self.cells):
@@ -321,7 +329,11 @@ class _Flow:
             self._request_gap(_PARAGRAPH)
         self.pre += tag == "pre"
 
-    def _leave(self, tag: str, breaks: bool) -> None:
+    def _leave(
+        self,
+        tag: str,
+        breaks: bool,
+    ) -> None:
         """Note the gaps after a tag; ``breaks``: a page ends at it."""
         self.pre -= tag == "pre"
         if tag in ("td", "th"):

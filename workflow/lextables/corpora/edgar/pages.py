@@ -40,7 +40,11 @@ PER_SECOND = 9.0
 # The longest wait that a refusal may ask for.  A time further ahead comes from a clock that was set back.
 LONGEST_HOLD = 3600.0
 # With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
-CLIENT = Client(attempts=11, patience=LONGEST_HOLD, timeouts=(30, 120))
+CLIENT = Client(
+    attempts=11,
+    patience=LONGEST_HOLD,
+    timeouts=(30, 120),
+)
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
 _CHUNK = 1 << 18
@@ -59,7 +63,11 @@ def default_file() -> Path:
 class Pace:
     """Slots for requests, shared through ``path`` by every process and thread that names it."""
 
-    def __init__(self, path: str | Path, per_second: float = PER_SECOND) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        per_second: float = PER_SECOND,
+    ) -> None:
         self.path, self.per_second = Path(path), per_second
 
     def wait(self) -> None:
@@ -195,7 +203,11 @@ class Pages:
             self._fetch(self.address(path), cached)
         return cached
 
-    def _fetch(self, address: str, cached: Path) -> None:
+    def _fetch(
+        self,
+        address: str,
+        cached: Path,
+    ) -> None:
         """Fetch a page to the cache; raise `Gone`, or `BadInput` if it cannot be had."""
 
         def hold(failure: BaseException, seconds: float) -> None:
@@ -216,11 +228,17 @@ class Pages:
                 do = "run again later; pages fetched before are cached"
             raise BadInput(f"the server {failure}", where=address, do=do) from failure
 
-    def _ask(self, address: str, cached: Path) -> None:
+    def _ask(
+        self,
+        address: str,
+        cached: Path,
+    ) -> None:
         """Make one request; raise `Gone`, `TemporaryFailure` or `DownloadFailed`."""
         self.pace.wait()
         with self.client.ask(
-            self.session.get, address, allow_redirects=False
+            self.session.get,
+            address,
+            allow_redirects=False,
         ) as answer:
             if answer.status_code == 200:
                 self._write_cached(answer, cached)
@@ -240,7 +258,11 @@ class Pages:
             raise TemporaryFailure(status, after)
         raise DownloadFailed(status)
 
-    def _write_cached(self, answer: requests.Response, cached: Path) -> None:
+    def _write_cached(
+        self,
+        answer: requests.Response,
+        cached: Path,
+    ) -> None:
         """Write the body of an answer to the cache; raise `TemporaryFailure` if it is cut."""
         encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("gzip", "x-gzip", "identity", ""):
@@ -251,7 +273,11 @@ class Pages:
             with (
                 part.open("wb")
                 if "gzip" in encoding
-                else gzip.open(part, "wb", compresslevel=6) as out
+                else gzip.open(
+                    part,
+                    "wb",
+                    compresslevel=6,
+                ) as out
             ):
                 for chunk in self.client.body(answer):
                     received += len(chunk)

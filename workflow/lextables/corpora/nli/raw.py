@@ -71,7 +71,11 @@ class Form:
     spelt: Mapping[str, str | None]
     records: Records = json_lines
 
-    def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
+    def pairs(
+        self,
+        stream: IO[bytes],
+        name: str,
+    ) -> Iterator[Pair]:
         """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
         for where, record in self.records(stream, name):
             premise = value(record, self.premise, str, where)
