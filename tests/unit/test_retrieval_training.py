@@ -18,6 +18,7 @@ from lextables.tasks.retrieval import bi_encoder_tuning, cross_encoder_tuning, t
 from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
 from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose
+from lextables.tasks.retrieval.tuning_settings import TuningSettings
 from optimisers import CONSTANT
 from wordpiece import wordpiece
 
@@ -88,7 +89,10 @@ def settings(encoder, monkeypatch):
             tuning, "weights_folder", lambda settings: settings["weights"]
         )
     return {
+        "model": "tiny",
         "weights": str(encoder()),
+        "found": "here",
+        "grid": "small",
         "revision": None,
         "max_length": 16,
         "batch_size": 4,
@@ -104,8 +108,9 @@ def settings(encoder, monkeypatch):
 
 def train(kind, settings, folder, collection=COLLECTION, seed=0):
     """Train a model; return its record and the bytes of its weights."""
+    tuned = TuningSettings(**settings, kind=kind)
     run = training.Training(
-        TUNINGS[kind], collection, settings, seed, CPU, folder / "work", {}
+        TUNINGS[kind], collection, tuned, seed, CPU, folder / "work", {}
     )
     record = training.train(run, folder / "weights")
     return record, (folder / "weights/model.safetensors").read_bytes()
@@ -114,8 +119,9 @@ def train(kind, settings, folder, collection=COLLECTION, seed=0):
 def searched(kind, settings, folder, updates):
     """Run a search; return its rows and its record."""
     output, settings = folder / f"{updates}.parquet", settings | {"updates": updates}
+    tuned = TuningSettings(**settings, kind=kind)
     run = training.Training(
-        TUNINGS[kind], COLLECTION, settings, 0, CPU, folder / "work", {"code": "1"}
+        TUNINGS[kind], COLLECTION, tuned, 0, CPU, folder / "work", {"code": "1"}
     )
     record = training.search(run, CANDIDATES, output)
     return list(read(output)), record
@@ -376,7 +382,9 @@ def test_ties_are_broken_by_fewer_updates_and_then_a_lower_learning_rate(tmp_pat
     assert row["validation Recall@1"] == (1 + 0.5) / 2
 
 
-def test_reading_during_a_training_restores_all_generators(monkeypatch, tmp_path):
+def test_reading_during_a_training_restores_all_generators(
+    monkeypatch, tmp_path, settings
+):
     states = {"cuda": torch.tensor([1, 2], dtype=torch.uint8)}
     monkeypatch.setattr(
         torch.cuda, "get_rng_state", lambda device: states["cuda"].clone()
@@ -400,8 +408,9 @@ def test_reading_during_a_training_restores_all_generators(monkeypatch, tmp_path
         torch.rand(1)
         states["cuda"] += 1
 
+    tuned = TuningSettings(**settings, kind="bi-encoder")
     run = training.Training(
-        Tuning, COLLECTION, {}, 0, torch.device("cuda"), tmp_path, {}
+        Tuning, COLLECTION, tuned, 0, torch.device("cuda"), tmp_path, {}
     )
     training._train(run, visit)
     assert states["cuda"].tolist() == [1, 2]

@@ -13,6 +13,7 @@ from lextables.pipeline.job import job
 from lextables.pipeline.run import chosen, counts_of, identity, recorded
 from lextables.tasks.retrieval import collection, training
 from lextables.tasks.retrieval.collection import ranked
+from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 params, wildcards = snakemake.params, snakemake.wildcards
 searching = wildcards.experiment == "search"
@@ -28,7 +29,8 @@ with job(snakemake.log[0]) as log:
         counts = counts_of(snakemake.input.census)
         owner = identity(counts, params.code, device.kind(where))
         seed, work = int(wildcards.seed), Path(params.work)
-        run = training.Training(tuning, data, settings, seed, where, work, owner)
+        tuned = TuningSettings(**settings)
+        run = training.Training(tuning, data, tuned, seed, where, work, owner)
         if searching:
             hits = [ranked(path) for path in snakemake.input.candidates]
             record.update(training.search(run, hits, snakemake.output.predictions))

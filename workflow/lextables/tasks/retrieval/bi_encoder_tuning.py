@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,33 +10,34 @@ from sentence_transformers import SentenceTransformer
 from lextables.models import bi_encoder, bi_encoder_training
 from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.own_settings import PRODUCTS
-from lextables.models.settings import UpdateSettings
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 
 def load(
-    settings: Mapping[str, Any], device: torch.device, seed: int
+    settings: TuningSettings, device: torch.device, seed: int
 ) -> SentenceTransformer:
     """Load the model; ``seed`` is not used, since no weights are initialised."""
-    return bi_encoder.load(weights_folder(settings), device, settings["max_length"])
+    folder = weights_folder(settings.plain())
+    return bi_encoder.load(folder, device, settings.max_length)
 
 
 def finetune(
     model: SentenceTransformer,
     collection: Collection,
-    settings: Mapping[str, Any],
+    settings: TuningSettings,
     seed: int,
     work: Path,
     visit: Callable[[int], None],
-) -> dict[str, Any]:
+) -> dict[str, int]:
     """Fine-tune on `graded_batches` of the training queries in their first form."""
     texts = collection.texts(collection.task["forms"][0], ("training",))
     batches = graded_batches(
         {query: collection.judged[query] for query in texts},
-        updates=max(settings["updates"]),
-        batch_size=settings["batch_size"],
-        documents=settings["documents"],
+        updates=max(settings.updates),
+        batch_size=settings.batch_size,
+        documents=settings.documents,
         seed=seed,
     )
     query_number = {query: number for number, query in enumerate(texts)}
@@ -47,8 +47,6 @@ def finetune(
     for query, number in query_number.items():
         for document, gain in collection.judged[query].items():
             gains[number, document_number[document]] = gain
-    names = UpdateSettings.model_fields.keys() & settings.keys()
-    updates = UpdateSettings(**{name: settings[name] for name in names})
     pairs = [(query_number[query], document_number[name]) for query, name in batches]
     data = GradedPairs(
         pairs,
@@ -56,7 +54,7 @@ def finetune(
         documents=[collection.documents[document] for document in documents],
         gains=gains,
     )
-    resumed = bi_encoder_training.finetune(model, data, updates, seed, work, visit)
+    resumed = bi_encoder_training.finetune(model, data, settings, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 

@@ -1,17 +1,16 @@
 """Fine-tuning a cross-encoder on a retrieval data set (ACORD, Section F.2); a `training.Tuning`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from sentence_transformers import CrossEncoder
 
 from lextables.models import cross_encoder
 from lextables.models.cross_encoder import score
-from lextables.models.settings import UpdateSettings
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 __all__ = ["finetune", "load", "score", "training_pairs"]
 
@@ -27,24 +26,23 @@ def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[
     return pairs, targets
 
 
-def load(settings: Mapping[str, Any], device: torch.device, seed: int) -> CrossEncoder:
+def load(settings: TuningSettings, device: torch.device, seed: int) -> CrossEncoder:
     """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
+    folder = weights_folder(settings.plain())
     return cross_encoder.load(
-        weights_folder(settings), device, settings["max_length"], seed, fresh_head=True
+        folder, device, settings.max_length, seed, fresh_head=True
     )
 
 
 def finetune(
     model: CrossEncoder,
     collection: Collection,
-    settings: Mapping[str, Any],
+    settings: TuningSettings,
     seed: int,
     work: Path,
     visit: Callable[[int], None],
-) -> dict[str, Any]:
+) -> dict[str, int]:
     """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
-    names = UpdateSettings.model_fields.keys() & settings.keys()
-    updates = UpdateSettings(**{name: settings[name] for name in names})
-    resumed = cross_encoder.finetune(model, pairs, targets, updates, seed, work, visit)
+    resumed = cross_encoder.finetune(model, pairs, targets, settings, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

@@ -21,8 +21,9 @@ from lextables.models.in_parts import random_state, set_random_state
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import read, write
 from lextables.tasks.retrieval.collection import TRIED, Collection
+from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
-Settings = Mapping[str, Any]
+Record = dict[str, Any]  # what `run.json` has of a training
 Pairs = Mapping[str, Sequence[str]]
 
 
@@ -30,7 +31,7 @@ class Tuning(Protocol):
     """How one kind of model is fine-tuned; a module with these functions."""
 
     def load(
-        self, settings: Settings, device: torch.device, seed: int
+        self, settings: TuningSettings, device: torch.device, seed: int
     ) -> torch.nn.Module:
         """Load the model to train."""
 
@@ -38,11 +39,11 @@ class Tuning(Protocol):
         self,
         model: Any,
         collection: Collection,
-        settings: Settings,
+        settings: TuningSettings,
         seed: int,
         work: Path,
         visit: Callable[[int], None],
-    ) -> dict[str, Any]:
+    ) -> dict[str, int]:
         """Train in place on the training queries; return what `run.json` records.
 
         ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
@@ -79,7 +80,7 @@ class Training:
 
     tuning: Tuning
     collection: Collection
-    settings: Settings
+    settings: TuningSettings
     seed: int
     device: torch.device
     work_root: Path
@@ -89,14 +90,14 @@ class Training:
     def work(self) -> Path:
         """The folder of the checkpoints."""
         key = {
-            "settings": dict(self.settings),
+            "settings": self.settings.plain(),
             "seed": self.seed,
             "identity": dict(self.identity),
         }
         return work_folder(self.work_root, key)
 
 
-def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str, Any]:
+def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
     ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
@@ -122,12 +123,12 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> dict[str,
         write(TRIED, rows, part(updates))
 
     _, record = _train(run, visit)
-    parts = [read(part(updates)) for updates in sorted(run.settings["updates"])]
+    parts = [read(part(updates)) for updates in sorted(run.settings.updates)]
     write(TRIED, chain.from_iterable(parts), output)
     return record
 
 
-def train(run: Training, output: str) -> dict[str, Any]:
+def train(run: Training, output: str) -> Record:
     """Train and save the model to ``output``; return what `run.json` records of the training."""
     record = checkpoints.finished(run.work, output)
     if record:
@@ -145,7 +146,7 @@ def save(model: Any, folder: str | Path) -> None:
 
 def _train(
     run: Training, visit: Callable[[torch.nn.Module, int], None]
-) -> tuple[torch.nn.Module, dict[str, Any]]:
+) -> tuple[torch.nn.Module, Record]:
     """Return the trained model and the record; ``visit`` gets the model at each number of updates."""
     model = run.tuning.load(run.settings, run.device, run.seed)
 
