@@ -172,16 +172,28 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     1 that each variable determines the other.  NaN where a variable has a single value or there are fewer
     than two cases.
     """
-    names, row_codes = np.unique(first, return_inverse=True)
-    other_names, column_codes = np.unique(second, return_inverse=True)
-    cases, rows, columns = len(first), len(names), len(other_names)
+    table = _contingency(first, second)
+    cases = len(first)
+    rows, columns = table.shape
     if cases < 2 or rows < 2 or columns < 2:
         return math.nan
-    table = np.zeros((rows, columns))
-    np.add.at(table, (row_codes, column_codes), 1)
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / cases
-    phi = float(((table - expected) ** 2 / expected).sum()) / cases
-    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (cases - 1))
+    row_sums = table.sum(axis=1)
+    column_sums = table.sum(axis=0)
+    expected = np.outer(row_sums, column_sums) / cases
+    chi_squared = float(((table - expected) ** 2 / expected).sum())
+    bias = (rows - 1) * (columns - 1) / (cases - 1)
+    phi = max(0.0, chi_squared / cases - bias)
     corrected = [size - (size - 1) ** 2 / (cases - 1) for size in table.shape]
     largest = min(corrected) - 1
-    return math.sqrt(phi / largest) if largest > 0 else math.nan
+    if largest <= 0:
+        return math.nan
+    return math.sqrt(phi / largest)
+
+
+def _contingency(first: Sequence[int], second: Sequence[int]) -> np.ndarray:
+    """The number of cases with each pair of values, float64 (values, values)."""
+    names, rows = np.unique(first, return_inverse=True)
+    other_names, columns = np.unique(second, return_inverse=True)
+    table = np.zeros((len(names), len(other_names)))
+    np.add.at(table, (rows, columns), 1)
+    return table

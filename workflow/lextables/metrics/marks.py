@@ -97,15 +97,19 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
     """
     order = np.argsort(-probabilities, kind="stable")
-    scores, hits = probabilities[order], np.cumsum(right[order])
+    scores = probabilities[order]
+    hits = np.cumsum(right[order])
     marked = np.arange(1, len(hits) + 1)
-    f1_scores = 2 * hits / (marked + max(int(right.sum()), 1))
+    relevant = max(int(right.sum()), 1)
+    f1_scores = 2 * hits / (marked + relevant)
     # Paragraphs of equal probability are marked together.
-    is_last = np.append(np.diff(scores) != 0, True)[: len(scores)]
+    is_last = np.append(np.diff(scores) != 0, True)
+    is_last = is_last[: len(scores)]
     ends = np.flatnonzero(is_last & (scores > 0))
     if not f1_scores[ends].any():
         return NOTHING
-    return float(scores[ends[f1_scores[ends].argmax()]])
+    best = ends[f1_scores[ends].argmax()]
+    return float(scores[best])
 
 
 def marked(question: Marked, folds: np.ndarray) -> np.ndarray:

@@ -565,13 +565,15 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     # A matching prediction that is not the best of any gold span changes no count: no threshold needed.
     hits = np.sort(gold_confidence[gold_confidence > UNMATCHED])
     misses = np.sort(miss_confidence)
-    thresholds = np.unique(np.concatenate([hits, misses]))[::-1]
-    tp = len(hits) - np.searchsorted(hits, thresholds, side="left")
-    fp = len(misses) - np.searchsorted(misses, thresholds, side="left")
-    best = np.maximum.accumulate((tp / (tp + fp))[::-1])[::-1]
-    recall = np.full(len(tp), NAN)
+    confidences = np.concatenate([hits, misses])
+    thresholds = np.unique(confidences)[::-1]
+    found = len(hits) - np.searchsorted(hits, thresholds, side="left")
+    wrong = len(misses) - np.searchsorted(misses, thresholds, side="left")
+    precision = found / (found + wrong)
+    best = np.maximum.accumulate(precision[::-1])[::-1]
+    recall = np.full(len(found), NAN)
     if len(gold_confidence):
-        recall = tp / len(gold_confidence)
+        recall = found / len(gold_confidence)
     return Curve(best, recall)
 
 

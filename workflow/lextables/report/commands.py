@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,18 +86,20 @@ def cost(runs: Sequence[RunRecord]) -> str:
     if any(run.submitted for run in runs):
         return "from submitted predictions; the cost is not known"
     records: list[Record] = []
+    clauses: dict[str, None] = {}
     for run in runs:
         records += [*run.trainings, run.record]
-    seconds = sum(record["seconds"] for record in records)
-    memory = max((record.get("peak_memory_mib") or 0 for record in records), default=0)
-    devices = ", ".join(dict.fromkeys(record["device"] for record in records))
-    bound = "" if len(records) == 1 else "at most "
-    many = "" if len(runs) == 1 else f", {len(runs)} runs"
-    text = f"{bound}{duration(seconds)} on {devices}, up to {memory:,} MiB{many}"
-    return "; ".join([text, *_requests(runs)])
-
-
-def _requests(runs: Iterable[RunRecord]) -> dict[str, None]:
-    """The counts of the runs' requests to language models as text, each once."""
-    asked = [run.record["asked"] for run in runs if run.record.get("asked")]
-    return dict.fromkeys(in_words(counts) for counts in asked)
+        if run.record.get("asked"):
+            clauses[in_words(run.record["asked"])] = None
+    seconds, memory = 0.0, 0
+    devices: dict[str, None] = {}
+    for record in records:
+        seconds += record["seconds"]
+        memory = max(memory, record.get("peak_memory_mib") or 0)
+        devices[record["device"]] = None
+    text = f"{duration(seconds)} on {', '.join(devices)}, up to {memory:,} MiB"
+    if len(records) > 1:
+        text = f"at most {text}"
+    if len(runs) > 1:
+        text += f", {len(runs)} runs"
+    return "; ".join([text, *clauses])

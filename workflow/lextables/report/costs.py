@@ -68,14 +68,17 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
     distance = np.log(ratio.astype(float)).abs()
-    ratio = ratio.where(distance <= math.log(REACH) + 1e-9)
+    is_near = distance <= math.log(REACH) + 1e-9
+    ratio = ratio.where(is_near)
+    seconds = table["seconds"] * ratio
     on_gpu = table["gpu"].astype(bool)
-    table["core_seconds"] = (table["seconds"] * ratio).where(~on_gpu)
+    table["core_seconds"] = seconds.where(~on_gpu)
+    outputs = table["bytes"] * ratio
     trained = table["trained"].astype(float)
-    table["disk_bytes"] = (table["bytes"] * ratio).fillna(trained)
+    table["disk_bytes"] = outputs.fillna(trained)
     table["download_bytes"] = table["download"].astype(float)
-    nearest = table.loc[distance.sort_values(kind="stable").index]
-    nearest = nearest.drop_duplicates("number")
+    order = distance.sort_values(kind="stable").index
+    nearest = table.loc[order].drop_duplicates("number")
     return nearest[[*shown, *SUMS]].sort_values("number", ignore_index=True)
 
 

@@ -267,14 +267,21 @@ def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
 
 def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     """Judgements about the units are left out, and queries without another relevant document."""
-    files = [part.data / f"{name}.parquet" for name in collection.files(task)]
-    full = collection.load(files, task)
+    names = collection.files(task)
+    full = collection.load([part.data / f"{name}.parquet" for name in names], task)
     judged: dict[str, dict[str, int]] = {}
+    relevant = []
     for query, gains in full.judged.items():
-        kept = {name: gain for name, gain in gains.items() if name not in part.without}
-        judged[query] = kept
-    relevant = [query for query, gains in judged.items() if any(gains.values())]
-    hits = [row for row in part.predictions if row["document_id"] not in part.without]
+        judged[query] = {}
+        for document, gain in gains.items():
+            if document not in part.without:
+                judged[query][document] = gain
+        if any(judged[query].values()):
+            relevant.append(query)
+    hits = []
+    for row in part.predictions:
+        if row["document_id"] not in part.without:
+            hits.append(row)
     return retrieval.scores(iter(hits), replace(full, judged=judged), relevant)
 
 

@@ -234,38 +234,55 @@ def _best_first(systems: Iterable[_System]) -> list[_System]:
 def _system(cell: Cell, of_run: OfRun) -> _System:
     """A cell's system: the mean over its runs for each unit that all of them have."""
     score = cell.score
-    runs = [of_run(folder).get((score.metric, score.group), {}) for folder in cell.runs]
+    runs = []
+    for folder in cell.runs:
+        contributions = of_run(folder).get((score.metric, score.group), {})
+        runs.append(contributions)
+    shared = set.intersection(*map(set, runs))
     units = {}
-    for unit in sorted(set.intersection(*map(set, runs))):
-        units[unit] = score.scale * statistics.fmean(run[unit] for run in runs)
+    for unit in sorted(shared):
+        mean = statistics.fmean(run[unit] for run in runs)
+        units[unit] = score.scale * mean
     return _System(score.system, cell.value, units, cell)
 
 
 def _compared(systems: Sequence[_System]) -> list[Pair]:
     """All pairs, better ones first, those on the same units with their test."""
-    by_units: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
-    for better, worse in combinations(systems, 2):
-        if better.units.keys() == worse.units.keys() and len(better.units) >= MIN_UNITS:
-            by_units[tuple(better.units)].append((better, worse))
-    p_values: dict[tuple[str, str], float] = {}
-    for pairs in by_units.values():
-        differences = np.array([_differences(*pair) for pair in pairs])
-        for pair, p in zip(pairs, sign_flip(differences).tolist(), strict=True):
-            p_values[pair[0].name, pair[1].name] = p
+    pairs = list(combinations(systems, 2))
+    p_values = _p_values(pairs)
     adjusted = dict(zip(p_values, holm([*p_values.values()]), strict=True))
     compared = []
-    for better, worse in combinations(systems, 2):
-        names, units = (better.name, worse.name), _unit_count(better)
+    for better, worse in pairs:
+        names = (better.name, worse.name)
+        units = _unit_count(better)
         if names in p_values:
             pair = _tested(better, worse, len(p_values))
             pair = replace(pair, p=p_values[names], adjusted=adjusted[names])
         elif better.units.keys() == worse.units.keys():
             pair = _untested(better, worse, units, FEW)
         else:
-            both = f"{units} and {_unit_count(worse)}"
-            pair = _untested(better, worse, both, OTHERS)
+            units = f"{units} and {_unit_count(worse)}"
+            pair = _untested(better, worse, units, OTHERS)
         compared.append(pair)
     return compared
+
+
+def _p_values(
+    pairs: Iterable[tuple[_System, _System]],
+) -> dict[tuple[str, str], float]:
+    """{names of two systems: their p-value} of the pairs on enough common units."""
+    by_units: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
+    for better, worse in pairs:
+        same = better.units.keys() == worse.units.keys()
+        if same and len(better.units) >= MIN_UNITS:
+            by_units[tuple(better.units)].append((better, worse))
+    p_values = {}
+    for tested in by_units.values():
+        differences = np.array([_differences(*pair) for pair in tested])
+        values = sign_flip(differences).tolist()
+        for (better, worse), p in zip(tested, values, strict=True):
+            p_values[better.name, worse.name] = p
+    return p_values
 
 
 def _differences(better: _System, worse: _System) -> list[float]:

@@ -200,7 +200,7 @@ class Bar:
 def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
     lines = [line for line in lines if " change" not in line.column]
-    printed = dict.fromkeys(line.row for line in lines if line.published)
+    printed = {line.row for line in lines if line.published}
     systems = {row.rpartition(" / ")[0] for row in printed}
     hatches = dict(zip(_numbers(lines), itertools.cycle(HATCHES)))
     groups: dict[str, list[Bar]] = {column: [] for column in _columns(lines)}
@@ -208,15 +208,16 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
         system, _, name = line.row.rpartition(" / ")
         if len(systems) > 1 or line.row not in printed:
             name = f"{system.rpartition(' / ')[2]}, {name}"
-        value = number(line.published)
-        if value is not None:
-            series = Series(f"published, {name}", False, hatches[line.row])
-            groups[line.column].append(Bar(series, value, line.published))
-        value = number(_ours(line))
-        if value is not None:
-            series = Series(f"ours, {name}", True, hatches[line.row])
+        hatch = hatches[line.row]
+        bars = groups[line.column]
+        published, ours = number(line.published), number(_ours(line))
+        if published is not None:
+            series = Series(f"published, {name}", False, hatch)
+            bars.append(Bar(series, published, line.published))
+        if ours is not None:
+            series = Series(f"ours, {name}", True, hatch)
             low, high = number(line.low), number(line.high)
-            groups[line.column].append(Bar(series, value, _ours(line), low, high))
+            bars.append(Bar(series, ours, _ours(line), low, high))
     _bar_chart(figure, groups)
 
 
