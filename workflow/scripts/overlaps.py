@@ -11,7 +11,8 @@ from lextables.pipeline.job import job
 from lextables.report import overlaps
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
-    splits, data = [], Path(snakemake.params.data)
+    splits = []
+    data = Path(snakemake.params.data)
     for dataset, texts in snakemake.params.texts.items():
         splits += index(
             dataset, overlaps.read_texts(data / dataset, texts), Path(folder)

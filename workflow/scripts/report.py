@@ -11,7 +11,8 @@ from lextables.pipeline.version import day, made_by, words
 from lextables.report import datasets, leaderboard, results, site
 
 with job(snakemake.log[0]):
-    root, earlier = Path(snakemake.params.root), snakemake.params.earlier
+    root = Path(snakemake.params.root)
+    earlier = snakemake.params.earlier
     texts_of_papers = snakemake.params.source_texts
     parts, runs = results.read_all(
         root,

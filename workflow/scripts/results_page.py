@@ -10,7 +10,8 @@ from lextables.pipeline.job import job
 from lextables.report import results, summary
 
 with job(snakemake.log[0]):
-    root, params = Path(snakemake.params.root), snakemake.params
+    root = Path(snakemake.params.root)
+    params = snakemake.params
     parts, runs = results.read_all(
         root,
         snakemake.input.papers,

@@ -17,8 +17,10 @@ from lextables.tables.inputs import (
 )
 
 with job(snakemake.log[0]):
-    paper, name = snakemake.wildcards.paper, snakemake.wildcards.table
-    texts, root = snakemake.params.source_texts, Path(snakemake.params.root)
+    paper = snakemake.wildcards.paper
+    name = snakemake.wildcards.table
+    texts = snakemake.params.source_texts
+    root = Path(snakemake.params.root)
     registry = load(snakemake.input.paper)
     entry = registry.tables[name]
     sources = provenance(snakemake.input.census, texts)

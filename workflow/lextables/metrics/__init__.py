@@ -2,4 +2,6 @@
 
 # Suffixes of a metric's name: the ends of its sampling interval, and the score as the paper's text defines
 # it where the released evaluator differs.
-LOW, HIGH, STRICT = ", low", ", high", ", strict"
+LOW = ", low"
+HIGH = ", high"
+STRICT = ", strict"

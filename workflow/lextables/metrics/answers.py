@@ -96,7 +96,8 @@ def scores_and_units(
     The second list are the contributions of each document for ``all`` and each ``category``: rows of
     `units.UNITS`, sorted by its key.
     """
-    rows, units = [], []
+    rows = []
+    units = []
     for name, metric in METRICS.items():
         values = [metric(question, alpha) for question in questions]
         for group, members in groups(questions).items():

@@ -103,7 +103,8 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
 
 def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the expected `aupr` of random scores: the mean share of the rarer sides."""
-    right, total = _summed(weights, head.right), weights.sum(axis=1, keepdims=True)
+    right = _summed(weights, head.right)
+    total = weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
     return nanmean(np.where(rarer > 0, ratio(rarer, total), NAN), axis=1)
 
@@ -148,7 +149,8 @@ def minority_precisions(
     Where the examples without the answer are rarer, they are the positive side and scores are negated.  On
     a tie the answer stays the positive side.  float64 (rows,); NaN where no example has the answer, or all.
     """
-    count, total = weights[:, positive].sum(axis=1), weights.sum(axis=1)
+    count = weights[:, positive].sum(axis=1)
+    total = weights.sum(axis=1)
     values = np.full(len(weights), math.nan)
     defined = (count > 0) & (count < total)
     for negated in (False, True):
@@ -207,7 +209,8 @@ def matched(
         examples_of[head_id][row["example_id"]] = row
     predictions_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
     for row in predictions:
-        head_id, example = row["head_id"], row["example_id"]
+        head_id = row["head_id"]
+        example = row["example_id"]
         if example in examples_of.get(head_id, ()):
             answers = len(heads_by_id[head_id]["answers"])
             _check_prediction(row, answers, predictions_of[head_id])
@@ -345,7 +348,8 @@ def averaged(
         of_question[_question(head)] = head
     groups: dict[str, list[float]] = defaultdict(list)
     for question, of_heads in by_question(heads, values).items():
-        value, head = mean(of_heads), of_question[question]
+        value = mean(of_heads)
+        head = of_question[question]
         if head.question is not None:
             rows.append(score_row(metric, question, value, len(of_heads)))
         groups["all"].append(value)

@@ -43,7 +43,8 @@ COUNTS = 5
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
-    text, denied = output.strip(_ENDS), denies(output)
+    text = output.strip(_ENDS)
+    denied = denies(output)
     if not golds:
         return 0, not denied, 0, 0, 0
     correct = all(gold.strip(_ENDS) in text for gold in golds)
@@ -56,7 +57,8 @@ def denies(output: str) -> bool:
 
 
 def _jaccard(gold: str, output: str) -> float:
-    first, second = _words(gold), _words(output)
+    first = _words(gold)
+    second = _words(output)
     return len(first & second) / len(first | second)
 
 
@@ -103,7 +105,8 @@ def scores(
     by_contract = np.zeros((len(names), COUNTS))
     np.add.at(by_contract, unit, np.array(counted, dtype=np.float64))
     total = by_contract.sum(axis=0)
-    overall, without = values(total), values(total - by_contract)
+    overall = values(total)
+    without = values(total - by_contract)
     drawn: dict[str, list[np.ndarray]] = {metric: [] for metric in METRICS}
     for weights in resampled_weights(len(names), seed, resamples):
         for metric, batch in values(weights @ by_contract).items():

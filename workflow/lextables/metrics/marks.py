@@ -121,7 +121,8 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
     chosen = np.zeros(len(question.probabilities), dtype=bool)
     for fold in np.unique(of_paragraph):
         inside = of_paragraph == fold
-        right, probabilities = question.right[~inside], question.probabilities[~inside]
+        right = question.right[~inside]
+        probabilities = question.probabilities[~inside]
         limit = threshold(right, probabilities)
         chosen[inside] = question.probabilities[inside] >= limit
     return chosen
@@ -144,7 +145,8 @@ def scores_and_units(
     sorted by its key, for all groups except questions.
     """
     names = np.asarray(documents)
-    by_folds, at_best = [], []
+    by_folds = []
+    at_best = []
     for question in questions:
         chosen = marked(question, folds)
         by_folds.append(counted(question, chosen, len(folds)))
@@ -153,7 +155,8 @@ def scores_and_units(
         at_best.append(counted(question, best, len(folds)))
     counts_of = dict.fromkeys(METRICS, np.stack(by_folds, axis=-1))
     counts_of[BEST] = np.stack(at_best, axis=-1)
-    rows, units = [], []
+    rows = []
+    units = []
     for metric, counts in counts_of.items():
         for score, n in _scores(metric, counts, questions, names):
             rows.append(score_row(metric, score.group, score.value, n))
@@ -179,7 +182,8 @@ def _count(
 
 def average_precision(question: Marked) -> float:
     """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
-    right, probabilities = question.right, question.probabilities
+    right = question.right
+    probabilities = question.probabilities
     if not right.any():
         return math.nan
     weights = np.ones((1, len(right)))
@@ -192,10 +196,12 @@ def _scores(
     """Yield the score and the n of each group, from ``counts`` (4, documents, questions)."""
     function = METRICS.get(metric, f1)
     answered = counts.any(axis=(0, 2))
-    counts, names = counts[:, answered], names[answered]
+    counts = counts[:, answered]
+    names = names[answered]
     total = counts.sum(axis=1)
     without = total[:, None] - counts
-    values, values_without = function(total), function(without)
+    values = function(total)
+    values_without = function(without)
 
     def score(group: str, value: np.ndarray, left_out: np.ndarray) -> Jackknife:
         return Jackknife(metric, group, float(value), left_out, len(left_out), names)
@@ -204,5 +210,6 @@ def _scores(
         left_out = nanmean(values_without[:, members], axis=1)
         n = _count(group, members, questions, values)
         yield score(group, nanmean(values[members]), left_out), n
-    pooled, left_out = function(total.sum(axis=1)), function(without.sum(axis=2))
+    pooled = function(total.sum(axis=1))
+    left_out = function(without.sum(axis=2))
     yield score("pooled", pooled, left_out), int(total.sum())

@@ -242,7 +242,8 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
     example of the data type are left out.
     """
-    printed, questions = [], set()
+    printed = []
+    questions = set()
     for head in heads:
         abridged = head.data_types == "abridged"
         if abridged.any():

@@ -46,7 +46,8 @@ def strict_reading(metric: str) -> Metric | None:
     parsed = re.fullmatch(r"([1-9])-star precision@(\d+)", metric)
     if not parsed:
         return None
-    stars, cutoff = int(parsed[1]), int(parsed[2])
+    stars = int(parsed[1])
+    cutoff = int(parsed[2])
     return partial(star_precision_strict, stars=stars, cutoff=cutoff)
 
 
@@ -97,7 +98,8 @@ def star_precision_printed(
     """
     values = {}
     for query in sorted(qrels):
-        gains, top = qrels[query], run.get(query, ())[:cutoff]
+        gains = qrels[query]
+        top = run.get(query, ())[:cutoff]
         values[query] = NAN
         if any(gain >= stars - 1 for gain in gains.values()):
             values[query] = _hits(gains, top, stars) / len(top) if top else 0.0
@@ -119,7 +121,8 @@ def star_precision_strict(
     """
     values = {}
     for query in sorted(qrels):
-        gains, top = qrels[query], run.get(query, ())[:cutoff]
+        gains = qrels[query]
+        top = run.get(query, ())[:cutoff]
         relevant = sum(gain >= stars - 1 for gain in gains.values())
         values[query] = NAN
         if relevant:

@@ -182,7 +182,8 @@ def nbest_columns(
 
 def check_questions(nbest: Nbest, gold: Gold) -> None:
     """Raise `BadInput` unless the questions with predictions are those of ``gold``."""
-    asked, predicted = set(gold.question_ids), set(nbest.question_ids)
+    asked = set(gold.question_ids)
+    predicted = set(nbest.question_ids)
     predict = "predict every question, if only with the empty prediction"
     for names, fault, do in (
         (asked - predicted, "asked and not predicted", predict),
@@ -272,12 +273,14 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
     or with the start `EMPTY`, is the empty prediction and left out.
     """
     indices: list[int] = []
-    starts, ends = nbest.start.tolist(), nbest.end.tolist()
+    starts = nbest.start.tolist()
+    ends = nbest.end.tolist()
     confidence = nbest.confidence.tolist()
     for predictions in _by_question(nbest):
         best: dict[str | tuple[int, int], int] = {}
         for index in predictions:
-            text, start = nbest.slices[index], starts[index]
+            text = nbest.slices[index]
+            start = starts[index]
             if not text or start == EMPTY:
                 continue
             span = text if start == NO_PLACE else (start, ends[index])
@@ -402,7 +405,8 @@ class Counts:
 
         Precision is NaN where nothing is predicted, and recall where there is no gold span.
         """
-        tp, fp = self.true_positives, self.false_positives
+        tp = self.true_positives
+        fp = self.false_positives
         with np.errstate(invalid="ignore"):
             precision = tp / (tp + fp)
             recall = tp / np.asarray(self.gold_spans)[..., None]
@@ -598,7 +602,8 @@ def strict_groups(
     """Yield (group, its gold confidences, its misses' confidences): ``all``, then each exact category."""
     yield "all", matches.gold_confidence, matches.miss_confidence
     names, category = np.unique(gold.categories, return_inverse=True)
-    of_gold, of_miss = category[matches.gold_question], category[matches.miss_question]
+    of_gold = category[matches.gold_question]
+    of_miss = category[matches.miss_question]
     for index, name in enumerate(names.tolist()):
         yield (
             f"category: {name}",
@@ -658,7 +663,8 @@ def scores(
     for metric, interval in intervals.items():
         rows += interval_rows(metric, "all", interval, contracts)
     # The first point of the curve belongs to no threshold.
-    precision, recall = curve.precision[0, 1:], curve.recall[0, 1:]
+    precision = curve.precision[0, 1:]
+    recall = curve.recall[0, 1:]
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
         group = threshold_group(threshold)

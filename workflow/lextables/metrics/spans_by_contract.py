@@ -38,7 +38,8 @@ def by_contract(
 
 def area_by_unit(by_unit: Counts) -> np.ndarray:
     """Return each unit's contribution to the overall AUPR, float64 (units,), from its counts."""
-    hits, misses = by_unit.true_positives, by_unit.false_positives
+    hits = by_unit.true_positives
+    misses = by_unit.false_positives
     gold_spans = by_unit.gold_spans
     total = Counts(hits.sum(axis=0), misses.sum(axis=0), gold_spans.sum(axis=0))
     without = Counts(

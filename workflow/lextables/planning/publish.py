@@ -144,7 +144,8 @@ class Exports:
 
     def command(self, wildcards: Wildcards) -> str:
         """Param: the command that makes an export again."""
-        config, paper = self.project.config, self.export(wildcards).paper
+        config = self.project.config
+        paper = self.export(wildcards).paper
         return (
             ".venv/bin/snakemake --cores 4 publish --config "
             f"data={config.data} models={config.models} papers='[{paper}]'"

@@ -43,7 +43,8 @@ class Report:
 
         ``census`` are the censuses of the papers, and ``data`` those of their other data sets.
         """
-        results, plans = self.project.results, self.project.plans
+        results = self.project.results
+        plans = self.project.plans
         papers = set(self.project.config.papers)
         names: set[str] = set()
         tables: list[str] = []
@@ -136,7 +137,8 @@ class Report:
 
     def _offered(self, offer: Offer) -> Context:
         """The context of plans with what is offered, and otherwise the default settings."""
-        here, defaults = self.project.context, self.project.defaults
+        here = self.project.context
+        defaults = self.project.defaults
         usual = {name: defaults[name] for name in ("grid", "seeds", "hyperparameters")}
         if offer.hub:
             usual["models"] = "paper"

@@ -153,10 +153,13 @@ def licence_text(export: Export) -> str:
 
 def _attribution(source: Record) -> str:
     """The title, licence and authors of a source as Markdown."""
-    title, authors, homepage = source["title"], source["citation"], source["homepage"]
+    title = source["title"]
+    authors = source["citation"]
+    homepage = source["homepage"]
     if source["variant"] == SAMPLE:
         title = f"Sample in the form of {title}"
-        authors, homepage = "the lextables authors", "lextables itself"
+        authors = "the lextables authors"
+        homepage = "lextables itself"
     licence = licence_of(source)
     statement = licence.statement
     if licence.url:

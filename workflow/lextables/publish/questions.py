@@ -105,7 +105,9 @@ def _row(template: Template, question: Question, text: str, turned: bool) -> Row
         options = list(question.options)
         fields["options"] = listed(options[::-1] if turned else options)
     *system, user = template.filled(**fields)
-    before, after, shown = user.content, "", _shown(text)
+    before = user.content
+    after = ""
+    shown = _shown(text)
     if shown:
         before, _, after = user.content.partition(shown)
     return {
@@ -131,7 +133,8 @@ TextsAndQuestions = tuple[Mapping[str, str], Iterator[Question]]
 
 def _examples(data_set: PublishedSet) -> TextsAndQuestions:
     """The questions of a classification with options that letters can name."""
-    names, asking = data_set.task["names"], data_set.task["asking"]
+    names = data_set.task["names"]
+    asking = data_set.task["asking"]
     texts = {}
     for row in read(data_set.table(names["texts"])):
         texts[row["text_id"]] = row["text"]
@@ -166,7 +169,8 @@ def _answers(data_set: PublishedSet) -> TextsAndQuestions:
 
     def questions() -> Iterator[Question]:
         for document, name in collection.pairs(data.shares, texts):
-            question, shares = data.questions[name], data.shares[name][document]
+            question = data.questions[name]
+            shares = data.shares[name][document]
             yield Question(
                 name=f"{document}/{name}",
                 text=document,

@@ -130,7 +130,8 @@ def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, f
     test_queries = data.of("test")
     hits: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for row in read(run.predictions):
-        query, document = row["query_id"], row["document_id"]
+        query = row["query_id"]
+        document = row["document_id"]
         if query not in test_queries:
             continue
         if not judged or document in data.judged[query]:

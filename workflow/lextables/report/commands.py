@@ -91,7 +91,8 @@ def cost(runs: Sequence[RunRecord]) -> str:
         records += [*run.trainings, run.record]
         if run.record.get("asked"):
             clauses[in_words(run.record["asked"])] = None
-    seconds, memory = 0.0, 0
+    seconds = 0.0
+    memory = 0
     devices: dict[str, None] = {}
     for record in records:
         seconds += record["seconds"]

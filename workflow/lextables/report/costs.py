@@ -133,7 +133,8 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
 def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
     """A job and all jobs that it depends on."""
-    needed, waiting = {job.number}, [job.number]
+    needed = {job.number}
+    waiting = [job.number]
     while waiting:
         for number in jobs[waiting.pop()].before:
             if number in jobs and number not in needed:

@@ -60,7 +60,8 @@ Section = Funnel | Examples
 
 def edited(before: str, after: str) -> list[Piece]:
     """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
-    old, new = re.findall(r"\S+\s*", before), re.findall(r"\S+\s*", after)
+    old = re.findall(r"\S+\s*", before)
+    new = re.findall(r"\S+\s*", after)
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     pieces = []
     for kind, start, end, new_start, new_end in matcher.get_opcodes():

@@ -17,7 +17,9 @@ from lextables.tables.comparison import Comparison, comparisons
 from lextables.tables.published import number
 from lextables.tables.render import data_note, label
 
-PATH, TEMPLATE, TITLE = "leaderboard.html", "leaderboard.html.j2", "Leaderboard"
+PATH = "leaderboard.html"
+TEMPLATE = "leaderboard.html.j2"
+TITLE = "Leaderboard"
 NONE = "–"
 
 
@@ -151,7 +153,8 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> Row:
         for place, group in enumerate(comparison.groups, 1):
             if system in group:
                 groups.append(str(place))
-    score, run = line.reproduced or line.ours, line.runs.split()[0]
+    score = line.reproduced or line.ours
+    run = line.runs.split()[0]
     return Row(system, score, line.low, line.high, seeds, ", ".join(groups), run)
 
 

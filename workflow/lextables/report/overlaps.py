@@ -31,7 +31,8 @@ def read_texts(
 
     Rows of one unit that follow each other are one text.  With ``once`` the same text counts once in a split.
     """
-    key, column = texts["unit"], texts["text"]
+    key = texts["unit"]
+    column = texts["text"]
     splits_of: dict[str, set[str]] = defaultdict(set)
     if texts["splits"]:
         for row in read(folder / f"{texts['splits']}.parquet", [key, "split"]):

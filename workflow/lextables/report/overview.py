@@ -14,7 +14,8 @@ from lextables.sources.provenance import SourceFiles, source_files
 from lextables.tables import render
 from lextables.tables.render import duration
 
-TEMPLATE, PAPER_TEMPLATE = "overview.html.j2", "paper.html.j2"
+TEMPLATE = "overview.html.j2"
+PAPER_TEMPLATE = "paper.html.j2"
 
 
 @dataclass(frozen=True)

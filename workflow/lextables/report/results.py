@@ -99,7 +99,8 @@ class RunRecord(Run):
     def weights(self) -> str:
         """The model whose weights it used and where they were found; empty without weights."""
         settings = self.record["settings"]
-        model, location = settings.get("model") or "", settings.get("found")
+        model = settings.get("model") or ""
+        location = settings.get("found")
         return f"{model} ({location})" if model and location else model
 
     @property
@@ -123,7 +124,8 @@ def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     ``planned`` are the files of this run.  The digests are a param of the report, which is remade if one
     changes.
     """
-    results, planned = Path(results), set(planned)
+    results = Path(results)
+    planned = set(planned)
     digests = {}
     for kind in KINDS:
         for path in sorted(results.glob(kind)):

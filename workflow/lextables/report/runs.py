@@ -103,11 +103,14 @@ def place(run: RunRecord) -> str:
 
 def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
     """Return the page of a run; ``root`` is the folder of the results."""
-    folder, record = Path(root) / run.folder, run.record
+    folder = Path(root) / run.folder
+    record = run.record
     files = [name for name in FILES if (folder / name).exists()]
-    scores, target = [], "run.json"
+    scores = []
+    target = "run.json"
     if "scores.parquet" in files:
-        scores, target = _scores(folder / "scores.parquet"), "scores.parquet"
+        scores = _scores(folder / "scores.parquet")
+        target = "scores.parquet"
     others = {name: value for name, value in record.items() if name not in ELSEWHERE}
     content = RunPage(
         run=run,
@@ -142,7 +145,8 @@ def _linked(runs: Sequence[RunRecord]) -> list[Link]:
 
 def _facts(run: RunRecord) -> Facts:
     """The model, device, time and versions of a run."""
-    record, made_by = run.record, run.record.get("lextables")
+    record = run.record
+    made_by = run.record.get("lextables")
     libraries = sorted(record["libraries"].items())
     facts = [("Model", run.submitted or run.weights)]
     if not run.submitted:

@@ -73,7 +73,8 @@ def files(material: Material) -> dict[str, str]:
 
 def pages(material: Material) -> list[Page]:
     """Return all pages of the site, in a fixed order."""
-    config, root = material.config, material.root
+    config = material.config
+    root = material.root
     by_folder = {run.folder: run for run in material.runs}
     site_pages = [
         overview.first_page(

@@ -27,7 +27,8 @@ from lextables.tables.render import (
 )
 
 NAME = "results"  # of the page and the picture
-BEGIN, END = "<!-- summary -->", "<!-- end of summary -->"
+BEGIN = "<!-- summary -->"
+END = "<!-- end of summary -->"
 NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
@@ -76,7 +77,8 @@ class Material:
 
 def picture(material: Material) -> str:
     """Return the figure as svg: outcomes by paper, and baselines compared with the best published values."""
-    counts, baselines = _counts(material.parts), _best_baselines(material)
+    counts = _counts(material.parts)
+    baselines = _best_baselines(material)
 
     def drawing(figure: Figure) -> None:
         rows = [max(len(counts), 1)]
@@ -99,7 +101,8 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     columns = _outcomes(counts.values())
     names = []
     for at, (name, outcomes) in enumerate(counts.items()):
-        start, total = 0.0, sum(outcomes.values())
+        start = 0.0
+        total = sum(outcomes.values())
         names.append(f"{name} ({total:,})")
         for outcome in columns:
             share = 100 * outcomes[outcome] / total
@@ -265,7 +268,8 @@ def _explained(part: Part) -> Iterator[str]:
     cells_of: dict[_Explanation, list[str]] = defaultdict(list)
     printed = [*_published(part)]
     for exhibit, line, outcome in printed:
-        cell, table = label(exhibit.name), ""
+        cell = label(exhibit.name)
+        table = ""
         if outcome == "off":
             before = shorten(line.published, LONGEST, placeholder="…")
             after = shorten(line.reproduced, LONGEST, placeholder="…")
@@ -357,7 +361,8 @@ def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:
             values.pop(0.0, None)
         if published and baselines:
             best = min if headline.lower else max
-            paper, ours = best(published), best(baselines)
+            paper = best(published)
+            ours = best(baselines)
             share = 100 * (paper / ours if headline.lower else ours / paper)
             text = f"{baselines[ours]} (published: {published[paper]})"
             shares[f"{part.short}, {label(exhibit.name)}"] = share, text

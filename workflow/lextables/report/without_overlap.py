@@ -94,7 +94,8 @@ def scores_without(
     if not runs or (name, split) not in compared:
         return []
     chosen = _units(benchmark, units, root)
-    missing, without = "no unit without overlap", {}
+    missing = "no unit without overlap"
+    without = {}
     if len(chosen.without) < len(chosen.tested):
         try:
             without = _lines_without(benchmark, rows, sorted(runs), chosen, root)
@@ -154,7 +155,8 @@ def _lines_without(
     root: Path,
 ) -> dict[Place, Line]:
     """The lines of the table with the runs' scores on the other units."""
-    data, unit = root / "data" / benchmark.dataset, benchmark.texts["unit"]
+    data = root / "data" / benchmark.dataset
+    unit = benchmark.texts["unit"]
     with TemporaryDirectory() as folder:
         for run in runs:
             place = Path(folder) / run
@@ -254,7 +256,8 @@ def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
 
 
 def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
-    examples, heads = part.rows("examples"), part.rows(task["names"]["heads"])
+    examples = part.rows("examples")
+    heads = part.rows(task["names"]["heads"])
     predicted = part.predictions_of("example_id", examples)
     census = part.data / "census.json"
     names = classification.ScoreSettings.model_fields

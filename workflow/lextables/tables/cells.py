@@ -173,13 +173,16 @@ def _additional_cells(
         (cell.row, cell.column): [] for cell in published
     }
     additional: list[Cell] = []
-    group, row = additional, ""
+    group = additional
+    row = ""
     for place, cell in computed.items():
         if place in following:
-            group, row = following[place], cell.row
+            group = following[place]
+            row = cell.row
             continue
         if cell.row != row:
-            group, row = additional, cell.row
+            group = additional
+            row = cell.row
         group.append(cell)
     return following, additional
 
@@ -188,10 +191,14 @@ def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
     columns = [column for row, column in computed if row == printed.row]
     if columns:
-        kind, name, of = "column", printed.column, f" of row {printed.row!r}"
+        kind = "column"
+        name = printed.column
+        of = f" of row {printed.row!r}"
         names = columns
     else:
-        kind, name, of = "row", printed.row, ""
+        kind = "row"
+        name = printed.row
+        of = ""
         names = list(dict.fromkeys(row for row, _ in computed))
     do = "check the `rows` of its entry"
     if names:
@@ -222,7 +229,9 @@ def _line(cell: Cell, decimals: int | None) -> Line:
     """The line of a cell without its value."""
     system = worst = best = ""
     if cell.score:
-        system, worst, best = cell.score.system, "0", f"{cell.score.scale:g}"
+        system = cell.score.system
+        worst = "0"
+        best = f"{cell.score.scale:g}"
         if cell.score.lower:
             worst, best = best, worst
     # The prediction interval has one decimal more.
@@ -296,7 +305,8 @@ def verdict(
 
     Text is compared by `same_words`.  ``numbers`` are the paper's values of the same measure.
     """
-    number, value = published.number, cell.value
+    number = published.number
+    value = cell.value
     if not cell.judged:
         return "", "", ""
     if value is None:
@@ -334,7 +344,8 @@ def prediction_interval(
     # Slow to load, and most tables have no trained row.
     from scipy.special import stdtrit
 
-    n, mean = len(values), statistics.fmean(values)
+    n = len(values)
+    mean = statistics.fmean(values)
     deviation = statistics.stdev(values, mean)
     width = float(stdtrit(n - 1, 0.975)) * math.sqrt(1 / n + 1 / averages)
     return mean - width * deviation, mean + width * deviation

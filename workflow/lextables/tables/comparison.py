@@ -113,7 +113,8 @@ class Comparison:
             return f"{self.units} are too few for {tests}: no difference is detected with 80 % power"
         values = [pair.detectable for pair in self.pairs if pair.detectable > 0]
         finite = [value for value in values if value < math.inf]
-        least, most = short(min(finite)), short(max(finite))
+        least = short(min(finite))
+        most = short(max(finite))
         text = f"a difference of {short(self.detectable)}"
         if least != most:
             text += f" (by pair {least} to {most})"
@@ -200,7 +201,9 @@ def _pairs(
     measure = cells[0].score.measure
     if len({cell.score.system for cell in cells}) < len(cells):
         raise ValueError(f"two cells of the measure {measure!r} name one system")
-    ran, printed, baselines = [], [], []
+    ran = []
+    printed = []
+    baselines = []
     for cell in cells:
         system = cell.score.system
         if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value):
@@ -217,7 +220,8 @@ def _pairs(
     printed = _best_first(printed)
     tested = [pair for pair in pairs if not pair.untested]
     if tested:
-        units, median = _all_units(tested), _median_detectable(tested)
+        units = _all_units(tested)
+        median = _median_detectable(tested)
         for better, worse in pairwise(printed):
             yield replace(_untested(better, worse, units, PRINTED), detectable=median)
     if printed and baselines:
@@ -291,7 +295,8 @@ def _differences(better: _System, worse: _System) -> list[float]:
 
 def _unit_count(system: _System) -> str:
     """The number and kind of a system's units."""
-    n, units = len(system.units), system.cell.score.units
+    n = len(system.units)
+    units = system.cell.score.units
     if n and all(unit.startswith(GROUPED) for unit in system.units):
         return f"{n} groups of {units}"
     return f"{n} {units}"
@@ -319,7 +324,8 @@ def _tested(better: _System, worse: _System, tests: int) -> Pair:
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
-    score, detected = better.cell.score, detectable(differences, tests)
+    score = better.cell.score
+    detected = detectable(differences, tests)
     # Scores are from 0 to 1 before they are scaled, but for a loss.
     if not score.lower and detected > score.scale:
         detected = math.inf
@@ -407,7 +413,8 @@ def effect(units: int, tests: int) -> float:
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
     # The other half of the sign patterns has the same means with the other sign.
     signs = np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=units - 1)])
-    sums, steps = signs @ noise, signs.sum(axis=1, keepdims=True)
+    sums = signs @ noise
+    steps = signs.sum(axis=1, keepdims=True)
 
     def missing(mean: float) -> float:
         """The power that a mean lacks."""
@@ -505,7 +512,9 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
             notes.append(_published_leads(comparison))
     if len(tested) > SHOWN:
         notes.append(f"{_measures(len(tested) - SHOWN)} compared in that file, too.")
-    few, reasons, pairs = [], [], 0
+    few = []
+    reasons = []
+    pairs = 0
     for comparison in comparisons:
         why = [pair.untested for pair in comparison.untested]
         if not comparison.pairs and {*why} == {FEW}:
@@ -547,7 +556,8 @@ def _lead(comparison: Comparison) -> str:
     """The best row, and the rows that it is ahead of, or else those that it is not."""
     best, *others = comparison.systems
     untested = comparison.untested_against(best)
-    level, behind = [], []
+    level = []
+    behind = []
     for name in others:
         if any({best, name} <= set(group) for group in comparison.groups):
             level.append(name)

@@ -210,13 +210,15 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
             name = f"{system.rpartition(' / ')[2]}, {name}"
         hatch = hatches[line.row]
         bars = groups[line.column]
-        published, ours = number(line.published), number(_ours(line))
+        published = number(line.published)
+        ours = number(_ours(line))
         if published is not None:
             series = Series(f"published, {name}", False, hatch)
             bars.append(Bar(series, published, line.published))
         if ours is not None:
             series = Series(f"ours, {name}", True, hatch)
-            low, high = number(line.low), number(line.high)
+            low = number(line.low)
+            high = number(line.high)
             bars.append(Bar(series, ours, _ours(line), low, high))
     _bar_chart(figure, groups)
 
@@ -258,7 +260,9 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
         _empty(figure)
         return None
     axes = figure.add_subplot()
-    at, middles, series = 0.0, [], {}
+    at = 0.0
+    middles = []
+    series = {}
     for name, bars in groups.items():
         # A bar is about as high as a line of text.
         height = max(len(bars), (name.count("\n") + 1) * 1.05)
@@ -304,7 +308,8 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
         height = number(_ours(line))
         if bounds and height is not None:
-            left, right = int(bounds[1]), int(bounds[2]) + 1
+            left = int(bounds[1])
+            right = int(bounds[2]) + 1
             axes.bar(left, height, right - left, align="edge", **look)
             axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
             bins += 1
@@ -315,7 +320,8 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     for line in centres:
         dash, fill = CENTRES[line.column]
         name = line.column.lower()
-        printed, ours = number(line.published), number(_ours(line))
+        printed = number(line.published)
+        ours = number(_ours(line))
         if printed is not None:
             look = {"color": INK, "linestyle": dash, "linewidth": 1.6}
             label = f"published, {name} {line.published}"
@@ -371,7 +377,8 @@ class Plot:
             self.handles.append(Line2D([], [], label=label, **hollow))
 
     def _plot(self, points: Sequence[Point], **look: object) -> None:
-        across, up = [x for x, _ in points], [y for _, y in points]
+        across = [x for x, _ in points]
+        up = [y for _, y in points]
         self.axes.plot(across, up, **look)
 
     def finish(self) -> None:
@@ -390,7 +397,8 @@ class Plot:
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
     """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
     plot = Plot(figure.add_subplot())
-    ours, printed = _numbers(lines), _numbers(lines, _published)
+    ours = _numbers(lines)
+    printed = _numbers(lines, _published)
     labelled = set()
     for row, look in zip(ours, itertools.cycle(LOOKS)):
         on_line = _points(r"Precision at (\d+)% recall", ours[row])
@@ -436,14 +444,17 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
 def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
     """Draw one line per series over the last column; return the plot and all x positions."""
     *columns, size = _columns(lines) or [""]
-    ours, printed = _numbers(lines), _numbers(lines, _published)
+    ours = _numbers(lines)
+    printed = _numbers(lines, _published)
     rows_of: dict[str, list[str]] = defaultdict(list)
     for row, values in ours.items():
         if values.get(size):
             rows_of[row.rpartition(" / ")[0]].append(row)
-    plot, positions = Plot(figure.add_subplot()), []
+    plot = Plot(figure.add_subplot())
+    positions = []
     for (name, rows), look in zip(rows_of.items(), itertools.cycle(LOOKS)):
-        points, published = [], []
+        points = []
+        published = []
         for row in rows:
             at = ours[row][size]
             positions.append(at)
@@ -459,7 +470,8 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
 
 def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     """A logarithmic axis for these values, with plain numbers."""
-    least, most = min(values), max(values)
+    least = min(values)
+    most = max(values)
     steps = (1, 3) if most < least * 10**3 else (1,)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=steps, numticks=STEPS))

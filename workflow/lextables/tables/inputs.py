@@ -114,7 +114,8 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     """
     kept_rows = []
     for row in rows:
-        kept, reasons = {}, dict.fromkeys([row["reason"]])
+        kept = {}
+        reasons = dict.fromkeys([row["reason"]])
         for condition, runs in row["runs"].items():
             found = [not_run.reason(root / run / "run.json") for run in runs]
             reason = next(filter(None, found), "")

@@ -155,9 +155,12 @@ def _decimals(value: str, decimals: str, where: str) -> int | None:
     """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
     shown = _shown_decimals(value)
     if shown is None:
-        means, do, fits = "is text", "leave decimals empty", not decimals
+        means = "is text"
+        do = "leave decimals empty"
+        fits = not decimals
     else:
-        means, do = f"is a number with {shown} decimals", f"write {shown} as decimals"
+        means = f"is a number with {shown} decimals"
+        do = f"write {shown} as decimals"
         fits = re.fullmatch(r"\d", decimals) and int(decimals) >= shown
     if not fits:
         what = f"decimals is {decimals!r}, but the value {value!r} {means}"

@@ -128,7 +128,8 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
         rows.setdefault(line.row, {})[line.column] = line
     blocks: list[tuple[set[str], set[str]]] = []  # the rows and columns of each grid
     for row, cells in rows.items():
-        names, columns = {row}, set(cells)
+        names = {row}
+        columns = set(cells)
         linked = [block for block in blocks if block[1] & columns]
         at = blocks.index(linked[0]) if linked else len(blocks)
         blocks = [block for block in blocks if block not in linked]
@@ -163,7 +164,8 @@ def reasons(lines: Iterable[Line]) -> dict[str, int]:
 
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
-    value, word = line.reproduced or line.ours, line.verdict
+    value = line.reproduced or line.ours
+    word = line.verdict
     is_text = line.decimals is None
     if line.verdict == "not run":
         value = ""
