@@ -23,6 +23,7 @@ from lextables.tasks.answers import collection
 from lextables.tasks.answers.predictors.language_model import Asker, answers_of
 from lextables.tasks.answers.settings import AskingSettings
 from lextables.tasks.classification import asking as classification_asking
+from lextables.tasks.classification.asking import AskedFiles
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 from lextables.tasks.spans.asking import ANSWERS
 from lextables.tasks.spans.squad import QUESTIONS
@@ -84,10 +85,19 @@ def classification(root):
     task |= {"prompt": template("maud_question")}
 
     def ours(exported, model):
-        paths = [exported.table(name) for name in ("examples", "heads", "texts")]
-        settings = asking | {"prompt": task["prompt"], "only": []}
-        asked = classification_asking.asked_examples(paths, settings, ["test"])
-        predictions, _ = classification_asking.answer(asked, paths, settings, model)
+        files = AskedFiles(*map(exported.table, ("examples", "heads", "texts")))
+        settings = classification_asking.AskingSettings(
+            **asking,
+            prompt=task["prompt"],
+            only=[],
+            kind="language-model",
+            model="fake",
+            weights="fake",
+            revision=None,
+            found="here",
+        )
+        asked = classification_asking.asked_examples(files, settings, ["test"])
+        predictions, _ = classification_asking.answer(asked, files, settings, model)
         return [
             (row["probabilities"], [int(row["example_id"][1:]) % 2])
             for row in predictions

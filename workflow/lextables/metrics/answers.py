@@ -103,8 +103,20 @@ def scores_and_units(
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[at] for at in members])
             documents = np.concatenate([questions[at].documents for at in members])
-            score = _jackknife(name, group, pairs, documents)
-            rows.append(score_row(name, group, score.value, len(pairs)))
+            score = _jackknife(
+                name,
+                group,
+                pairs,
+                documents,
+            )
+            rows.append(
+                score_row(
+                    name,
+                    group,
+                    score.value,
+                    len(pairs),
+                )
+            )
             rows += score.ends()
             if score.units > 1 and not group.startswith("question: "):
                 units += score.contributions()
@@ -196,5 +208,9 @@ def _contingency(first: Sequence[int], second: Sequence[int]) -> np.ndarray:
     names, rows = np.unique(first, return_inverse=True)
     other_names, columns = np.unique(second, return_inverse=True)
     table = np.zeros((len(names), len(other_names)))
-    np.add.at(table, (rows, columns), 1)
+    np.add.at(
+        table,
+        (rows, columns),
+        1,
+    )
     return table

@@ -75,8 +75,16 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     0 where no answer is right or chosen.
     """
     hits, right, chosen = (counts.sum(axis=1) for counts in _counts(head, weights))
-    values = ratio(2 * hits, right + chosen, 0.0)
-    return np.where(weights.sum(axis=1) > 0, values, NAN)
+    values = ratio(
+        2 * hits,
+        right + chosen,
+        0.0,
+    )
+    return np.where(
+        weights.sum(axis=1) > 0,
+        values,
+        NAN,
+    )
 
 
 def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -97,7 +105,13 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     """
     precisions = []
     for right, score in zip(head.right.T, head.ranking.T, strict=True):
-        precisions.append(minority_precisions(right, score, weights))
+        precisions.append(
+            minority_precisions(
+                right,
+                score,
+                weights,
+            )
+        )
     return nanmean(np.stack(precisions))
 
 
@@ -106,7 +120,14 @@ def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     right = _summed(weights, head.right)
     total = weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
-    return nanmean(np.where(rarer > 0, ratio(rarer, total), NAN), axis=1)
+    return nanmean(
+        np.where(
+            rarer > 0,
+            ratio(rarer, total),
+            NAN,
+        ),
+        axis=1,
+    )
 
 
 METRICS: dict[str, Metric] = {
@@ -133,7 +154,11 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return the mean along ``axis``, NaNs left out; NaN where all are NaN."""
     defined = ~np.isnan(values)
     counts = defined.sum(axis=axis)
-    total = np.where(defined, values, 0).sum(axis=axis)
+    total = np.where(
+        defined,
+        values,
+        0,
+    ).sum(axis=axis)
     return ratio(total, counts)
 
 
@@ -176,10 +201,22 @@ def weighted_precisions(
     ranked = weights[:, order]
     hits = np.cumsum(ranked * positive[order], axis=1)[:, ends]
     retrieved = np.cumsum(ranked, axis=1)[:, ends]
-    precision = ratio(hits, retrieved, 0.0)
-    gained = np.diff(hits, axis=1, prepend=0)
+    precision = ratio(
+        hits,
+        retrieved,
+        0.0,
+    )
+    gained = np.diff(
+        hits,
+        axis=1,
+        prepend=0,
+    )
     positives = hits[:, -1]
-    return ratio((gained * precision).sum(axis=1), positives, 0.0)
+    return ratio(
+        (gained * precision).sum(axis=1),
+        positives,
+        0.0,
+    )
 
 
 # Reading examples and predictions.
@@ -213,7 +250,11 @@ def matched(
         example = row["example_id"]
         if example in examples_of.get(head_id, ()):
             answers = len(heads_by_id[head_id]["answers"])
-            _check_prediction(row, answers, predictions_of[head_id])
+            _check_prediction(
+                row,
+                answers,
+                predictions_of[head_id],
+            )
             predictions_of[head_id][example] = row
     matches = []
     for head_id in sorted(heads_by_id):
@@ -232,7 +273,11 @@ def matched(
     return matches
 
 
-def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
+def _check_prediction(
+    row: Row,
+    answers: int,
+    before: Mapping[str, Row],
+) -> None:
     """Raise `BadInput` for another number of scores, and for a second prediction of an example."""
     head = f"head {row['head_id']!r}"
     for name in ("logits", "probabilities"):
@@ -241,7 +286,11 @@ def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None
             raise BadInput(what, where=_where(row))
     if row["example_id"] in before:
         do = "score one model at one number of updates"
-        raise BadInput(f"{head} has two predictions", where=_where(row), do=do)
+        raise BadInput(
+            f"{head} has two predictions",
+            where=_where(row),
+            do=do,
+        )
 
 
 def _where(row: Row) -> str:
@@ -253,7 +302,11 @@ def logits(row: Row) -> np.ndarray:
     if row.get("logits") is not None:
         return np.asarray(row["logits"], dtype=np.float64)
     probabilities = np.asarray(row["probabilities"], dtype=np.float64)
-    clipped = np.clip(probabilities, _CERTAIN, 1 - _CERTAIN)
+    clipped = np.clip(
+        probabilities,
+        _CERTAIN,
+        1 - _CERTAIN,
+    )
     return np.log(clipped) - np.log1p(-clipped)
 
 
@@ -280,16 +333,28 @@ def answered(
                     "takes one"
                 )
                 do = "mark the task as multi-label"
-                raise BadInput(what, where=_where(row), do=do)
+                raise BadInput(
+                    what,
+                    where=_where(row),
+                    do=do,
+                )
             right[index, list(labels)] = True
             name = row[unit] if unit else None
             units.append(row["example_id"] if name is None else name)
         given = [row["probabilities"] for row in predicted]
-        probabilities = _finite(given, predicted, shape)
+        probabilities = _finite(
+            given,
+            predicted,
+            shape,
+        )
         if multi_label:
             chosen = probabilities > 0.5
         else:
-            scores = _finite([logits(row) for row in predicted], predicted, shape)
+            scores = _finite(
+                [logits(row) for row in predicted],
+                predicted,
+                shape,
+            )
             chosen = one_of(scores.argmax(axis=1), answers)
         answered_head = Head(
             head_id=head["head_id"],
@@ -344,20 +409,41 @@ def averaged(
     of_question = {}
     for head in heads:
         name = f"head: {head.head_id}"
-        rows.append(score_row(metric, name, values[head.head_id], len(head.units)))
+        rows.append(
+            score_row(
+                metric,
+                name,
+                values[head.head_id],
+                len(head.units),
+            )
+        )
         of_question[_question(head)] = head
     groups: dict[str, list[float]] = defaultdict(list)
     for question, of_heads in by_question(heads, values).items():
         value = mean(of_heads)
         head = of_question[question]
         if head.question is not None:
-            rows.append(score_row(metric, question, value, len(of_heads)))
+            rows.append(
+                score_row(
+                    metric,
+                    question,
+                    value,
+                    len(of_heads),
+                )
+            )
         groups["all"].append(value)
         if head.category is not None:
             groups[f"category: {head.category}"].append(value)
     for group, means in groups.items():
         defined = [value for value in means if not math.isnan(value)]
-        rows.append(score_row(metric, group, mean(means), len(defined)))
+        rows.append(
+            score_row(
+                metric,
+                group,
+                mean(means),
+                len(defined),
+            )
+        )
     return rows
 
 
@@ -420,7 +506,14 @@ def left_out(
     values = [np.empty(0)]
     for at in range(0, len(numbers), batch):
         weights = groups != numbers[at : at + batch, None]
-        values.append(weighted(metric, heads, units, weights.astype(np.float64)))
+        values.append(
+            weighted(
+                metric,
+                heads,
+                units,
+                weights.astype(np.float64),
+            )
+        )
     return np.concatenate(values)
 
 
@@ -460,7 +553,12 @@ def jackknives(
             everything = np.ones((1, len(units)))
             value = float(weighted(metric, members, units, everything)[0])
             groups = unit_groups(len(units), most)
-            without = left_out(metric, members, units, groups)
+            without = left_out(
+                metric,
+                members,
+                units,
+                groups,
+            )
             names = units
             if len(without) < len(units):
                 names = _group_names(units, groups)
@@ -504,15 +602,28 @@ def scores_and_jackknives(
     for name in metrics:
         if name not in METRICS:
             do = f"use {', '.join(METRICS)}"
-            raise BadInput(f"there is no metric {name!r}", where="metrics", do=do)
+            raise BadInput(
+                f"there is no metric {name!r}",
+                where="metrics",
+                do=do,
+            )
     answered_heads = answered(
         predictions, examples, heads, multi_label=multi_label, unit=unit
     )
     rows: list[Row] = []
     jackknifed: list[Jackknife] = []
     for name in dict.fromkeys(metrics):
-        rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
-        jackknifed += jackknives(name, METRICS[name], answered_heads, of_heads=True)
+        rows += averaged(
+            name,
+            answered_heads,
+            by_head(METRICS[name], answered_heads),
+        )
+        jackknifed += jackknives(
+            name,
+            METRICS[name],
+            answered_heads,
+            of_heads=True,
+        )
     for jackknife in jackknifed:
         if not jackknife.group.startswith("head: "):
             rows += jackknife.ends()

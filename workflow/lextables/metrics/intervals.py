@@ -77,7 +77,12 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
 
     if trials == 0:
         return None
-    low, high = proportion_confint(successes, trials, alpha=1 - LEVEL, method="wilson")
+    low, high = proportion_confint(
+        successes,
+        trials,
+        alpha=1 - LEVEL,
+        method="wilson",
+    )
     return float(low), float(high)
 
 
@@ -129,9 +134,19 @@ def interval_rows(
     ]
 
 
-def score_row(metric: str, group: str, value: float, n: int) -> Row:
+def score_row(
+    metric: str,
+    group: str,
+    value: float,
+    n: int,
+) -> Row:
     """Return a row of `run.SCORES`."""
-    return {"metric": metric, "group": group, "value": value, "n": n}
+    return {
+        "metric": metric,
+        "group": group,
+        "value": value,
+        "n": n,
+    }
 
 
 def by_key(rows: Iterable[Row]) -> list[Row]:
@@ -187,10 +202,26 @@ class Jackknife:
 
     def ends(self) -> list[Row]:
         """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
-        interval = jackknife_interval(self.value, self.without, self.within)
-        return interval_rows(self.metric, self.group, interval, self.units)
+        interval = jackknife_interval(
+            self.value,
+            self.without,
+            self.within,
+        )
+        return interval_rows(
+            self.metric,
+            self.group,
+            interval,
+            self.units,
+        )
 
     def contributions(self) -> list[Row]:
         """Return what each unit contributes, as rows of `units.UNITS`."""
         values = pseudo_values(self.value, self.without)
-        return list(unit_rows(self.metric, self.group, self.names, values))
+        return list(
+            unit_rows(
+                self.metric,
+                self.group,
+                self.names,
+                values,
+            )
+        )

@@ -45,19 +45,31 @@ Metric = Callable[[np.ndarray], np.ndarray]
 def accuracy(counts: np.ndarray) -> np.ndarray:
     """Return the share of paragraphs that are marked or unmarked as the coders did."""
     hits, _, _, rejections = counts
-    return ratio(hits + rejections, counts.sum(axis=0), math.nan)
+    return ratio(
+        hits + rejections,
+        counts.sum(axis=0),
+        math.nan,
+    )
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
     """Return the share of marked paragraphs that are right; 0 where none is marked."""
     hits, wrong, _, _ = counts
-    return ratio(hits, hits + wrong, 0.0)
+    return ratio(
+        hits,
+        hits + wrong,
+        0.0,
+    )
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
     """Return the share of right paragraphs that are marked; NaN where none is right."""
     hits, _, missed, _ = counts
-    return ratio(hits, hits + missed, math.nan)
+    return ratio(
+        hits,
+        hits + missed,
+        math.nan,
+    )
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
@@ -76,7 +88,11 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def counted(question: Marked, chosen: np.ndarray, documents: int) -> np.ndarray:
+def counted(
+    question: Marked,
+    chosen: np.ndarray,
+    documents: int,
+) -> np.ndarray:
     """Return true positives, false positives, false negatives and true negatives, int64 (4, documents).
 
     ``chosen`` bool (n,): the paragraphs that the model marks.
@@ -149,25 +165,56 @@ def scores_and_units(
     at_best = []
     for question in questions:
         chosen = marked(question, folds)
-        by_folds.append(counted(question, chosen, len(folds)))
+        by_folds.append(
+            counted(
+                question,
+                chosen,
+                len(folds),
+            )
+        )
         limit = threshold(question.right, question.probabilities)
         best = question.probabilities >= limit
-        at_best.append(counted(question, best, len(folds)))
+        at_best.append(
+            counted(
+                question,
+                best,
+                len(folds),
+            )
+        )
     counts_of = dict.fromkeys(METRICS, np.stack(by_folds, axis=-1))
     counts_of[BEST] = np.stack(at_best, axis=-1)
     rows = []
     units = []
     for metric, counts in counts_of.items():
         for score, n in _scores(metric, counts, questions, names):
-            rows.append(score_row(metric, score.group, score.value, n))
+            rows.append(
+                score_row(
+                    metric,
+                    score.group,
+                    score.value,
+                    n,
+                )
+            )
             if not math.isnan(score.value):
                 rows += score.ends()
                 if not score.group.startswith("question: "):
                     units += score.contributions()
     areas = np.array([average_precision(question) for question in questions])
     for group, members in groups(questions).items():
-        n = _count(group, members, questions, areas)
-        rows.append(score_row(AREA, group, float(nanmean(areas[members])), n))
+        n = _count(
+            group,
+            members,
+            questions,
+            areas,
+        )
+        rows.append(
+            score_row(
+                AREA,
+                group,
+                float(nanmean(areas[members])),
+                n,
+            )
+        )
     return by_key(rows), by_key(units)
 
 
@@ -203,12 +250,28 @@ def _scores(
     values = function(total)
     values_without = function(without)
 
-    def score(group: str, value: np.ndarray, left_out: np.ndarray) -> Jackknife:
-        return Jackknife(metric, group, float(value), left_out, len(left_out), names)
+    def score(
+        group: str,
+        value: np.ndarray,
+        left_out: np.ndarray,
+    ) -> Jackknife:
+        return Jackknife(
+            metric,
+            group,
+            float(value),
+            left_out,
+            len(left_out),
+            names,
+        )
 
     for group, members in groups(questions).items():
         left_out = nanmean(values_without[:, members], axis=1)
-        n = _count(group, members, questions, values)
+        n = _count(
+            group,
+            members,
+            questions,
+            values,
+        )
         yield score(group, nanmean(values[members]), left_out), n
     pooled = function(total.sum(axis=1))
     left_out = function(without.sum(axis=2))

@@ -28,7 +28,11 @@ def by_name(metric: str) -> Metric:
     name, _, digits = metric.rpartition("@")
     if not digits.isdigit() or int(digits) < 1:
         what = f"the metric {metric!r} has no cutoff"
-        raise BadInput(what, where="metrics", do="write it as NDCG@10")
+        raise BadInput(
+            what,
+            where="metrics",
+            do="write it as NDCG@10",
+        )
     cutoff = int(digits)
     stars = re.fullmatch(r"([1-9])-star precision", name)
     if name == "NDCG":
@@ -36,9 +40,17 @@ def by_name(metric: str) -> Metric:
     if name == "Recall":
         return partial(recall, cutoff=cutoff)
     if stars:
-        return partial(star_precision_printed, stars=int(stars[1]), cutoff=cutoff)
+        return partial(
+            star_precision_printed,
+            stars=int(stars[1]),
+            cutoff=cutoff,
+        )
     do = "choose from NDCG@k, Recall@k and <n>-star precision@k"
-    raise BadInput(f"there is no metric {metric!r}", where="metrics", do=do)
+    raise BadInput(
+        f"there is no metric {metric!r}",
+        where="metrics",
+        do=do,
+    )
 
 
 def strict_reading(metric: str) -> Metric | None:
@@ -48,10 +60,18 @@ def strict_reading(metric: str) -> Metric | None:
         return None
     stars = int(parsed[1])
     cutoff = int(parsed[2])
-    return partial(star_precision_strict, stars=stars, cutoff=cutoff)
+    return partial(
+        star_precision_strict,
+        stars=stars,
+        cutoff=cutoff,
+    )
 
 
-def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
+def recall(
+    qrels: Qrels,
+    run: Hits,
+    cutoff: int,
+) -> dict[str, float]:
     """Return {query id: share of its documents with a gain above 0 that are in the top ``cutoff``}.
 
     NaN where the query has none.
@@ -106,7 +126,11 @@ def star_precision_printed(
     return values
 
 
-def _hits(gains: Mapping[str, int], top: Sequence[str], stars: int) -> int:
+def _hits(
+    gains: Mapping[str, int],
+    top: Sequence[str],
+    stars: int,
+) -> int:
     """The number of hits with at least this many stars."""
     return sum(gains.get(doc, 0) >= stars - 1 for doc in top)
 
@@ -126,5 +150,9 @@ def star_precision_strict(
         relevant = sum(gain >= stars - 1 for gain in gains.values())
         values[query] = NAN
         if relevant:
-            values[query] = _hits(gains, top, stars) / min(cutoff, relevant)
+            values[query] = _hits(
+                gains,
+                top,
+                stars,
+            ) / min(cutoff, relevant)
     return values

@@ -13,4 +13,9 @@ def ratio(
     The shapes are broadcast.
     """
     part, whole = np.broadcast_arrays(part, whole)
-    return np.divide(part, whole, out=np.full(part.shape, undefined), where=whole > 0)
+    return np.divide(
+        part,
+        whole,
+        out=np.full(part.shape, undefined),
+        where=whole > 0,
+    )

@@ -85,7 +85,11 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     ordered = sorted(questions, key=itemgetter("question_id"))
     if not ordered:
         what = "there is no question to score"
-        raise BadInput(what, where="questions", do="check the split")
+        raise BadInput(
+            what,
+            where="questions",
+            do="check the split",
+        )
     spans: dict[str, list[tuple[int, str]]] = {}
     for row in ordered:
         spans[row["question_id"]] = []
@@ -95,7 +99,11 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
             if not row["text"]:
                 what = f"the gold span {row['index']} is empty"
                 where = f"answers, question {question!r}"
-                raise BadInput(what, where=where, do="drop it")
+                raise BadInput(
+                    what,
+                    where=where,
+                    do="drop it",
+                )
             spans[question].append((row["index"], row["text"]))
     texts = []
     for of_question in spans.values():
@@ -136,7 +144,13 @@ def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=itemgetter("question_id", "rank")):
         groups.setdefault(row["question_id"], []).append(row)
-    return nbest_columns(groups, "released_text", "start", "end", where)
+    return nbest_columns(
+        groups,
+        "released_text",
+        "start",
+        "end",
+        where,
+    )
 
 
 def nbest_columns(
@@ -198,7 +212,11 @@ def check_questions(nbest: Nbest, gold: Gold) -> None:
                 "1 question is" if len(names) == 1 else f"{len(names)} questions are"
             )
             what = f"{count} {fault}, first {min(names)!r}"
-            raise BadInput(what, where="predictions", do=do)
+            raise BadInput(
+                what,
+                where="predictions",
+                do=do,
+            )
 
 
 # The words of a span, and which predictions count.
@@ -309,21 +327,41 @@ class Matches:
     miss_confidence: np.ndarray
 
 
-def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
+def paper_matches(
+    nbest: Nbest,
+    gold: Gold,
+    relaxed: str | None,
+) -> Matches:
     """Match as the released evaluator does.
 
     Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
     is_relaxed = [bool(relaxed) and relaxed in name for name in gold.question_ids]
-    return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
+    return _matches(
+        nbest,
+        last_by_text(nbest),
+        gold,
+        is_relaxed,
+        paper_words,
+    )
 
 
-def strict_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
+def strict_matches(
+    nbest: Nbest,
+    gold: Gold,
+    relaxed: str | None,
+) -> Matches:
     """Match as the paper defines it, relaxed for the category ``relaxed`` only."""
     is_relaxed = [category == relaxed for category in gold.categories]
     nbest = replace(nbest, texts=nbest.slices)
-    return _matches(nbest, most_probable_by_span(nbest), gold, is_relaxed, strict_words)
+    return _matches(
+        nbest,
+        most_probable_by_span(nbest),
+        gold,
+        is_relaxed,
+        strict_words,
+    )
 
 
 def _matches(
@@ -429,7 +467,11 @@ def counts(
 
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
         # Column k counts items that first pass at threshold k; an extra column those that never pass.
-        first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
+        first = size - np.searchsorted(
+            thresholds[::-1],
+            confidence,
+            side="left",
+        )
         cell = unit[question] * (size + 1) + first
         cells = np.bincount(cell, minlength=units * (size + 1))
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
@@ -441,10 +483,19 @@ def counts(
     )
 
 
-def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Counts:
+def overall_counts(
+    matches: Matches,
+    gold: Gold,
+    thresholds: np.ndarray,
+) -> Counts:
     """Return the counts over all questions, as a single row."""
     unit = np.zeros(len(gold.question_ids), dtype=np.int64)
-    return counts(matches, unit, 1, thresholds)
+    return counts(
+        matches,
+        unit,
+        1,
+        thresholds,
+    )
 
 
 def substring_groups(gold: Gold) -> np.ndarray:
@@ -467,7 +518,12 @@ def paper_counts(
 ) -> tuple[list[str], Counts]:
     """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
     size = len(gold.question_ids)
-    single = counts(matches, np.arange(size), size, thresholds)
+    single = counts(
+        matches,
+        np.arange(size),
+        size,
+        thresholds,
+    )
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
 
     def summed(by_question: np.ndarray) -> np.ndarray:
@@ -491,7 +547,11 @@ def processed(precision: np.ndarray) -> np.ndarray:
     """
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
-    best = np.where(np.isnan(backwards[..., :1]), np.nan, best)
+    best = np.where(
+        np.isnan(backwards[..., :1]),
+        np.nan,
+        best,
+    )
     # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
     return np.ascontiguousarray(best[..., ::-1])
 
@@ -503,8 +563,16 @@ def aupr(curve: Curve) -> np.ndarray:
     precision also counts for recalls that no threshold attains.  Beyond the highest attained recall the area
     is 0.  NaN becomes 0: without gold spans (CUAD's Price Restrictions) and without predictions.
     """
-    areas = np.trapezoid(processed(curve.precision), curve.recall, axis=-1)
-    return np.where(np.isnan(areas), 0.0, areas)
+    areas = np.trapezoid(
+        processed(curve.precision),
+        curve.recall,
+        axis=-1,
+    )
+    return np.where(
+        np.isnan(areas),
+        0.0,
+        areas,
+    )
 
 
 def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
@@ -517,7 +585,11 @@ def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
     reached = curve.recall[..., :-1] >= recall
     first = np.argmax(reached, axis=-1)[..., None]
     precision = np.take_along_axis(processed(curve.precision), first, axis=-1)[..., 0]
-    return np.where(reached.any(axis=-1), precision, 0.0)
+    return np.where(
+        reached.any(axis=-1),
+        precision,
+        0.0,
+    )
 
 
 def paper_values(curve: Curve) -> dict[str, np.ndarray]:
@@ -541,14 +613,23 @@ def contract_intervals(
     the same value.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
-    by_unit = counts(matches, unit, len(names), thresholds)
+    by_unit = counts(
+        matches,
+        unit,
+        len(names),
+        thresholds,
+    )
     hits = by_unit.true_positives.astype(np.float64)
     misses = by_unit.false_positives.astype(np.float64)
     gold_spans = by_unit.gold_spans.astype(np.float64)
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
     for weights in resampled_weights(len(names), seed, resamples):
         drawn = weights.astype(np.float64)
-        resampled = Counts(drawn @ hits, drawn @ misses, drawn @ gold_spans)
+        resampled = Counts(
+            drawn @ hits,
+            drawn @ misses,
+            drawn @ gold_spans,
+        )
         for name, batch in paper_values(resampled.curve()).items():
             values[name].append(batch)
     intervals = {}
@@ -571,8 +652,16 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     misses = np.sort(miss_confidence)
     confidences = np.concatenate([hits, misses])
     thresholds = np.unique(confidences)[::-1]
-    found = len(hits) - np.searchsorted(hits, thresholds, side="left")
-    wrong = len(misses) - np.searchsorted(misses, thresholds, side="left")
+    found = len(hits) - np.searchsorted(
+        hits,
+        thresholds,
+        side="left",
+    )
+    wrong = len(misses) - np.searchsorted(
+        misses,
+        thresholds,
+        side="left",
+    )
     precision = found / (found + wrong)
     best = np.maximum.accumulate(precision[::-1])[::-1]
     recall = np.full(len(found), NAN)
@@ -643,31 +732,86 @@ def scores(
     columns = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
     check_questions(columns, gold_spans)
     thresholds = sweep(low_thresholds)
-    paper = paper_matches(columns, gold_spans, relaxed)
-    strict = strict_matches(columns, gold_spans, relaxed)
+    paper = paper_matches(
+        columns,
+        gold_spans,
+        relaxed,
+    )
+    strict = strict_matches(
+        columns,
+        gold_spans,
+        relaxed,
+    )
     rows: list[Row] = []
 
-    def add(metric: str, group: str, value: float, n: int) -> None:
-        rows.append(score_row(metric, group, float(value), int(n)))
+    def add(
+        metric: str,
+        group: str,
+        value: float,
+        n: int,
+    ) -> None:
+        rows.append(
+            score_row(
+                metric,
+                group,
+                float(value),
+                int(n),
+            )
+        )
 
-    groups, counted = paper_counts(paper, gold_spans, thresholds)
+    groups, counted = paper_counts(
+        paper,
+        gold_spans,
+        thresholds,
+    )
     curve = counted.curve()
     for metric, values in paper_values(curve).items():
         for group, value, spans in zip(groups, values, counted.gold_spans, strict=True):
-            add(metric, group, value, spans)
+            add(
+                metric,
+                group,
+                value,
+                spans,
+            )
     for group, gold_confidence, miss_confidence in strict_groups(strict, gold_spans):
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
-            add(metric + STRICT, group, value, len(gold_confidence))
+            add(
+                metric + STRICT,
+                group,
+                value,
+                len(gold_confidence),
+            )
     contracts = len(set(gold_spans.contracts))
-    intervals = contract_intervals(paper, gold_spans, thresholds, seed, resamples)
+    intervals = contract_intervals(
+        paper,
+        gold_spans,
+        thresholds,
+        seed,
+        resamples,
+    )
     for metric, interval in intervals.items():
-        rows += interval_rows(metric, "all", interval, contracts)
+        rows += interval_rows(
+            metric,
+            "all",
+            interval,
+            contracts,
+        )
     # The first point of the curve belongs to no threshold.
     precision = curve.precision[0, 1:]
     recall = curve.recall[0, 1:]
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
         group = threshold_group(threshold)
-        add("precision", group, precision[index], predicted[index])
-        add("recall", group, recall[index], counted.gold_spans[0])
+        add(
+            "precision",
+            group,
+            precision[index],
+            predicted[index],
+        )
+        add(
+            "recall",
+            group,
+            recall[index],
+            counted.gold_spans[0],
+        )
     return by_key(rows)

@@ -31,9 +31,25 @@ def by_contract(
     reflect its spread.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
-    matches = paper_matches(nbest, gold, relaxed)
-    by_unit = counts(matches, unit, len(names), sweep(low_thresholds))
-    return list(unit_rows(AUPR, "all", names.tolist(), area_by_unit(by_unit)))
+    matches = paper_matches(
+        nbest,
+        gold,
+        relaxed,
+    )
+    by_unit = counts(
+        matches,
+        unit,
+        len(names),
+        sweep(low_thresholds),
+    )
+    return list(
+        unit_rows(
+            AUPR,
+            "all",
+            names.tolist(),
+            area_by_unit(by_unit),
+        )
+    )
 
 
 def area_by_unit(by_unit: Counts) -> np.ndarray:
@@ -41,7 +57,11 @@ def area_by_unit(by_unit: Counts) -> np.ndarray:
     hits = by_unit.true_positives
     misses = by_unit.false_positives
     gold_spans = by_unit.gold_spans
-    total = Counts(hits.sum(axis=0), misses.sum(axis=0), gold_spans.sum(axis=0))
+    total = Counts(
+        hits.sum(axis=0),
+        misses.sum(axis=0),
+        gold_spans.sum(axis=0),
+    )
     without = Counts(
         total.true_positives - hits,
         total.false_positives - misses,

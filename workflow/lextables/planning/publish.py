@@ -47,7 +47,11 @@ class Exports:
         for name in self.project.config.papers:
             paper = self.project.papers[name]
             separate = paper.publish.apart
-            own = {name, *paper.data, *paper.tasks} - separate.keys()
+            own = {
+                name,
+                *paper.data,
+                *paper.tasks,
+            } - separate.keys()
             for data_set, entry in paper.data.items():
                 if entry.auxiliary:
                     own.discard(data_set)
@@ -70,13 +74,20 @@ class Exports:
                 task = paper.tasks[name]
                 fields = task.model_dump(mode="json", include=EXPORTED_FIELDS)
                 asking = getattr(task, "asking", None)
-                prompt = getattr(asking, PROMPT_FIELDS.get(task.task, ""), None)
+                prompt = getattr(
+                    asking,
+                    PROMPT_FIELDS.get(task.task, ""),
+                    None,
+                )
                 if prompt:
                     path = self.project.path / f"resources/prompts/{prompt}.txt"
                     fields["prompt"] = prompts.load(path).plain()
                 tasks[name] = fields
         shown = {"title", "citation", "publish"}
-        return {**paper.model_dump(mode="json", include=shown), "tasks": tasks}
+        return {
+            **paper.model_dump(mode="json", include=shown),
+            "tasks": tasks,
+        }
 
     def source_texts(self, wildcards: Wildcards) -> Params:
         """Param: the registry's texts on the sources of an export's paper."""

@@ -149,7 +149,14 @@ class Report:
             config, self.project.papers, self.project.sources, here.root
         )
         gpu = offer.gpu or here.gpu
-        return Context(config, here.models, here.root, gpu, here.submitted, absent)
+        return Context(
+            config,
+            here.models,
+            here.root,
+            gpu,
+            here.submitted,
+            absent,
+        )
 
     @cached_property
     def needs(self) -> dict[str, dict[str, dict[str, str]]]:

@@ -117,7 +117,11 @@ class Tables:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
-        of_paper = package_modules(wildcards.paper, "registry", "tables")
+        of_paper = package_modules(
+            wildcards.paper,
+            "registry",
+            "tables",
+        )
         return [*of_paper, *sorted(planners)]
 
     @cached_property

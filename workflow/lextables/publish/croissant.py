@@ -25,7 +25,11 @@ CONFORMS_TO = (
 SAMPLE_NOTE = "This is a sample of our own writing; all other statements are about the paper's own data."
 
 
-def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
+def croissant(
+    export: Export,
+    description: str,
+    keywords: Sequence[str],
+) -> str:
     """Return the metadata as JSON, its keys in mlcroissant's order.
 
     Raises `mlcroissant.ValidationError` for metadata that are not valid.
@@ -47,7 +51,14 @@ def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
         in_language=["en"],
         **responsible(export),
     )
-    return json.dumps(metadata.to_json(), indent=2, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(
+            metadata.to_json(),
+            indent=2,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
 
 
 def responsible(export: Export) -> dict[str, Any]:
@@ -92,7 +103,12 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
     """Return the field of a column: a list has its items' type, structures a field for each part."""
     several = pa.types.is_list(column.type)
     inner = column.type.value_type if several else column.type
-    field = _described(table.config, column, inner, column.name)
+    field = _described(
+        table.config,
+        column,
+        inner,
+        column.name,
+    )
     field.repeated = several or None
     if pa.types.is_struct(inner):
         field.data_types = []

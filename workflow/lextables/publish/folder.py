@@ -44,7 +44,11 @@ def write(export: Export, path: str | Path) -> None:
             "croissant.json": croissant(export, description(export), keywords),
         }
         for name, text in texts.items():
-            (out / name).write_text(text, encoding="utf-8", newline="\n")
+            (out / name).write_text(
+                text,
+                encoding="utf-8",
+                newline="\n",
+            )
 
 
 def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:

@@ -74,18 +74,39 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
             text = texts[question.text]
             orders = task["asking"]["orders"] if question.options else 1
             for turned in (False, True)[:orders]:
-                _write_line(file, _row(template, question, text, turned))
+                _write_line(
+                    file,
+                    _row(
+                        template,
+                        question,
+                        text,
+                        turned,
+                    ),
+                )
     with (folder / "texts.jsonl").open("wb") as file:
         for name in sorted(needed):
-            _write_line(file, {"text_id": name, "text": _shown(texts[name])})
-    fields = {"task": f"lextables_{data_set.name}", **TASK}
+            _write_line(
+                file,
+                {
+                    "text_id": name,
+                    "text": _shown(texts[name]),
+                },
+            )
+    fields = {
+        "task": f"lextables_{data_set.name}",
+        **TASK,
+    }
     program = Path(__file__).with_name("lextables_tasks.txt")
     files = {
         f"{data_set.name}.yaml": yaml.safe_dump(fields, sort_keys=False) + FUNCTIONS,
         "lextables_tasks.py": program.read_text(encoding="utf-8"),
     }
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        (folder / name).write_text(
+            text,
+            encoding="utf-8",
+            newline="\n",
+        )
     description = (
         f"the test questions as the task `lextables_{data_set.name}` of lm-evaluation-harness "
         "(`--include_path harness --apply_chat_template`), with the prompts of language models here for "
@@ -98,7 +119,12 @@ def _write_line(file: BinaryIO, record: Row) -> None:
     file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _row(template: Template, question: Question, text: str, turned: bool) -> Row:
+def _row(
+    template: Template,
+    question: Question,
+    text: str,
+    turned: bool,
+) -> Row:
     """A question with its prompt, the options in reverse if ``turned``."""
     fields = {**question.fields, "text": text}
     if question.options:

@@ -33,7 +33,11 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the questions of each split and the predictions of each run; return descriptions of the files."""
     (folder / "squad").mkdir(parents=True)
     questions = _questions(data_set)
-    _write_squad(data_set, questions, folder / "squad")
+    _write_squad(
+        data_set,
+        questions,
+        folder / "squad",
+    )
     if data_set.task.get("evaluator") == "containment":
         return [_SQUAD, _write_outputs(data_set, folder / "outputs")]
     return [_SQUAD, _write_nbests(data_set, questions["test"], folder / "nbest")]
@@ -43,11 +47,17 @@ def _questions(data_set: PublishedSet) -> Questions:
     """The questions by split and contract."""
     answers: dict[str, list[Row]] = defaultdict(list)
     for row in read(data_set.table("answers")):
-        answer = {"text": row["text"], "answer_start": row["start"]}
+        answer = {
+            "text": row["text"],
+            "answer_start": row["start"],
+        }
         answers[row["question_id"]].append(answer)
     questions: Questions = defaultdict(lambda: defaultdict(list))
     for row in read(data_set.table("questions")):
-        row = {**row, "answers": answers[row["question_id"]]}
+        row = {
+            **row,
+            "answers": answers[row["question_id"]],
+        }
         questions[row["split"]][row["contract_id"]].append(row)
     return questions
 
@@ -56,7 +66,11 @@ def _contracts(data_set: PublishedSet) -> Iterator[Row]:
     return read(data_set.table("contracts"), ["contract_id", "text"])
 
 
-def _write_squad(data_set: PublishedSet, questions: Questions, folder: Path) -> None:
+def _write_squad(
+    data_set: PublishedSet,
+    questions: Questions,
+    folder: Path,
+) -> None:
     """Write a file for each split, contract by contract."""
     for split, of_contract in sorted(questions.items()):
         with (folder / f"{split}.json").open("wb") as file:
@@ -81,8 +95,14 @@ def _entry(contract: Row, questions: list[Row]) -> Row:
             "answers": row["answers"],
         }
         entries.append(entry)
-    paragraph = {"context": contract["text"], "qas": entries}
-    return {"title": contract["contract_id"], "paragraphs": [paragraph]}
+    paragraph = {
+        "context": contract["text"],
+        "qas": entries,
+    }
+    return {
+        "title": contract["contract_id"],
+        "paragraphs": [paragraph],
+    }
 
 
 def _write_outputs(data_set: PublishedSet, folder: Path) -> Format:
@@ -110,7 +130,11 @@ def _write_nbests(
         for row in rows:
             word_starts[row["question_id"]] = starts[contract]
     for run in data_set.runs:
-        _write_nbest(run, word_starts, folder / f"{run.name}.json")
+        _write_nbest(
+            run,
+            word_starts,
+            folder / f"{run.name}.json",
+        )
     description = (
         "the most probable spans of each test question in the format of the released prediction code, "
         "`nbest_predictions_.json`, which the released `evaluate.py` scores. An empty text means that "
@@ -139,7 +163,10 @@ def _write_nbest(
 
 def _predicted(row: Row, word_starts: list[int]) -> Row:
     """A span of a question; the words at its ends distinguish repeated texts."""
-    entry = {"text": row["released_text"], "probability": row["probability"]}
+    entry = {
+        "text": row["released_text"],
+        "probability": row["probability"],
+    }
     for name in ("start_logit", "end_logit"):
         if not math.isnan(row[name]):  # a language model has no logits
             entry[name] = row[name]

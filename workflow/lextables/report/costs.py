@@ -55,16 +55,36 @@ class Job:
     outputs: tuple[str, ...] = ()
 
 
-def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
+def estimates(
+    jobs: Sequence[Job],
+    data: str,
+    records: pd.DataFrame,
+) -> pd.DataFrame:
     """Return a row for each job that is to run, with `SUMS`; NaN if unknown.
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
-    columns = [*shown, "published", "download", "trained"]
+    shown = [
+        "number",
+        *KEY[1:],
+        "gpu",
+        "mem_mb",
+        "minutes",
+    ]
+    columns = [
+        *shown,
+        "published",
+        "download",
+        "trained",
+    ]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     of_data = records[records["data"] == data]
-    table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
+    table = table.merge(
+        of_data,
+        "left",
+        on=KEY[1:],
+        suffixes=("", "_recorded"),
+    )
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
     distance = np.log(ratio.astype(float)).abs()
@@ -95,7 +115,14 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     for (paper, _), numbers in needed.items():
         papers.setdefault(paper, set()).update(numbers)
     parts = {(paper, ""): numbers for paper, numbers in papers.items()}
-    parts = dict(sorted({**parts, **needed}.items()))
+    parts = dict(
+        sorted(
+            {
+                **parts,
+                **needed,
+            }.items()
+        )
+    )
     rest = by_number.keys() - uses.keys()
     if rest:
         parts["no table", ""] = set(rest)
@@ -150,9 +177,21 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     for name in ("jobs", "finished", "shared"):
         cells[name] = lines[name].map("{:,}".format)
     cells["GPU jobs"] = lines["gpu_jobs"].map("{:,}".format)
-    cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
-    cells["disk"] = _column(lines, "disk_bytes", _size)
-    cells["download"] = _column(lines, "download_bytes", _size)
+    cells["core hours"] = _column(
+        lines,
+        "core_hours",
+        "{:.2g}".format,
+    )
+    cells["disk"] = _column(
+        lines,
+        "disk_bytes",
+        _size,
+    )
+    cells["download"] = _column(
+        lines,
+        "download_bytes",
+        _size,
+    )
     parts = [cells.to_string(index=False), ""]
     rules = estimated[estimated["core_seconds"].isna()]["rule"]
     if len(rules):
@@ -167,7 +206,11 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
-def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
+def _column(
+    lines: pd.DataFrame,
+    name: str,
+    form: Callable[[float], str],
+) -> list[str]:
     """The sums of a column as text, with > where jobs are unknown."""
     cells = []
     for value, unknown in zip(lines[name], lines[f"{name}_unknown"], strict=True):
@@ -187,7 +230,11 @@ def write(
     folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
 ) -> str:
     """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
-    tables = {"plan": lines, "jobs": estimated, "records": finished}
+    tables = {
+        "plan": lines,
+        "jobs": estimated,
+        "records": finished,
+    }
     try:
         for name, table in tables.items():
             cells = table.map(spreadsheet.cell)
@@ -199,7 +246,11 @@ def write(
 
 def load_records(path: str | Path) -> pd.DataFrame:
     """Read the records of finished jobs."""
-    return pd.read_csv(path, keep_default_na=False, dtype=dict.fromkeys(KEY, str))
+    return pd.read_csv(
+        path,
+        keep_default_na=False,
+        dtype=dict.fromkeys(KEY, str),
+    )
 
 
 def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
@@ -216,9 +267,29 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
         with damage_named(benchmark):
             seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
         published = float(f"{job.published:.3g}")
-        kind = [data, job.rule, job.dataset, job.model]
-        rows.append([*kind, published, seconds, size])
-    table = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
+        kind = [
+            data,
+            job.rule,
+            job.dataset,
+            job.model,
+        ]
+        rows.append(
+            [
+                *kind,
+                published,
+                seconds,
+                size,
+            ]
+        )
+    table = pd.DataFrame(
+        rows,
+        columns=[
+            *KEY,
+            "published",
+            "seconds",
+            "bytes",
+        ],
+    )
     groups = table.groupby([*KEY, "published"])
     medians = groups.agg(
         jobs=("seconds", "size"),

@@ -75,7 +75,11 @@ def read(census: str | Path, texts: Record | None = None) -> DataSet:
     counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     tables = [_table(file) for file in files if file.exists()]
-    return DataSet(folder.name, counts, tables)
+    return DataSet(
+        folder.name,
+        counts,
+        tables,
+    )
 
 
 def _table(path: Path) -> DataTable:
@@ -100,7 +104,11 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | dict):
-        value = json.dumps(value, ensure_ascii=False, default=str)
+        value = json.dumps(
+            value,
+            ensure_ascii=False,
+            default=str,
+        )
     return cut(" ".join(str(value).split()), LETTERS)
 
 
@@ -137,7 +145,11 @@ class DataSetPage:
     load: Sequence[tuple[str, str]]
 
 
-def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
+def page(
+    dataset: DataSet,
+    parts: Sequence[Part],
+    root: str,
+) -> Page:
     """Return the page of a data set; ``root`` is the folder of the results as code names it."""
     part = owner(dataset.name, parts)
     census = dataset.census
@@ -146,7 +158,14 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
         counts = census["data"][table.name]
         labels = [_label(*label) for label in counts.get("labels", {}).items()]
         digest = counts["rows_sha256"]
-        tables.append(ShownTable(table, counts["rows"], digest, labels))
+        tables.append(
+            ShownTable(
+                table,
+                counts["rows"],
+                digest,
+                labels,
+            )
+        )
     content = DataSetPage(
         dataset=dataset,
         task=part.tasks[dataset.name] if part else "",
@@ -164,7 +183,13 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     title = f"The data set {dataset.name}"
     trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
     trail.append(Link(title, dataset.path))
-    return Page(dataset.path, title, TEMPLATE, content, trail)
+    return Page(
+        dataset.path,
+        title,
+        TEMPLATE,
+        content,
+        trail,
+    )
 
 
 def _label(name: str, counts: Mapping[str, int]) -> Label:
@@ -173,10 +198,18 @@ def _label(name: str, counts: Mapping[str, int]) -> Label:
     if len(counts) <= VALUES:
         largest = max(counts.values(), default=0) or 1
         bars = [(value, n, round(100 * n / largest, 1)) for value, n in counts.items()]
-    return Label(name, len(counts), bars)
+    return Label(
+        name,
+        len(counts),
+        bars,
+    )
 
 
-def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
+def load(
+    dataset: DataSet,
+    root: str,
+    part: Part | None,
+) -> list[tuple[str, str]]:
     """How to load the tables of a data set: (library, code)."""
     code = ["import pandas as pd"]
     for table in dataset.tables:

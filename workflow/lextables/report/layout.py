@@ -86,7 +86,13 @@ def html(page: Page, site: Frame) -> str:
         return relative(page.path, f"../{path}")
 
     template = TEMPLATES.get_template(page.template)
-    return template.render(**vars(page.content), page=page, site=site, to=to, file=file)
+    return template.render(
+        **vars(page.content),
+        page=page,
+        site=site,
+        to=to,
+        file=file,
+    )
 
 
 def relative(origin: str, place: str) -> str:

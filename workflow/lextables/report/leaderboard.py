@@ -76,7 +76,11 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     for part in parts:
         for exhibit in part.exhibits:
             if exhibit.entry.headline:
-                benchmark = _benchmark(part, exhibit, exhibit.entry.headline)
+                benchmark = _benchmark(
+                    part,
+                    exhibit,
+                    exhibit.entry.headline,
+                )
                 if benchmark.rows and benchmark.rows[0].run:
                     headlines.append(benchmark)
     return headlines
@@ -92,7 +96,11 @@ def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     return {line.column: line for line in lines}
 
 
-def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
+def _benchmark(
+    part: Part,
+    exhibit: Exhibit,
+    headline: Headline,
+) -> Benchmark:
     """The headline of a table: its rows that ran, then published rows that did not."""
     lines = headline_lines(exhibit)
     comparison = None
@@ -135,14 +143,22 @@ def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
 def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
     """The names with a score, best first."""
     names = [name for name, score in scores.items() if score is not None]
-    return sorted(names, key=lambda name: scores[name], reverse=not lower)
+    return sorted(
+        names,
+        key=lambda name: scores[name],
+        reverse=not lower,
+    )
 
 
 def _score(line: Line) -> float | None:
     return number(line.reproduced or line.ours)
 
 
-def _row(system: str, line: Line, comparison: Comparison | None) -> Row:
+def _row(
+    system: str,
+    line: Line,
+    comparison: Comparison | None,
+) -> Row:
     """The row of a system that ran; its groups are numbered from 1, as on the table's page."""
     seeds = ""
     if line.prediction_low:
@@ -155,7 +171,15 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> Row:
                 groups.append(str(place))
     score = line.reproduced or line.ours
     run = line.runs.split()[0]
-    return Row(system, score, line.low, line.high, seeds, ", ".join(groups), run)
+    return Row(
+        system,
+        score,
+        line.low,
+        line.high,
+        seeds,
+        ", ".join(groups),
+        run,
+    )
 
 
 # The page
@@ -183,5 +207,15 @@ def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks."""
     shown = [each for each in headlines if not each.data_note]
     others = [each for each in headlines if each.data_note]
-    content = LeaderboardPage(shown, others, trained_on)
-    return Page(PATH, TITLE, TEMPLATE, content, [Link(TITLE, PATH)])
+    content = LeaderboardPage(
+        shown,
+        others,
+        trained_on,
+    )
+    return Page(
+        PATH,
+        TITLE,
+        TEMPLATE,
+        content,
+        [Link(TITLE, PATH)],
+    )

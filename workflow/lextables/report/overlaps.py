@@ -75,7 +75,12 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     others = sizes[["dataset", "split"]].add_prefix("other_")
     # Data sets with several splits are also compared as a whole.
     several = sizes.dataset.value_counts(sort=False).loc[lambda counts: counts > 1]
-    whole = pd.DataFrame({"other_dataset": several.index, "other_split": ALL})
+    whole = pd.DataFrame(
+        {
+            "other_dataset": several.index,
+            "other_split": ALL,
+        }
+    )
     compared = pd.concat(
         [sizes.merge(others, how="cross"), sizes.merge(whole, how="cross")]
     )
@@ -91,7 +96,11 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
         near_duplicates=("near", "sum"),
         shared=("shared", "sum"),
     )
-    table = compared.merge(counts.reset_index(), how="left", on=PAIR)
+    table = compared.merge(
+        counts.reset_index(),
+        how="left",
+        on=PAIR,
+    )
     numbers = ["touched", "half", "near_duplicates", "shared"]
     table[numbers] = table[numbers].fillna(0).astype("int64")
     # A split of short units has no words.
@@ -105,7 +114,14 @@ def lines(table: pd.DataFrame) -> list[Line]:
     for pair in table.itertuples():
         row = f"{pair.dataset} {pair.split}"
         column = f"{pair.other_dataset} {pair.other_split}"
-        cells.append(Cell(row, column, pair.share, decimals=3))
+        cells.append(
+            Cell(
+                row,
+                column,
+                pair.share,
+                decimals=3,
+            )
+        )
     return build([], cells, comparable=True)
 
 
@@ -125,7 +141,11 @@ def page(
 ) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
-    svg = figures.draw("heat_map", shares, TITLE)
+    svg = figures.draw(
+        "heat_map",
+        shares,
+        TITLE,
+    )
     notes = [
         f"Share of the words of the row's split that are in sequences of {RUN} words which also occur in the "
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
@@ -144,14 +164,42 @@ def page(
     with_splits = units.dataset[units.split != ALL]
     top = units[(units.other_split != ALL) | ~units.other_dataset.isin(with_splits)]
     top = top.assign(share=top.shared / top.words)
-    order = ["share", "words", *PAIR, "unit"]
-    top = top.sort_values(order, ascending=[False, False, *[True] * 5])
+    order = [
+        "share",
+        "words",
+        *PAIR,
+        "unit",
+    ]
+    top = top.sort_values(
+        order,
+        ascending=[
+            False,
+            False,
+            *[True] * 5,
+        ],
+    )
     top = top.drop_duplicates(UNITS).head(SHOWN)
-    columns = [*UNITS, "words", "share", *PAIR[2:], "nearest", "nearest_share"]
+    columns = [
+        *UNITS,
+        "words",
+        "share",
+        *PAIR[2:],
+        "nearest",
+        "nearest_share",
+    ]
     title = f"The {len(top)} longest units with the highest shares"
     more += _html(title, top[columns])
-    about = render.About(TITLE, "All ordered pairs of splits", notes)
-    return svg, render.html(about, shares, svg, more)
+    about = render.About(
+        TITLE,
+        "All ordered pairs of splits",
+        notes,
+    )
+    return svg, render.html(
+        about,
+        shares,
+        svg,
+        more,
+    )
 
 
 def _html(title: str, frame: pd.DataFrame) -> Markup:

@@ -65,7 +65,13 @@ def first_page(
     for part in parts:
         tiles = [tile(part, exhibit) for exhibit in part.exhibits]
         counts = wording.summed(tile.counts for tile in tiles)
-        blocks.append(Block(part, tiles, counts))
+        blocks.append(
+            Block(
+                part,
+                tiles,
+                counts,
+            )
+        )
     total = wording.summed(block.counts for block in blocks)
     content = FirstPage(
         blocks=blocks,
@@ -163,7 +169,13 @@ def paper_page(
         command=commands.command(config, part.name),
     )
     here = paper_path(part)
-    return Page(here, part.title, PAPER_TEMPLATE, content, [Link(part.short, here)])
+    return Page(
+        here,
+        part.title,
+        PAPER_TEMPLATE,
+        content,
+        [Link(part.short, here)],
+    )
 
 
 def tile(part: Part, exhibit: Exhibit) -> Tile:

@@ -152,7 +152,13 @@ def read_all(
     parts = []
     for path in map(Path, papers):
         name = path.stem
-        part = read_part(name, path, results, texts[name], earlier=name not in planned)
+        part = read_part(
+            name,
+            path,
+            results,
+            texts[name],
+            earlier=name not in planned,
+        )
         if part:
             parts.append(part)
     earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
@@ -205,14 +211,26 @@ def read_part(
     tasks = {name: ""} | dict.fromkeys(raw.get("data", {}), "")
     for dataset, entry in raw.get("tasks", {}).items():
         tasks[dataset] = entry["task"]
-    return Part(name, paper.title, paper.citation, censuses[name], exhibits, day, tasks)
+    return Part(
+        name,
+        paper.title,
+        paper.citation,
+        censuses[name],
+        exhibits,
+        day,
+        tasks,
+    )
 
 
 def _census(results: Path, dataset: str) -> Path:
     return results / "data" / dataset / "census.json"
 
 
-def _is_complete(folder: Path, name: str, entry: TableEntry) -> bool:
+def _is_complete(
+    folder: Path,
+    name: str,
+    entry: TableEntry,
+) -> bool:
     """Whether the files of a table or figure exist."""
     kinds = ["csv", "svg"] if entry.kind else ["csv"]
     return all((folder / f"{name}.{kind}").exists() for kind in kinds)
@@ -238,7 +256,15 @@ def _read_exhibit(
     if pairs:
         kinds.append("comparison.csv")
     files = {kind: f"tables/{folder.name}/{name}.{kind}" for kind in kinds}
-    return Exhibit(name, entry, lines, svg, files, pairs, sources)
+    return Exhibit(
+        name,
+        entry,
+        lines,
+        svg,
+        files,
+        pairs,
+        sources,
+    )
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
@@ -247,4 +273,12 @@ def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     *_, paper, experiment, model, condition, seed = path.parent.parts
     record = read_json(path, run_module.Record)
     number = int(seed.removeprefix("seed"))
-    return RunRecord(paper, experiment, model, condition, number, record, earlier)
+    return RunRecord(
+        paper,
+        experiment,
+        model,
+        condition,
+        number,
+        record,
+        earlier,
+    )

@@ -66,7 +66,13 @@ class Links:
                 if folder in by_folder and folder != run.folder:
                     reads[run.folder].append(by_folder[folder])
                     readers[folder].append(run)
-        return cls(parts, runs, shown, reads, readers)
+        return cls(
+            parts,
+            runs,
+            shown,
+            reads,
+            readers,
+        )
 
     def siblings(self, run: RunRecord) -> list[RunRecord]:
         """The runs that differ from ``run`` in their seed only."""
@@ -101,7 +107,12 @@ def place(run: RunRecord) -> str:
     return f"{run.folder}.html"
 
 
-def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
+def page(
+    run: RunRecord,
+    links: Links,
+    config: Settings,
+    root: str,
+) -> Page:
     """Return the page of a run; ``root`` is the folder of the results."""
     folder = Path(root) / run.folder
     record = run.record

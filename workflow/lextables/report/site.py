@@ -47,7 +47,11 @@ def write(folder: str | Path, material: Material) -> None:
     with replacing_folder(folder) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / path).write_text(text, encoding="utf-8", newline="\n")
+            (new / path).write_text(
+                text,
+                encoding="utf-8",
+                newline="\n",
+            )
 
 
 def files(material: Material) -> dict[str, str]:
@@ -89,17 +93,47 @@ def pages(material: Material) -> list[Page]:
             )
         )
         for exhibit in part.exhibits:
-            site_pages.append(tables.page(part, exhibit, by_folder, config, root))
+            site_pages.append(
+                tables.page(
+                    part,
+                    exhibit,
+                    by_folder,
+                    config,
+                    root,
+                )
+            )
     site_pages += material.leaderboard
     for dataset in material.datasets:
-        site_pages.append(datasets.page(dataset, material.parts, root))
+        site_pages.append(
+            datasets.page(
+                dataset,
+                material.parts,
+                root,
+            )
+        )
     links = runs.Links.of(material.parts, material.runs)
     for run in material.runs:
-        site_pages.append(runs.page(run, links, config, root))
+        site_pages.append(
+            runs.page(
+                run,
+                links,
+                config,
+                root,
+            )
+        )
     return site_pages
 
 
 def drawing(svg: str, style: str = INK) -> str:
     """Return a drawing as a separate file, with two decimals."""
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)
+    svg = re.sub(
+        r"(\d+\.\d{2})\d+",
+        r"\1",
+        svg,
+    )
+    return re.sub(
+        r"(<svg [^>]*>)",
+        lambda tag: tag[1] + style,
+        svg,
+        count=1,
+    )

@@ -29,7 +29,10 @@ from lextables.tables.render import (
 NAME = "results"  # of the page and the picture
 BEGIN = "<!-- summary -->"
 END = "<!-- end of summary -->"
-NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
+NAMES = wording.OUTCOMES | {
+    "unjudged": "no verdict",
+    "elsewhere": "other data",
+}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
@@ -87,12 +90,21 @@ def picture(material: Material) -> str:
             rows.append(len(baselines))
             margin += 2
         figure.set_size_inches(WIDTH, BAR * (sum(rows) + margin))
-        axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
+        axes = figure.subplots(
+            len(rows),
+            1,
+            squeeze=False,
+            height_ratios=rows,
+        )
         _draw_counts(axes[0, 0], counts)
         if baselines:
             _draw_baselines(axes[1, 0], baselines)
 
-    svg = figures.to_svg(drawing, "Published values and baselines", NAME)
+    svg = figures.to_svg(
+        drawing,
+        "Published values and baselines",
+        NAME,
+    )
     return f"{' '.join(site.drawing(svg, PAPER).split())}\n"
 
 
@@ -107,7 +119,13 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
         for outcome in columns:
             share = 100 * outcomes[outcome] / total
             look = figures.BORDER | LOOKS[outcome]
-            axes.barh(at, share, left=start, height=0.7, **look)
+            axes.barh(
+                at,
+                share,
+                left=start,
+                height=0.7,
+                **look,
+            )
             start += share
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
@@ -115,21 +133,43 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     axes.tick_params(axis="y", length=0)
     handles = []
     for outcome in columns:
-        look = LOOKS[outcome] | {"edgecolor": figures.INK, "label": NAMES[outcome]}
+        look = LOOKS[outcome] | {
+            "edgecolor": figures.INK,
+            "label": NAMES[outcome],
+        }
         handles.append(Patch(**look))
     place = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
-    axes.figure.legend(handles=handles, handlelength=1.4, **place)
+    axes.figure.legend(
+        handles=handles,
+        handlelength=1.4,
+        **place,
+    )
 
 
 def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> None:
     """A bar for each headline: its best baseline in per cent of the best published value."""
     look = figures.BORDER | {"facecolor": figures.OURS}
     for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(at, share, height=0.6, **look)
+        axes.barh(
+            at,
+            share,
+            height=0.6,
+            **look,
+        )
         end = (max(share, 100), at)
-        axes.annotate(text, end, (5, 0), textcoords="offset points", va="center")
+        axes.annotate(
+            text,
+            end,
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+        )
     largest = max(share for share, _ in baselines.values())
-    axes.axvline(100, color=figures.INK, linewidth=1.2)
+    axes.axvline(
+        100,
+        color=figures.INK,
+        linewidth=1.2,
+    )
     axes.set_yticks(range(len(baselines)), [*baselines])
     axes.set_ylim(len(baselines) - 0.5, -0.5)
     axes.set_xlim(0, 1.65 * max(100, largest))
@@ -153,8 +193,18 @@ def summary(material: Material) -> str:
     for name, outcomes in rows.items():
         numbers = [sum(outcomes.values()), *(outcomes[each] for each in columns)]
         lines.append([name, *map("{:,}".format, numbers)])
-    heads = ["paper", "published values", *(NAMES[name] for name in columns)]
-    return "\n\n".join([BEGIN, _table(heads, lines), END])
+    heads = [
+        "paper",
+        "published values",
+        *(NAMES[name] for name in columns),
+    ]
+    return "\n\n".join(
+        [
+            BEGIN,
+            _table(heads, lines),
+            END,
+        ]
+    )
 
 
 def with_summary(text: str, block: str) -> str:
@@ -186,7 +236,11 @@ def _blocks(material: Material) -> Iterator[str]:
         entry = exhibit.entry
         if entry.in_full:
             where = f"{part.short}, {entry.where}"
-            about = About(entry.title, where, name=exhibit.name)
+            about = About(
+                entry.title,
+                where,
+                name=exhibit.name,
+            )
             yield f"#{markdown(about, exhibit.lines).rstrip()}"
 
 
@@ -271,8 +325,16 @@ def _explained(part: Part) -> Iterator[str]:
         cell = label(exhibit.name)
         table = ""
         if outcome == "off":
-            before = shorten(line.published, LONGEST, placeholder="…")
-            after = shorten(line.reproduced, LONGEST, placeholder="…")
+            before = shorten(
+                line.published,
+                LONGEST,
+                placeholder="…",
+            )
+            after = shorten(
+                line.reproduced,
+                LONGEST,
+                placeholder="…",
+            )
             cell, table = f"{line.row}, {line.column}: {before} → {after}", cell
         reason = line.reason
         if outcome == "elsewhere" and not reason:
@@ -308,11 +370,25 @@ def _explanation_rows(
         if each.table:
             where = f"{each.table}: {where}"
         reason = plain(each.reason or "not known")
-        rows.append([NAMES[outcome], f"{len(cells_of[each]):,}", plain(where), reason])
+        rows.append(
+            [
+                NAMES[outcome],
+                f"{len(cells_of[each]):,}",
+                plain(where),
+                reason,
+            ]
+        )
     rest = order[len(shown) :]
     if rest:
         values = sum(len(cells_of[each]) for each in rest)
-        rows.append([NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"])
+        rows.append(
+            [
+                NAMES[outcome],
+                f"{values:,}",
+                "",
+                f"{len(rest)} other reasons",
+            ]
+        )
     return rows
 
 
@@ -334,7 +410,13 @@ def _needs(material: Material) -> Iterator[str]:
     rows = []
     for name in order:
         papers = [f"{plain(paper)} {n:,}" for paper, n in needed[name].items()]
-        rows.append([name, f"{needed[name].total():,}", ", ".join(papers)])
+        rows.append(
+            [
+                name,
+                f"{needed[name].total():,}",
+                ", ".join(papers),
+            ]
+        )
     yield _table(["needs", "values", "of"], rows, ["of"])
 
 

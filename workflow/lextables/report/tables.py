@@ -89,7 +89,13 @@ def page(
         Link(part.short, f"papers/{part.name}.html"),
         Link(render.label(exhibit.name), here),
     ]
-    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, content, trail)
+    return Page(
+        here,
+        f"{part.short}, {name(exhibit)}",
+        TEMPLATE,
+        content,
+        trail,
+    )
 
 
 def row_commands(
@@ -115,5 +121,12 @@ def row_commands(
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
             command = commands.command(config, *targets)
             cost = commands.cost(records)
-            row_commands.append(RowCommand(names, records, command, cost))
+            row_commands.append(
+                RowCommand(
+                    names,
+                    records,
+                    command,
+                    cost,
+                )
+            )
     return row_commands

@@ -93,12 +93,22 @@ def scores_without(
     name, _, split = benchmark.other.partition("/")
     if not runs or (name, split) not in compared:
         return []
-    chosen = _units(benchmark, units, root)
+    chosen = _units(
+        benchmark,
+        units,
+        root,
+    )
     missing = "no unit without overlap"
     without = {}
     if len(chosen.without) < len(chosen.tested):
         try:
-            without = _lines_without(benchmark, rows, sorted(runs), chosen, root)
+            without = _lines_without(
+                benchmark,
+                rows,
+                sorted(runs),
+                chosen,
+                root,
+            )
             missing = "not defined"
         except BadInput as error:
             missing = error.what
@@ -124,14 +134,22 @@ def _existing(row: PlannedRow, root: Path) -> dict[str, Any]:
     for condition, folders in row["runs"].items():
         if all(_is_scored(root / folder) for folder in folders):
             runs[condition] = folders
-    return {**row, "runs": runs, "reason": row["reason"] or "not run"}
+    return {
+        **row,
+        "runs": runs,
+        "reason": row["reason"] or "not run",
+    }
 
 
 def _is_scored(folder: Path) -> bool:
     return all((folder / name).is_file() for name in SCORED)
 
 
-def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
+def _units(
+    benchmark: Benchmark,
+    units: pd.DataFrame,
+    root: Path,
+) -> Units:
     """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
     name, _, split = benchmark.other.partition("/")
     of_pair = (units.dataset == benchmark.dataset) & (units.other_dataset == name)
@@ -163,9 +181,23 @@ def _lines_without(
             place.mkdir(parents=True)
             (place / "run.json").symlink_to((root / run / "run.json").resolve())
             predictions = list(read(root / run / "predictions.parquet"))
-            part = Part(data, predictions, unit, units.without)
-            write(SCORES, part.scores(benchmark.task), place / "scores.parquet")
-        return _lines(benchmark, rows, root, Path(folder))
+            part = Part(
+                data,
+                predictions,
+                unit,
+                units.without,
+            )
+            write(
+                SCORES,
+                part.scores(benchmark.task),
+                place / "scores.parquet",
+            )
+        return _lines(
+            benchmark,
+            rows,
+            root,
+            Path(folder),
+        )
 
 
 def _lines(
@@ -285,7 +317,11 @@ def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     for row in part.predictions:
         if row["document_id"] not in part.without:
             hits.append(row)
-    return retrieval.scores(iter(hits), replace(full, judged=judged), relevant)
+    return retrieval.scores(
+        iter(hits),
+        replace(full, judged=judged),
+        relevant,
+    )
 
 
 SCORERS: Mapping[str, Callable[[Part, Mapping[str, Any]], list[Row]]] = {

@@ -153,8 +153,17 @@ def build(
             where = f"row {printed.row!r}, column {printed.column!r}"
             raise ValueError(f"no value and no reason for {where}")
         if comparable if cell.comparable is None else cell.comparable:
-            line = _compared_line(printed, cell, numbers[_compared_by(cell)], why_off)
-            reached = _reached(printed, cell, computed.values())
+            line = _compared_line(
+                printed,
+                cell,
+                numbers[_compared_by(cell)],
+                why_off,
+            )
+            reached = _reached(
+                printed,
+                cell,
+                computed.values(),
+            )
             lines.append(replace(line, baselines=reached))
         else:
             lines.append(_line_of_other_data(printed, cell))
@@ -202,7 +211,12 @@ def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput
         names = list(dict.fromkeys(row for row, _ in computed))
     do = "check the `rows` of its entry"
     if names:
-        similar = difflib.get_close_matches(name, names, n=MAX_NAMED, cutoff=0)
+        similar = difflib.get_close_matches(
+            name,
+            names,
+            n=MAX_NAMED,
+            cutoff=0,
+        )
         do = f"write one of its {kind}s, such as {', '.join(map(repr, similar))}"
     what = f"{printed.table} computes no {kind} {name!r}{of}"
     return BadInput(what, where="published values", do=do)
@@ -262,7 +276,11 @@ def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     if isinstance(cell.value, str):
         line = replace(line, decimals=None)
     verdict = "not run" if cell.value is None else ""
-    return replace(line, ours=written(cell.value, places), verdict=verdict)
+    return replace(
+        line,
+        ours=written(cell.value, places),
+        verdict=verdict,
+    )
 
 
 def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
@@ -282,7 +300,11 @@ def _compared_line(
     why_off: Callable[[str, str], str],
 ) -> Line:
     """The line of a published cell with its verdict; ``numbers`` are the paper's of the same measure."""
-    outcome, difference, evidence = verdict(published, cell, numbers)
+    outcome, difference, evidence = verdict(
+        published,
+        cell,
+        numbers,
+    )
     why = why_off(published.row, published.column) if outcome == "off" else ""
     return replace(
         _line(cell, published.decimals),
@@ -323,7 +345,12 @@ def verdict(
     low, high = _prediction(cell) or (ours, ours)
     evidence = ""
     if cell.seeds is not None:
-        evidence = _too_wide(number, low, high, numbers)
+        evidence = _too_wide(
+            number,
+            low,
+            high,
+            numbers,
+        )
     if ours == number:
         return "match", "", evidence
     if cell.seeds is not None and low <= number <= high:
@@ -372,7 +399,12 @@ def _prediction(cell: Cell) -> tuple[float, float] | None:
     return prediction_interval(_finite(cell.seeds), cell.averages)
 
 
-def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
+def _too_wide(
+    number: float,
+    low: float,
+    high: float,
+    numbers: Iterable[float],
+) -> str:
     """Whether an interval contains published values of other systems, or is as wide as the value itself."""
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
@@ -389,7 +421,11 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
     return ""
 
 
-def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
+def _reached(
+    printed: PublishedCell,
+    cell: Cell,
+    cells: Iterable[Cell],
+) -> str:
     """The baselines that score at least as high as a published value, at the published precision."""
     number = printed.number
     if not cell.measure or number is None:

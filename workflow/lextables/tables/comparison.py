@@ -190,7 +190,11 @@ def compare(
     units = cache(of_run)  # a run may have several measures
     pairs: list[Pair] = []
     for measure_cells in by_measure.values():
-        pairs += _pairs(measure_cells, numbers, units)
+        pairs += _pairs(
+            measure_cells,
+            numbers,
+            units,
+        )
     return pairs
 
 
@@ -209,10 +213,24 @@ def _pairs(
         if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value):
             ran.append(cell)
             if cell.baseline:
-                baselines.append(_System(system, cell.value, {}, cell))
+                baselines.append(
+                    _System(
+                        system,
+                        cell.value,
+                        {},
+                        cell,
+                    )
+                )
         number = numbers.get((cell.row, cell.column))
         if number is not None:
-            printed.append(_System(system, number, {}, cell))
+            printed.append(
+                _System(
+                    system,
+                    number,
+                    {},
+                    cell,
+                )
+            )
     pairs: list[Pair] = []
     if len(ran) > 1:
         pairs = _compared(_best_first([_system(cell, of_run) for cell in ran]))
@@ -247,26 +265,55 @@ def _system(cell: Cell, of_run: OfRun) -> _System:
     for unit in sorted(shared):
         mean = statistics.fmean(run[unit] for run in runs)
         units[unit] = score.scale * mean
-    return _System(score.system, cell.value, units, cell)
+    return _System(
+        score.system,
+        cell.value,
+        units,
+        cell,
+    )
 
 
 def _compared(systems: Sequence[_System]) -> list[Pair]:
     """All pairs, better ones first, those on the same units with their test."""
     pairs = list(combinations(systems, 2))
     p_values = _p_values(pairs)
-    adjusted = dict(zip(p_values, holm([*p_values.values()]), strict=True))
+    adjusted = dict(
+        zip(
+            p_values,
+            holm([*p_values.values()]),
+            strict=True,
+        )
+    )
     compared = []
     for better, worse in pairs:
         names = (better.name, worse.name)
         units = _unit_count(better)
         if names in p_values:
-            pair = _tested(better, worse, len(p_values))
-            pair = replace(pair, p=p_values[names], adjusted=adjusted[names])
+            pair = _tested(
+                better,
+                worse,
+                len(p_values),
+            )
+            pair = replace(
+                pair,
+                p=p_values[names],
+                adjusted=adjusted[names],
+            )
         elif better.units.keys() == worse.units.keys():
-            pair = _untested(better, worse, units, FEW)
+            pair = _untested(
+                better,
+                worse,
+                units,
+                FEW,
+            )
         else:
             units = f"{units} and {_unit_count(worse)}"
-            pair = _untested(better, worse, units, OTHERS)
+            pair = _untested(
+                better,
+                worse,
+                units,
+                OTHERS,
+            )
         compared.append(pair)
     return compared
 
@@ -302,7 +349,12 @@ def _unit_count(system: _System) -> str:
     return f"{n} {units}"
 
 
-def _untested(better: _System, worse: _System, units: str, untested: str = "") -> Pair:
+def _untested(
+    better: _System,
+    worse: _System,
+    units: str,
+    untested: str = "",
+) -> Pair:
     """A pair without a test."""
     return Pair(
         measure=better.cell.score.measure,
@@ -319,7 +371,11 @@ def _untested(better: _System, worse: _System, units: str, untested: str = "") -
     )
 
 
-def _tested(better: _System, worse: _System, tests: int) -> Pair:
+def _tested(
+    better: _System,
+    worse: _System,
+    tests: int,
+) -> Pair:
     """A pair with its interval and detectable difference, without its p-values."""
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
@@ -329,14 +385,28 @@ def _tested(better: _System, worse: _System, tests: int) -> Pair:
     # Scores are from 0 to 1 before they are scaled, but for a loss.
     if not score.lower and detected > score.scale:
         detected = math.inf
-    pair = _untested(better, worse, _unit_count(better))
-    return replace(pair, difference=mean, low=low, high=high, detectable=detected)
+    pair = _untested(
+        better,
+        worse,
+        _unit_count(better),
+    )
+    return replace(
+        pair,
+        difference=mean,
+        low=low,
+        high=high,
+        detectable=detected,
+    )
 
 
 # The test
 
 
-def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.ndarray:
+def sign_flip(
+    differences: np.ndarray,
+    resamples: int = 0,
+    seed: int = 0,
+) -> np.ndarray:
     """Return the two-sided p-value of each pair's mean difference, float64 (pairs,).
 
     ``differences`` float64 (pairs, units).  Under the null hypothesis a difference is as likely as its
@@ -407,7 +477,14 @@ def effect(units: int, tests: int) -> float:
         from scipy.special import nctdtrinc, stdtrit
 
         bound = stdtrit(units - 1, 1 - level / 2)
-        return float(nctdtrinc(units - 1, 1 - POWER, bound) / math.sqrt(units))
+        return float(
+            nctdtrinc(
+                units - 1,
+                1 - POWER,
+                bound,
+            )
+            / math.sqrt(units)
+        )
     from scipy.optimize import bisect
 
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
@@ -422,7 +499,14 @@ def effect(units: int, tests: int) -> float:
         p_values = (sizes >= sizes[0] - 10**-_DECIMALS).mean(axis=0)
         return POWER - float((p_values < level).mean())
 
-    return float(bisect(missing, 0, 10, xtol=1e-3))
+    return float(
+        bisect(
+            missing,
+            0,
+            10,
+            xtol=1e-3,
+        )
+    )
 
 
 def _median_detectable(pairs: Iterable[Pair]) -> float:

@@ -35,7 +35,10 @@ BORDER = {"edgecolor": INK, "linewidth": 0.8}
 # One hatch per row; the fill distinguishes published and ours.
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
 # Line style if published, marker filling if ours.
-CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}
+CENTRES = {
+    "Mean": ("-", OURS),
+    "Median": ("--", "none"),
+}
 # Dashes and marker of each row.
 LOOKS = (
     ("-", "o"),
@@ -79,7 +82,12 @@ STYLE = {
 }
 
 
-def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
+def draw(
+    kind: str,
+    lines: Sequence[Line],
+    title: str,
+    comparable: bool = True,
+) -> str:
     """Return the svg of ``lines`` as a figure of ``kind``, one of `KINDS`.
 
     ``title`` is the text for screen readers.  Missing values are not drawn; a figure without any
@@ -99,7 +107,11 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
     return to_svg(drawing, title, kind)
 
 
-def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
+def to_svg(
+    drawing: Callable[[Figure], None],
+    title: str,
+    kind: str,
+) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
     metadata = {"Date": None, "Creator": None, "Title": title}
@@ -107,21 +119,39 @@ def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         drawing(figure)
-        figure.savefig(out, format="svg", transparent=True, metadata=metadata)
+        figure.savefig(
+            out,
+            format="svg",
+            transparent=True,
+            metadata=metadata,
+        )
     return _themed(out.getvalue())
 
 
 def _themed(svg: str) -> str:
     """Use the page's text colour, and remove the prologue, metadata and unused ids."""
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r"\s*<metadata>.*?</metadata>",
+        "",
+        svg,
+        flags=re.DOTALL,
+    )
     used = set(re.findall(r"#([\w-]+)", svg))
 
     def kept(match: re.Match[str]) -> str:
         return match[0] if match[1] in used else ""
 
-    svg = re.sub(r' id="([\w-]+)"', kept, svg)
-    return svg.replace(INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
+    svg = re.sub(
+        r' id="([\w-]+)"',
+        kept,
+        svg,
+    )
+    return svg.replace(INK, "currentColor").replace(
+        "<svg ",
+        '<svg role="img" ',
+        1,
+    )
 
 
 # Values
@@ -153,18 +183,36 @@ def _columns(lines: Iterable[Line]) -> list[str]:
 def _empty(figure: Figure) -> None:
     figure.clear()
     figure.set_figheight(1)
-    figure.text(0.5, 0.5, "No value to draw", ha="center", va="center")
+    figure.text(
+        0.5,
+        0.5,
+        "No value to draw",
+        ha="center",
+        va="center",
+    )
 
 
-def _legend(figure: Figure, handles: Sequence[Line2D | Patch], length: float) -> int:
+def _legend(
+    figure: Figure,
+    handles: Sequence[Line2D | Patch],
+    length: float,
+) -> int:
     """Draw the legend above the axes; return the number of its lines."""
     lines = 0
     for handle in handles:
-        label = textwrap.fill(handle.get_label(), LEGEND, break_on_hyphens=False)
+        label = textwrap.fill(
+            handle.get_label(),
+            LEGEND,
+            break_on_hyphens=False,
+        )
         handle.set_label(label)
         lines += label.count("\n") + 1
     place = {"loc": "outside upper left", "alignment": "left"}
-    figure.legend(handles=handles, handlelength=length, **place)
+    figure.legend(
+        handles=handles,
+        handlelength=length,
+        **place,
+    )
     return lines
 
 
@@ -183,7 +231,11 @@ class Series:
     def look(self) -> dict[str, str | float]:
         """The properties of its patches."""
         fill = OURS if self.ours else "none"
-        return {"facecolor": fill, "hatch": self.hatch, **BORDER}
+        return {
+            "facecolor": fill,
+            "hatch": self.hatch,
+            **BORDER,
+        }
 
 
 @dataclass(frozen=True)
@@ -213,13 +265,35 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
         published = number(line.published)
         ours = number(_ours(line))
         if published is not None:
-            series = Series(f"published, {name}", False, hatch)
-            bars.append(Bar(series, published, line.published))
+            series = Series(
+                f"published, {name}",
+                False,
+                hatch,
+            )
+            bars.append(
+                Bar(
+                    series,
+                    published,
+                    line.published,
+                )
+            )
         if ours is not None:
-            series = Series(f"ours, {name}", True, hatch)
+            series = Series(
+                f"ours, {name}",
+                True,
+                hatch,
+            )
             low = number(line.low)
             high = number(line.high)
-            bars.append(Bar(series, ours, _ours(line), low, high))
+            bars.append(
+                Bar(
+                    series,
+                    ours,
+                    _ours(line),
+                    low,
+                    high,
+                )
+            )
     _bar_chart(figure, groups)
 
 
@@ -238,7 +312,11 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     series = {}
     for column, hatch in zip(_columns(drawn), itertools.cycle(HATCHES)):
         ours = not column.endswith(OF_PRINTED)
-        series[column] = Series(column.partition(": ")[2], ours, hatch)
+        series[column] = Series(
+            column.partition(": ")[2],
+            ours,
+            hatch,
+        )
     published: dict[str, str] = {}
     for line in lines:
         if line.published:
@@ -246,7 +324,11 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     groups: dict[str, list[Bar]] = defaultdict(list)
     for line in drawn:
         name = f"{published.get(line.row, '')} {line.row}".strip()
-        bar = Bar(series[line.column], number(_ours(line)), _ours(line))
+        bar = Bar(
+            series[line.column],
+            number(_ours(line)),
+            _ours(line),
+        )
         groups[textwrap.fill(name, LABEL)].append(bar)
     axes = _bar_chart(figure, groups)
     if axes:
@@ -268,7 +350,11 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
         height = max(len(bars), (name.count("\n") + 1) * 1.05)
         for place, bar in enumerate(bars):
             series[bar.series] = None
-            _draw_bar(axes, at + (height - len(bars)) / 2 + place, bar)
+            _draw_bar(
+                axes,
+                at + (height - len(bars)) / 2 + place,
+                bar,
+            )
         middles.append(at + (height - 1) / 2)
         at += height + GAP
     axes.set_yticks(middles, list(groups))
@@ -282,16 +368,35 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
     return axes
 
 
-def _draw_bar(axes: Axes, at: float, bar: Bar) -> None:
+def _draw_bar(
+    axes: Axes,
+    at: float,
+    bar: Bar,
+) -> None:
     """Draw a bar with its interval and its text."""
-    axes.barh(at, bar.value, height=0.82, **bar.series.look)
+    axes.barh(
+        at,
+        bar.value,
+        height=0.82,
+        **bar.series.look,
+    )
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
         look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
-        axes.plot([bar.low, bar.high], [at, at], color=INK, **look)
+        axes.plot(
+            [bar.low, bar.high],
+            [at, at],
+            color=INK,
+            **look,
+        )
         end = max(end, bar.high)
     place = {"textcoords": "offset points", "va": "center"}
-    axes.annotate(bar.text, (end, at), (4, 0), **place)
+    axes.annotate(
+        bar.text,
+        (end, at),
+        (4, 0),
+        **place,
+    )
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
@@ -310,7 +415,13 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         if bounds and height is not None:
             left = int(bounds[1])
             right = int(bounds[2]) + 1
-            axes.bar(left, height, right - left, align="edge", **look)
+            axes.bar(
+                left,
+                height,
+                right - left,
+                align="edge",
+                **look,
+            )
             axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
             bins += 1
     if not bins and not centres:
@@ -323,19 +434,41 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         printed = number(line.published)
         ours = number(_ours(line))
         if printed is not None:
-            look = {"color": INK, "linestyle": dash, "linewidth": 1.6}
+            look = {
+                "color": INK,
+                "linestyle": dash,
+                "linewidth": 1.6,
+            }
             label = f"published, {name} {line.published}"
-            handles.append(axes.axvline(printed, label=label, **look))
+            handles.append(
+                axes.axvline(
+                    printed,
+                    label=label,
+                    **look,
+                )
+            )
         if ours is not None:
-            mark = Line2D([ours], [1.04], label=f"ours, {name} {_ours(line)}")
-            mark.set(linestyle="none", marker="v", markersize=10)
+            mark = Line2D(
+                [ours],
+                [1.04],
+                label=f"ours, {name} {_ours(line)}",
+            )
+            mark.set(
+                linestyle="none",
+                marker="v",
+                markersize=10,
+            )
             mark.set(markeredgecolor=INK, markerfacecolor=fill)
             mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
             handles.append(axes.add_artist(mark))
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
     place = {"loc": "outside upper left", "ncols": 2, "columnspacing": 1}
-    figure.legend(handles=handles, handlelength=1.6, **place)
+    figure.legend(
+        handles=handles,
+        handlelength=1.6,
+        **place,
+    )
     figure.set_figheight(4)
 
 
@@ -363,23 +496,68 @@ class Plot:
         """
         dash, marker = look
         mark = {"marker": marker, "markeredgecolor": INK}
-        ours = mark | {"markersize": 8, "markerfacecolor": OURS}
-        line = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
+        ours = mark | {
+            "markersize": 8,
+            "markerfacecolor": OURS,
+        }
+        line = {
+            "color": OURS,
+            "linestyle": dash,
+            "linewidth": 2.2,
+        }
         if points or marked:
-            self._plot(points, **line, **ours, markevery=MARK_EVERY)
-            self._plot(marked, linestyle="none", **ours, clip_on=False, zorder=3)
-            self.handles.append(Line2D([], [], label=f"ours, {name}", **line, **ours))
+            self._plot(
+                points,
+                **line,
+                **ours,
+                markevery=MARK_EVERY,
+            )
+            self._plot(
+                marked,
+                linestyle="none",
+                **ours,
+                clip_on=False,
+                zorder=3,
+            )
+            self.handles.append(
+                Line2D(
+                    [],
+                    [],
+                    label=f"ours, {name}",
+                    **line,
+                    **ours,
+                )
+            )
         if published:
-            hollow = mark | {"markersize": 12, "markerfacecolor": "none"}
+            hollow = mark | {
+                "markersize": 12,
+                "markerfacecolor": "none",
+            }
             hollow |= {"linestyle": "none", "markeredgewidth": 1.4}
-            self._plot(published, **hollow, clip_on=False, zorder=4)
+            self._plot(
+                published,
+                **hollow,
+                clip_on=False,
+                zorder=4,
+            )
             label = f"published, {name}"
-            self.handles.append(Line2D([], [], label=label, **hollow))
+            self.handles.append(
+                Line2D(
+                    [],
+                    [],
+                    label=label,
+                    **hollow,
+                )
+            )
 
     def _plot(self, points: Sequence[Point], **look: object) -> None:
         across = [x for x, _ in points]
         up = [y for _, y in points]
-        self.axes.plot(across, up, **look)
+        self.axes.plot(
+            across,
+            up,
+            **look,
+        )
 
     def finish(self) -> None:
         """Set the legend above the axes, whose values begin at zero."""
@@ -390,7 +568,11 @@ class Plot:
         # Markers at the top are not cut.
         top = max(self.axes.get_ylim()[1], 1.08 * self.axes.dataLim.ymax)
         self.axes.set_ylim(0, top)
-        rows = _legend(figure, self.handles, 3.4)
+        rows = _legend(
+            figure,
+            self.handles,
+            3.4,
+        )
         figure.set_figheight(4 + rows * LINE)
 
 
@@ -404,11 +586,26 @@ def curves(figure: Figure, lines: Sequence[Line]) -> None:
         on_line = _points(r"Precision at (\d+)% recall", ours[row])
         marked = _points(r"Precision@(\d+)% Recall", ours[row])
         published = _points(r"Precision@(\d+)% Recall", printed[row])
-        plot.add(row, look, on_line, marked, published)
+        plot.add(
+            row,
+            look,
+            on_line,
+            marked,
+            published,
+        )
         labelled.update(at for at, _ in published)
     for at in sorted(labelled):
-        plot.axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
-    plot.axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
+        plot.axes.axvline(
+            at,
+            color=INK,
+            linewidth=0.6,
+            zorder=0,
+        )
+    plot.axes.set(
+        xlim=(0, 100),
+        xlabel="Recall (%)",
+        ylabel="Precision (%)",
+    )
     plot.finish()
 
 
@@ -463,7 +660,13 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
                 (at, printed[row][each]) for each in columns if each in printed[row]
             ]
         points.sort()
-        plot.add(name, look, points, points, published)
+        plot.add(
+            name,
+            look,
+            points,
+            points,
+            published,
+        )
     plot.axes.set(xlabel=size, ylabel=", ".join(columns))
     return plot, positions
 
@@ -497,13 +700,27 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     across, up, sizes = np.array(points).T
     axes = figure.add_subplot()
     areas = LARGEST * sizes / sizes.max()
-    axes.scatter(across, up, s=areas, facecolor=OURS, alpha=0.6, **BORDER)
+    axes.scatter(
+        across,
+        up,
+        s=areas,
+        facecolor=OURS,
+        alpha=0.6,
+        **BORDER,
+    )
     axes.set(xlabel=columns[0], ylabel=columns[1])
     _logarithmic(axes, across.tolist())
     axes.set_ylim(0, 1.15 * up.max())
     axes.yaxis.get_major_locator().set_params(integer=True)
     label = f"ours; area: {columns[2].lower()}, {sizes.max():,.0f} at most"
-    mark = Line2D([], [], linestyle="none", marker="o", markersize=8, label=label)
+    mark = Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker="o",
+        markersize=8,
+        label=label,
+    )
     mark.set(markeredgecolor=INK, markerfacecolor=OURS)
     figure.legend(handles=[mark], loc="outside upper left")
     figure.set_figheight(4)
@@ -530,22 +747,50 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
     for shade in range(1, SHADES + 1):
         if shade in squares:
             path = Path.make_compound_path(*squares[shade])
-            look = {"facecolor": OURS, "alpha": shade / SHADES, "linewidth": 0}
+            look = {
+                "facecolor": OURS,
+                "alpha": shade / SHADES,
+                "linewidth": 0,
+            }
             axes.add_patch(PathPatch(path, **look))
     every = math.ceil(len(names) / NAMED)
     ticks = [at + 0.5 for at in range(0, len(names), every)]
-    axes.set_xticks(ticks, names[::every], rotation=90)
+    axes.set_xticks(
+        ticks,
+        names[::every],
+        rotation=90,
+    )
     axes.set_yticks(ticks, names[::every])
-    axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
+    axes.set(
+        xlim=(0, len(names)),
+        ylim=(len(names), 0),
+        aspect="equal",
+    )
     handles = []
     for share in (0.2, 0.5, 1.0):
-        handles.append(Patch(facecolor=OURS, alpha=share, label=f"to {share}"))
+        handles.append(
+            Patch(
+                facecolor=OURS,
+                alpha=share,
+                label=f"to {share}",
+            )
+        )
     place = {"loc": "outside upper left", "ncols": 3}
-    figure.legend(handles=handles, handlelength=1.6, **place)
+    figure.legend(
+        handles=handles,
+        handlelength=1.6,
+        **place,
+    )
 
 
 def _square(x: int, y: int) -> Path:
-    corners = [(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)]
+    corners = [
+        (x, y),
+        (x + 1, y),
+        (x + 1, y + 1),
+        (x, y + 1),
+        (x, y),
+    ]
     return Path(corners, closed=True)
 
 

@@ -88,12 +88,25 @@ def load(path: str | Path) -> list[PublishedCell]:
         for name, text in record.items():
             if not text.strip() and name != "decimals":
                 what = f"the {name} is empty"
-                raise BadInput(what, where=where, do=f"write the {name}")
+                raise BadInput(
+                    what,
+                    where=where,
+                    do=f"write the {name}",
+                )
             if text != text.strip():
                 what = f"the {name} {text!r} begins or ends with a space"
                 raise BadInput(what, where=where, do="trim it")
-        decimals = _decimals(record["value"], record["decimals"], where)
-        cell = PublishedCell(**{**record, "decimals": decimals})
+        decimals = _decimals(
+            record["value"],
+            record["decimals"],
+            where,
+        )
+        cell = PublishedCell(
+            **{
+                **record,
+                "decimals": decimals,
+            }
+        )
         place = (cell.table, cell.row, cell.column)
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
@@ -141,17 +154,29 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each record (file and row) and the record by column."""
     if not path.exists():
         do = "give the path of a file of published values"
-        raise BadInput("no such file", where=str(path), do=do)
+        raise BadInput(
+            "no such file",
+            where=str(path),
+            do=do,
+        )
     with path.open("rb") as file:
         for where, record in records.csv_records(file, str(path), COLUMNS):
             unknown = sorted(record.keys() - set(COLUMNS))
             if unknown:
                 do = f"the columns are {', '.join(COLUMNS)}"
-                raise BadInput(f"unknown column: {unknown[0]!r}", where=where, do=do)
+                raise BadInput(
+                    f"unknown column: {unknown[0]!r}",
+                    where=where,
+                    do=do,
+                )
             yield where, record
 
 
-def _decimals(value: str, decimals: str, where: str) -> int | None:
+def _decimals(
+    value: str,
+    decimals: str,
+    where: str,
+) -> int | None:
     """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
     shown = _shown_decimals(value)
     if shown is None:
@@ -164,7 +189,11 @@ def _decimals(value: str, decimals: str, where: str) -> int | None:
         fits = re.fullmatch(r"\d", decimals) and int(decimals) >= shown
     if not fits:
         what = f"decimals is {decimals!r}, but the value {value!r} {means}"
-        raise BadInput(what, where=where, do=do)
+        raise BadInput(
+            what,
+            where=where,
+            do=do,
+        )
     return int(decimals) if decimals else None
 
 

@@ -153,7 +153,11 @@ def _grid(rows: Rows) -> Grid:
     columns: dict[str, None] = {}
     for cells in (*paper.values(), *additional.values()):
         columns.update(dict.fromkeys(cells))
-    return Grid(tuple(columns), paper, additional)
+    return Grid(
+        tuple(columns),
+        paper,
+        additional,
+    )
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
@@ -268,7 +272,11 @@ class About:
 # Markdown
 
 
-def markdown(about: About, lines: Sequence[Line], figure: str = "") -> str:
+def markdown(
+    about: About,
+    lines: Sequence[Line],
+    figure: str = "",
+) -> str:
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
     where = f"{about.where}."
@@ -318,10 +326,24 @@ def _markdown_cell(cell: Shown) -> str:
     if cell.apart:
         values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
     else:
-        values = _joined(" → ", printed, plain(cell.value))
+        values = _joined(
+            " → ",
+            printed,
+            plain(cell.value),
+        )
     word = f"{cell.word}," if cell.word and cell.seeds else cell.word
-    text = _joined(" ", values, cell.mark, word, cell.seeds)
-    return _joined(" ", _with_note(text, cell.note), cell.interval)
+    text = _joined(
+        " ",
+        values,
+        cell.mark,
+        word,
+        cell.seeds,
+    )
+    return _joined(
+        " ",
+        _with_note(text, cell.note),
+        cell.interval,
+    )
 
 
 def _joined(separator: str, *texts: str) -> str:
@@ -331,7 +353,11 @@ def _joined(separator: str, *texts: str) -> str:
 
 def plain(text: str) -> str:
     """Escape Markdown and HTML, and replace line breaks, which would end the table's row."""
-    text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split())).replace("<", "&lt;")
+    text = re.sub(
+        r"&(?=#?\w+;)",
+        "&amp;",
+        " ".join(text.split()),
+    ).replace("<", "&lt;")
     return re.sub(r"[\\`*|\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
@@ -367,21 +393,43 @@ def html(
     return page(about.heading, Markup(body))
 
 
-def page(title: str, body: Markup, style: str = "") -> str:
+def page(
+    title: str,
+    body: Markup,
+    style: str = "",
+) -> str:
     """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
     template = TEMPLATES.get_template("page.html.j2")
-    return template.render(title=title, body=body, style=Markup(STYLE + style))
+    return template.render(
+        title=title,
+        body=body,
+        style=Markup(STYLE + style),
+    )
 
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
     """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
-    paper = _rows(grid.paper, grid.columns, numbers)
-    additional = _rows(grid.additional, grid.columns, numbers)
+    paper = _rows(
+        grid.paper,
+        grid.columns,
+        numbers,
+    )
+    additional = _rows(
+        grid.additional,
+        grid.columns,
+        numbers,
+    )
     rows = [*paper, *additional]
     columns = []
     for at, name in enumerate(grid.columns):
         note = _common_note([row.cells[at] for row in rows])
-        columns.append(ShownColumn(name, "text" if _is_text(grid, name) else "", note))
+        columns.append(
+            ShownColumn(
+                name,
+                "text" if _is_text(grid, name) else "",
+                note,
+            )
+        )
     notes = [column.note for column in columns]
     bodies = []
     for is_additional, part in ((False, paper), (True, additional)):
@@ -401,7 +449,11 @@ def _rows(
         for column in columns:
             cells.append(shown(lines[column], numbers) if column in lines else None)
         note = _common_note(cells) or _why_not_run(cells)
-        row = ShownRow(name, note, cells)
+        row = ShownRow(
+            name,
+            note,
+            cells,
+        )
         shown_rows.append(_without_notes(row, [note] * len(cells)))
     return shown_rows
 

@@ -63,10 +63,19 @@ def score_cell(
     folders = tuple(options.get("runs", first_condition))
     if not folders:
         return replace(cell, reason=system["reason"] or options.get("no_runs", ""))
-    values = inputs.values(folders, score.metric, score.group, score.scale)
+    values = inputs.values(
+        folders,
+        score.metric,
+        score.group,
+        score.scale,
+    )
     missing = options.get("missing", "")
     if missing and any(map(math.isnan, values)):
-        return replace(cell, reason=missing, runs=folders)
+        return replace(
+            cell,
+            reason=missing,
+            runs=folders,
+        )
     low, high = options.get("interval") or inputs.interval(
         folders, score.metric, score.group, score.scale
     )
@@ -82,9 +91,18 @@ def score_cell(
     )
 
 
-def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
+def strict_cells(
+    inputs: Inputs,
+    cell: Cell,
+    score: Score,
+) -> list[Cell]:
     """Return the cell of the strict reading of ``cell``'s score if it is stored and differs."""
-    value = inputs.mean(cell.runs, score.metric + STRICT, score.group, score.scale)
+    value = inputs.mean(
+        cell.runs,
+        score.metric + STRICT,
+        score.group,
+        score.scale,
+    )
     if value is None or math.isclose(value, cell.value):
         return []
     strict = Cell(

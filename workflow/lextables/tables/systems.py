@@ -22,7 +22,12 @@ def published_cell(
 ) -> Cell:
     """Return the cell of a published one; without a value, with the reason ``missing``."""
     reason = missing if value is None else ""
-    return Cell(published.row, published.column, value, reason=reason)
+    return Cell(
+        published.row,
+        published.column,
+        value,
+        reason=reason,
+    )
 
 
 def number_cells(
