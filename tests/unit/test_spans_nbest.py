@@ -72,7 +72,7 @@ def chosen(*searched, relaxed=None, low_thresholds=(0,)):
         low_thresholds=low_thresholds,
     )
     trial, areas = choose(settings, searched, ASKED, ANSWERS)
-    return TRIALS.index(trial), areas
+    return settings.trials.index(trial), areas
 
 
 def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):

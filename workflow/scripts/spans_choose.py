@@ -17,5 +17,5 @@ with job(snakemake.log[0]) as log:
             [row for row in read(questions) if row["contract_id"] in held_out],
             read(answers),
         )
-        record |= {"choice": choice, "validation_aupr": areas}
+        record |= {"choice": choice.plain(), "validation_aupr": areas}
         log.info("chosen: %s of %s", choice, areas)

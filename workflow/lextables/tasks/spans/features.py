@@ -7,10 +7,9 @@ once for each question.
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,8 +81,8 @@ def write_features(
     tokenizer: PreTrainedTokenizerBase,
     settings: WindowSettings,
     shards: int = 8,
-) -> dict[str, Any]:
-    """Cut contracts into windows and write them; return the content of features.json.
+) -> dict[str, int]:
+    """Cut contracts into windows and write them; return counts.
 
     A window has the positions of an answer if it contains all of it, else 0 and 0; see
     `tokens.answer_tokens` for the tokens of an answer and the examples that are left
@@ -119,27 +118,24 @@ def write_features(
     # A category whose examples were all left out is in no window.
     categories = {category for each in done for category in each.categories}
     examples = sum(each.examples for each in done)
-    record = {
-        **made_with(tokenizer, settings, {name: used[name] for name in categories}),
-        "shards": shards,
-        "counts": {
-            "contracts": len(done),
-            "examples": examples,
-            "examples_left_out": len(every) - examples,
-            "tokens": sum(each.tokens for each in done),
-            "windows": sum(each.windows for each in done),
-            "answered_windows": sum(each.answered for each in done),
-            "one_token_answers": sum(each.one_token for each in done),
-        },
+    counts = {
+        "contracts": len(done),
+        "examples": examples,
+        "examples_left_out": len(every) - examples,
+        "tokens": sum(each.tokens for each in done),
+        "windows": sum(each.windows for each in done),
+        "answered_windows": sum(each.answered for each in done),
+        "one_token_answers": sum(each.one_token for each in done),
     }
-    text = json.dumps(
-        record,
-        indent=2,
-        sort_keys=True,
-        ensure_ascii=False,
-    )
+    in_windows = {name: used[name] for name in categories}
+    record = {
+        **made_with(tokenizer, settings, in_windows),
+        "shards": shards,
+        "counts": counts,
+    }
+    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(folder / RECORD, text + "\n")
-    return record
+    return counts
 
 
 @dataclass(frozen=True)
@@ -295,7 +291,7 @@ def _check_capacity(
         )
 
 
-def _texts(contracts: Path, wanted: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _texts(contracts: Path, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield (contract, text) of the ``wanted`` contracts, in the table's order."""
     for batch in batches(contracts, ["contract_id", "text"], CONTRACTS_A_BATCH):
         for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
@@ -431,12 +427,11 @@ def write_parts(
             "test": WindowSource(contracts, questions, texts, "test", labelled=False),
         }
         for part, source in sources.items():
-            record = write_features(
+            counts[part] = write_features(
                 source,
                 folder / part,
                 tokenizer,
                 settings,
                 shards,
             )
-            counts[part] = record["counts"]
     return counts

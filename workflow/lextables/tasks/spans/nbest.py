@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ def choose(
     searched: Sequence[str | Path],
     asked: Sequence[Row],
     answers: Iterable[Row],
-) -> tuple[dict[str, Any], list[float]]:
+) -> tuple[Trial, list[float]]:
     """Return the trial with the highest AUPR, and the AUPR of each trial.
 
     ``searched`` are the predictions of the trials, ``asked`` the questions about the
@@ -48,7 +47,7 @@ def choose(
     """
     gold = spans.gold(asked, answers)
     areas = [_area(path, gold, settings) for path in searched]
-    return settings.trials[int(np.argmax(areas))].plain(), areas
+    return settings.trials[int(np.argmax(areas))], areas
 
 
 def _area(

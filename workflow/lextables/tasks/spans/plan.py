@@ -28,12 +28,12 @@ from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
 from lextables.tasks.spans.nbest import ChoosingSettings
 from lextables.tasks.spans.outputs import QuotingSettings
 from lextables.tasks.spans.settings import (
+    CuttingSettings,
     Inference,
     Pretraining,
     PretrainingRun,
     Training,
     Trial,
-    WindowSettings,
 )
 from lextables.tasks.spans.writing import WritingLimits, WritingSettings
 
@@ -80,10 +80,6 @@ class SpanGrid(Grid):
     windows_per_question: PositiveInt | None = None
     max_updates: PositiveInt | None = None
     save_every: int = 1000
-
-    def windows(self) -> dict[str, Any]:
-        """The fields of `WindowSettings`."""
-        return self.model_dump(include=set(WindowSettings.model_fields))
 
 
 class Asking(Entry):
@@ -550,22 +546,20 @@ class SpanPlanner(Planner):
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def cutting(
-        self,
-        panel: Panel,
-        weights: Weights,
-    ) -> dict[str, Any]:
-        """The fields of `CuttingSettings`."""
-        return {
+    def cutting(self, panel: Panel, weights: Weights) -> CuttingSettings:
+        """The settings of windows by the tokenizer of these weights."""
+        return CuttingSettings(
             **model_settings(panel.model, weights),
-            **self.grid.windows(),
-            "held_out": self.task.held_out,
-        }
+            max_length=self.grid.max_length,
+            step=self.grid.step,
+            max_question_length=self.grid.max_question_length,
+            held_out=self.task.held_out,
+        )
 
     def inference(self, panel: Panel, weights: Weights, **tried: int) -> Inference:
         """The settings of an inference with these weights."""
         return Inference(
-            **self.cutting(panel, weights),
+            **self.cutting(panel, weights).plain(),
             windows_per_question=self.grid.windows_per_question,
             n_best=self.task.n_best,
             max_answer_length=self.task.max_answer_length,
@@ -584,7 +578,7 @@ class SpanPlanner(Planner):
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"
         start = self.run("pretrain", key, "contracts") if panel.pretrained else None
         settings = Training(
-            **self.cutting(panel, weights),
+            **self.cutting(panel, weights).plain(),
             batch_size=grid.batch_size,
             optimiser=grid.optimiser,
             bf16=grid.bf16,

@@ -215,7 +215,15 @@ class WindowDataset(torch.utils.data.Dataset):
         """
         self.tokenizer, self.windows = tokenizer, open_windows(folder)
         used = {name: questions.get(name, "") for name in self.windows.categories}
-        _check_made_with(Path(folder), made_with(tokenizer, settings, used))
+        record = _record(Path(folder))
+        for name, value in made_with(tokenizer, settings, used).items():
+            if record.get(name) != value:
+                raise BadInput(
+                    f"the features were made with {name} {record.get(name)!r} and are "
+                    f"opened with {value!r}",
+                    where=str(Path(folder) / RECORD),
+                    do="write them again",
+                )
         self.tokens = read_tokens(folder)
         self.rows = np.arange(len(self.windows))
         if select is not None:
@@ -373,25 +381,11 @@ def made_with(
     }
 
 
-def _check_made_with(folder: Path, opened: Mapping[str, Any]) -> None:
-    """Raise `BadInput` if the features in ``folder`` differ from `made_with`."""
-    record = _record(folder)
-    for name, value in opened.items():
-        if record.get(name) != value:
-            raise BadInput(
-                f"the features were made with {name} {record.get(name)!r} and are opened "
-                f"with {value!r}",
-                where=str(folder / RECORD),
-                do="write them again",
-            )
-
-
 class _Record(BaseModel):
     """The record of features, which has more keys."""
 
     shards: int
     counts: dict[str, int]
-    settings: dict[str, Any]
 
 
 def _record(folder: Path) -> dict[str, Any]:
