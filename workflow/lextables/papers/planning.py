@@ -176,7 +176,8 @@ def absent_data(
             files = []
             for several in entry.named(mirrors).values():
                 files += [resolve(registry, *file.split("/", 1)) for file in several]
-            if reason := _why_absent(files, config, mirrors):
+            reason = _why_absent(files, config, mirrors)
+            if reason:
                 reasons[name] = reason
     return reasons
 
@@ -192,7 +193,8 @@ def _why_absent(
             lacking.append(file)
     for file in lacking:
         variants = file.variants_for(config.data)
-        if record := manual_download(file, mirrors, variants):
+        record = manual_download(file, mirrors, variants)
+        if record:
             return record.sentence
     is_release = config.data == "release"
     if not lacking or (is_release and config.models == "paper"):

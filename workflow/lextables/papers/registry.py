@@ -57,15 +57,14 @@ class DataSet(Entry):
         """{name: its files}, after replacement by ``instead``."""
         files_of = {}
         for name, files in self.files.items():
-            names = [files] if isinstance(files, str) else list(files)
+            files_of[name] = [files] if isinstance(files, str) else list(files)
             other = self.instead.get(name)
-            if (
-                other
-                and _is_in_mirror(mirrors, other)
-                and not all(_is_in_mirror(mirrors, file) for file in names)
-            ):
-                names = [other]
-            files_of[name] = names
+            if other and _is_in_mirror(mirrors, other):
+                lacking = [
+                    file for file in files_of[name] if not _is_in_mirror(mirrors, file)
+                ]
+                if lacking:
+                    files_of[name] = [other]
         return files_of
 
 
@@ -157,15 +156,12 @@ class TableEntry(Entry):
 
     def why_off(self, row: str, column: str) -> str:
         """The explanation of a cell that is off, or nothing."""
-        return next(
-            (
-                difference.why
-                for difference in self.differences
-                if row in (difference.rows or (row,))
-                and column in (difference.columns or (column,))
-            ),
-            "",
-        )
+        for difference in self.differences:
+            has_row = not difference.rows or row in difference.rows
+            has_column = not difference.columns or column in difference.columns
+            if has_row and has_column:
+                return difference.why
+        return ""
 
 
 class Responsible(Entry):
@@ -243,23 +239,26 @@ class Paper(Shown):
     @model_validator(mode="after")
     def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
-            if table.rows and table.of not in self.tasks:
-                raise ValueError(
-                    f"table {name} shows rows of {table.of!r}, which is not a task of the paper"
-                )
-            if unknown := sorted(set(table.beside) - self.data.keys()):
-                raise ValueError(
-                    f"table {name} shows {unknown[0]!r}, which is not a data set of the paper"
-                )
-            if bool(table.kind) != name.startswith("figure"):
-                raise ValueError(f"{name}: a figure, and no table, has a kind")
-            if table.file and table.file not in Config.model_fields:
-                raise ValueError(
-                    f"table {name} shows the file of {table.file!r}, which is not a config key"
-                )
+            _check_table(name, table, self)
         for name, entry in self.data.items():
-            if unknown := sorted(set(entry.given) - type(self).model_fields.keys()):
-                raise ValueError(
-                    f"the data set {name}: given has {unknown[0]!r}, not a key of the paper"
-                )
+            unknown = sorted(set(entry.given) - type(self).model_fields.keys())
+            if unknown:
+                what = f"given has {unknown[0]!r}, not a key of the paper"
+                raise ValueError(f"the data set {name}: {what}")
         return self
+
+
+def _check_table(name: str, table: TableEntry, paper: Paper) -> None:
+    """Raise ValueError for a name in a table's entry that does not exist."""
+    if table.rows and table.of not in paper.tasks:
+        what = f"rows of {table.of!r}, which is not a task of the paper"
+        raise ValueError(f"table {name} shows {what}")
+    unknown = sorted(set(table.beside) - paper.data.keys())
+    if unknown:
+        what = f"{unknown[0]!r}, which is not a data set of the paper"
+        raise ValueError(f"table {name} shows {what}")
+    if bool(table.kind) != name.startswith("figure"):
+        raise ValueError(f"{name}: a figure, and no table, has a kind")
+    if table.file and table.file not in Config.model_fields:
+        what = f"the file of {table.file!r}, which is not a config key"
+        raise ValueError(f"table {name} shows {what}")

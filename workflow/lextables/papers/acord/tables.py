@@ -71,6 +71,7 @@ class Results(Inputs):
 
     @property
     def published_rows(self) -> list[str]:
+        """The rows of the published table, each once."""
         return list(dict.fromkeys(cell.row for cell in self.published))
 
     def by_query(

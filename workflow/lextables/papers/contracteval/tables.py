@@ -14,20 +14,20 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
 
     Rows that rest on the evaluator's leniency are not compared with others.
     """
-    return [
-        score_cell(
-            inputs,
-            system,
-            system["row"],
-            column,
-            Score(
-                column, system["row"], metric, units="contracts", lower=metric == LOWER
-            ),
-            decimals=3,
-            compared=metric in COLUMNS and not system["lenient"],
-        )
-        for system in inputs.rows
-        for metric, column in (
-            COLUMNS | (UNPUBLISHED if system["runs"] else {})
-        ).items()
-    ]
+    cells = []
+    for system in inputs.rows:
+        row = system["row"]
+        columns = COLUMNS | UNPUBLISHED if system["runs"] else COLUMNS
+        for metric, column in columns.items():
+            score = Score(column, row, metric, units="contracts", lower=metric == LOWER)
+            cell = score_cell(
+                inputs,
+                system,
+                row,
+                column,
+                score,
+                decimals=3,
+                compared=metric in COLUMNS and not system["lenient"],
+            )
+            cells.append(cell)
+    return cells
