@@ -367,8 +367,9 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
 
 def _tuned_from(system: System) -> tuple[str | None, str]:
     """Return the key that a system shares with itself before fine-tuning: its retriever and its model."""
-    is_retriever = system["reranker"] == "None"
-    return None if is_retriever else system["retriever"], system["model"]
+    if system["reranker"] == "None":
+        return None, system["model"]
+    return system["retriever"], system["model"]
 
 
 def _change(
@@ -456,7 +457,9 @@ def table_e2(results: Results) -> list[Cell]:
     cells = []
     for system in results.rows:
         label = _label_in_e2(results, system)
-        for name, query_id in results.paper.format_queries.items() if label else ():
+        if label is None:
+            continue
+        for name, query_id in results.paper.format_queries.items():
             for style in ("Short", "Medium", "Long"):
                 row = f"{label} / {name} / {style}"
                 if query_id in tested:

@@ -156,8 +156,9 @@ def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether the pages only stand for a form that a program draws when the file is opened."""
     has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
-    first_page = " ".join(pages[0].text.split()) if pages else ""
-    return (has_xfa and is_drawn_on_opening) or _PLACEHOLDER in first_page
+    first_words = [" ".join(page.text.split()) for page in pages[:1]]
+    has_placeholder = any(_PLACEHOLDER in words for words in first_words)
+    return (has_xfa and is_drawn_on_opening) or has_placeholder
 
 
 # Pages
@@ -238,7 +239,7 @@ def _add_value(page: _Page, widget: DictionaryObject) -> None:
     while len(chain) < MAX_DEPTH and "/Parent" in chain[-1]:
         chain.append(_dictionary(chain[-1].get("/Parent")))
     values = [each.get("/V") for each in chain if "/V" in each]
-    text = _words(values[0]) if values else ""
+    text = _words(next(iter(values), None))
     state = widget.get("/AS")
     if text:
         page.typed.append(text)

@@ -22,6 +22,7 @@ from lextables.sources.archives import Bounds, OverBounds, read_member
 # A Word file is a zip of XML, which takes thirty times its size in memory.
 WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
 MAIN_PART = "word/document.xml"
+MISSING = "missing"  # name of the root of a part that is missing or damaged
 
 # Elements, by local name, whose content is text of the contract, besides those with a handler.
 _READ = (
@@ -125,7 +126,7 @@ def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
 
 
 class _Package:
-    """The parts of a package; a part or a relationship that is missing or damaged is None or absent."""
+    """The parts of a package."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
@@ -146,20 +147,23 @@ class _Package:
             )
         return content
 
-    def xml(self, part: str) -> etree._Element | None:
-        """Return the root of a part that is not needed, or None."""
+    def xml(self, part: str) -> etree._Element:
+        """Return the root of a part that is not needed; an empty element if it is missing or damaged."""
         try:
-            content = self.read(part)
-            return None if content is None else _parsed(content)
+            return self._root(part)
         except (zipfile.BadZipFile, etree.XMLSyntaxError):
-            return None
+            return etree.Element(MISSING)
+
+    def _root(self, part: str) -> etree._Element:
+        content = self.read(part)
+        return etree.Element(MISSING) if content is None else _parsed(content)
 
     def relationships(self, part: str) -> dict[str, tuple[str, str]]:
         """Return {id: (last word of the type, part)} of a part's relationships ("" for the package)."""
         path = PurePosixPath(part)
         root = self.xml(str(path.parent / "_rels" / f"{path.name}.rels"))
         found = {}
-        for element in () if root is None else root.iter(etree.Element):
+        for element in root.iterchildren(etree.Element):
             kind = element.get("Type", "").rpartition("/")[2]
             target = element.get("Target", "")
             if not target.startswith("/"):
@@ -169,24 +173,21 @@ class _Package:
 
     def main_part(self) -> tuple[str, etree._Element]:
         """Return the name and the root of the main part."""
-        candidates = [
-            part
-            for kind, part in self.relationships("").values()
-            if kind == "officeDocument"
-        ]
-        types = self.xml("[Content_Types].xml")
-        for element in () if types is None else types.iter(etree.Element):
+        candidates = []
+        for kind, part in self.relationships("").values():
+            if kind == "officeDocument":
+                candidates.append(part)
+        for element in self.xml("[Content_Types].xml").iterchildren(etree.Element):
             if re.search(r"word.*\.main\+xml$", element.get("ContentType", "")):
                 candidates.append(element.get("PartName", ""))
         damage: etree.XMLSyntaxError | zipfile.BadZipFile | None = None
         for part in (*candidates, MAIN_PART):
             try:
-                content = self.read(part)
-                root = None if content is None else _parsed(content)
+                root = self._root(part)
             except (etree.XMLSyntaxError, zipfile.BadZipFile) as error:
                 damage = damage or error
                 continue
-            if root is not None and root.tag == "document":
+            if root.tag == "document":
                 return _part_name(part), root
         if damage:
             raise damage
@@ -315,13 +316,12 @@ class _Reader:
         named = [name for kind, name in self.relationships.values() if kind == "styles"]
         named.append(str(PurePosixPath(part).parent / "styles.xml"))
         roots = [self.package.xml(name) for name in named]
-        self.styles = Styles(next((root for root in roots if root is not None), None))
+        self.styles = Styles(next((root for root in roots if len(root)), roots[-1]))
         self.complete_fields = _complete_fields(root)
         self._walk(root, _Place())
         self.out += self.boxes
         text = re.sub(r"\n{3,}", "\n\n", "".join(self.out)).strip("\n") + "\n"
-        if symbols := _PRIVATE_USE.findall(text):
-            self.unread[SYMBOLS] += len(symbols)
+        self.unread.update([SYMBOLS] * len(_PRIVATE_USE.findall(text)))
         notes = tuple(dict.fromkeys(self.notes))
         if self.unread:
             listed = ", ".join(f"{name} ({n})" for name, n in self.unread.items())
@@ -530,7 +530,7 @@ class _Reader:
     def _story_has_content(self, element: etree._Element) -> bool:
         """Whether a header or footer shows something."""
         roots = [self.package.xml(part) for part in self._parts(element)]
-        return any(root is not None and _has_content(root) for root in roots)
+        return any(map(_has_content, roots))
 
 
 _HANDLERS = {

@@ -192,8 +192,7 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
             _title(_group(finding.category)),
             "yes" if finding.found else "no",
             f"{finding.probability:.4f}",
-            finding.start if finding.found else "",
-            finding.end if finding.found else "",
+            *((finding.start, finding.end) if finding.found else ("", "")),
             finding.text,
         ]
         for share in (of_category.precision, of_category.recall):
@@ -319,7 +318,7 @@ def _group(category: str) -> str:
 
 
 def _title(group: str) -> str:
-    return GROUPS[group]["title"] if group in GROUPS else OTHER[1]
+    return GROUPS.get(group, {"title": OTHER[1]})["title"]
 
 
 def _slug(category: str) -> str:

@@ -104,7 +104,9 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
         if is_candidate and has_weights and score > best_score:
             best, best_score = reviewer, score
     if best:
-        return _planned(best.run, plan) if best.run in plan.specs else best
+        if best.run not in plan.specs:
+            return best
+        return _planned(best.run, plan)
     for key in candidates:
         if key in planned:
             return _planned(planned[key], plan)
@@ -168,7 +170,9 @@ def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
         return replace(run, experiment="train")
     # Weights made by a rule are in a run's folder, under any results folder.
     location = settings.get("weights") or ""
-    return _run(Path(location).parent) if f"runs/{DATA}/" in location else None
+    if f"runs/{DATA}/" not in location:
+        return None
+    return _run(Path(location).parent)
 
 
 def _run(folder: Path) -> Run:

@@ -23,10 +23,10 @@ def value_at(element: etree._Element, path: str) -> str:
 
 
 class Styles:
-    """The styles of a document; without ``root`` there are none."""
+    """The styles of a document, which are below ``root``."""
 
-    def __init__(self, root: etree._Element | None) -> None:
-        self.root = etree.Element("styles") if root is None else root
+    def __init__(self, root: etree._Element) -> None:
+        self.root = root
         self.of_id: dict[tuple[str, str], etree._Element] = {}
         self.default_id: dict[str, str] = {}
         for style in self.root.iter("style"):
