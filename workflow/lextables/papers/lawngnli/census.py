@@ -1,8 +1,7 @@
 """The census of the finished LawngNLI in addition to its tables: the funnel, and its sources."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,38 +44,35 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
 
     ``reports`` are those next to the files of opinions (`caselaw.ingest.report`).
     """
-    reports = list(reports)
-    set_aside = [volume for report in reports for volume in report["set_aside"]]
-    notes = {
-        name: sum(report[name] for report in reports)
-        for name in ("opinions", "cases left out")
-    }
+    notes = {"opinions": 0, "cases left out": 0}
+    set_aside: list[str] = []
+    for report in reports:
+        set_aside += report["set_aside"]
+        for name in notes:
+            notes[name] += report[name]
     return notes | {"volumes set aside": len(set_aside)}, set_aside
 
 
-def volume_sources(shards: Iterable[Record]) -> list[dict[str, Any]]:
+def volume_sources(shards: Iterable[Record]) -> list[Record]:
     """Return the provenance of the volumes in the shards' records (`caselaw.fetching.fetch_volumes`).
 
     Volumes with the same source, variant, licence and host of the address have one entry.  They were chosen
     by the user and are not the paper's export, so they are never comparable.
     """
-    alike: dict[tuple[tuple[str, Any], ...], list[int]] = {}
-    for volume in chain.from_iterable(shard["volumes"] for shard in shards):
-        entry = {
-            key: volume[key] for key in ("source", "variant", "licence", "citation")
-        }
-        entry["obtained_from"] = _host(volume["obtained_from"])
-        alike.setdefault(tuple(entry.items()), []).append(volume["bytes"])
-    return [
-        dict(entry)
-        | {
-            "file": f"{len(sizes)} volumes",
-            "bytes": sum(sizes),
-            "comparable": False,
-            "note": NOTE,
-        }
-        for entry, sizes in alike.items()
-    ]
+    fields = ("source", "variant", "licence", "citation")
+    sizes: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for shard in shards:
+        for volume in shard["volumes"]:
+            entry = [volume[field] for field in fields]
+            host = _host(volume["obtained_from"])
+            sizes[*entry, host].append(volume["bytes"])
+    sources = []
+    for entry, volumes in sizes.items():
+        source = dict(zip((*fields, "obtained_from"), entry, strict=True))
+        source["file"] = f"{len(volumes)} volumes"
+        source["bytes"] = sum(volumes)
+        sources.append(source | {"comparable": False, "note": NOTE})
+    return sources
 
 
 def _host(place: str) -> str:

@@ -8,7 +8,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from lextables.papers.lawngnli.citations.parentheticals import read_parenthetica
 from lextables.papers.lawngnli.citations.resolution import Resource
 from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 
 CITING_DATE = Column(
     "citing_date", pa.string(), "its date of decision: YYYY, YYYY-MM or YYYY-MM-DD"
@@ -130,7 +129,7 @@ def write_candidates(
 
     shard = index.shards.index(Path(opinions).name)
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[Row]:
         for opinion in dataset.read(opinions):
             if index.record(opinion["case_id"]).shard != shard:
                 counts["opinions of cases that an earlier file has"] += 1

@@ -9,11 +9,10 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from eyecite.tokenizers import EDITIONS_LOOKUP
@@ -21,7 +20,7 @@ from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import batches
+from lextables.pipeline.dataset import Row, batches
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.sources.records import whole_number
@@ -229,7 +228,7 @@ class CaseHeading:
     first_page: str
 
     @classmethod
-    def of(cls, opinion: Mapping[str, Any]) -> "CaseHeading":
+    def of(cls, opinion: Row) -> "CaseHeading":
         """The heading of the case of a row of opinions."""
         return cls(*(opinion[column] for column in _HEADING))
 

@@ -8,14 +8,14 @@ happen to be in both are no random sample of it.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lextables import ROOT
 from lextables.papers.lawngnli.dataset.labels import LABELS, draw
 from lextables.pipeline import spreadsheet
+from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 READINGS = ROOT / "resources/readings/lawngnli.csv"
@@ -24,8 +24,6 @@ SHEET = (
     *("data_set", "pair", "example_id", "is_twin", "short_premise", "hypothesis"),
     *("reader", "reading", "confidence", "note"),
 )
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ jurisdiction of the premise, because neutral premises are searched within a juri
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,6 @@ from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,7 +39,7 @@ from lextables.papers.lawngnli.premises.neutralization import (
 )
 from lextables.papers.lawngnli.steps import CITING, OUTCOME, SPANS, STRINGS
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 
 _PREMISE = (
     Column(
@@ -156,9 +155,6 @@ EXAMPLES = Table(
     key=("example_id", "is_twin"),
     labels=("split", "analysis", "label", "negated"),
 )
-
-
-Row = dict[str, Any]
 
 CONVERTED = "as difficult once converted"
 NEUTRALIZED = "with a candidate for a neutral premise"
@@ -357,7 +353,7 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
         }
 
 
-def twin(row: Mapping[str, Any]) -> Row:
+def twin(row: Row) -> Row:
     """Return the contradictory twin of a labelled example (Appendix A.1.8).
 
     The premise and the split stay the same. The hypothesis gains or loses pivotal negation; Entail and
@@ -366,7 +362,7 @@ def twin(row: Mapping[str, Any]) -> Row:
     return {**contradicted(row), "label": OPPOSITE[row["label"]], "is_twin": True}
 
 
-def twinned(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+def twinned(rows: Iterable[Row]) -> Iterator[Row]:
     """Yield each labelled example (``is_twin`` false) followed by its twin."""
     for row in rows:
         yield {**row, "is_twin": False}
@@ -374,7 +370,7 @@ def twinned(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
 
 
 def split_by_jurisdiction(
-    rows: Iterable[Mapping[str, Any]], table: Table, folder: Path
+    rows: Iterable[Row], table: Table, folder: Path
 ) -> list[Path]:
     """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
 
@@ -399,8 +395,8 @@ def split_by_jurisdiction(
 
 
 def _by_jurisdiction(
-    rows: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    rows: Iterable[Row],
+) -> Iterator[tuple[str, list[Row]]]:
     """The rows of each batch by jurisdiction."""
     remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
     while batch := sorted(islice(remaining, BATCH), key=jurisdiction):

@@ -4,10 +4,11 @@ The seeded draw depends on names and never on the order of rows.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import islice
 
-Row = Mapping[str, Any]
+from lextables.pipeline.dataset import Row
 
 ENTAIL, NEUTRAL, CONTRADICT = LABELS = ("entail", "neutral", "contradict")
 OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
@@ -41,7 +42,7 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
+def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
@@ -51,23 +52,24 @@ def assign_labels(rows: Iterable[Row], seed: int) -> dict[Any, str]:
     examples left over by the division favour no label over many strata.  The released code does not show
     this step.
     """
-    strata: dict[tuple[str, bool], list[Any]] = {}
+    strata: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for row in rows:
-        strata.setdefault(
-            (row["citing_jurisdiction"], bool(row["negated"])), []
-        ).append(row["example_id"])
-    assigned: dict[Any, str] = {}
-    for (place, negated), ids in sorted(strata.items()):
-        order = sorted(
-            LABELS, key=lambda label: draw(seed, "label order", place, negated, label)
-        )
-        ids.sort(key=lambda example_id: (draw(seed, "label", example_id), example_id))
-        for position, example_id in enumerate(ids):
+        stratum = row["citing_jurisdiction"], bool(row["negated"])
+        strata[stratum].append(row["example_id"])
+    assigned: dict[str, str] = {}
+    for stratum, ids in sorted(strata.items()):
+        order = _shuffled(LABELS, seed, "label order", *stratum)
+        for position, example_id in enumerate(_shuffled(ids, seed, "label")):
             assigned[example_id] = order[position % len(order)]
     return dict(sorted(assigned.items()))
 
 
-def contradicted(row: Row) -> dict[str, Any]:
+def _shuffled(names: Iterable[str], seed: int, *purpose: object) -> list[str]:
+    """Return ``names`` in an order that the seed and the purpose draw."""
+    return sorted(names, key=lambda name: (draw(seed, *purpose, name), name))
+
+
+def contradicted(row: Row) -> Row:
     """Return ``row`` with its hypothesis and its ``twin`` exchanged, and ``negated`` turned round.
 
     The contradiction algorithm removes pivotal negation where it is and adds it where it is not, so
@@ -81,7 +83,7 @@ def contradicted(row: Row) -> dict[str, Any]:
     }
 
 
-def labelled(row: Row, label: str) -> dict[str, Any]:
+def labelled(row: Row, label: str) -> Row:
     """Return an Entail example converted to ``label``, with the label in it (Appendices A.1.4, A.1.5).
 
     A Contradict example takes the twin as its hypothesis.  A Neutral one keeps its hypothesis, and
@@ -110,7 +112,7 @@ def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
 
 def balance(
     rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE
-) -> dict[Any, str]:
+) -> dict[str, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 
     Rows carry ``example_id``, ``label``, ``negated`` and ``analysis``.  Inside the analysis subset and
@@ -119,34 +121,22 @@ def balance(
     training.  Without a ``test_share`` it is the paper's, or `SMALL_TEST_SHARE` if that would give fewer than
     `MIN_TEST` test examples.  A group with no example at all empties its subset.
     """
-    cells: dict[tuple[bool, str], list[Any]] = {
-        (a, g): [] for a in (False, True) for g in GROUPS
-    }
+    cells: dict[tuple[bool, str], list[str]] = defaultdict(list)
     for row in rows:
-        cell = bool(row["analysis"]), closed_group(row["label"], row["negated"])
-        cells[cell].append(row["example_id"])
-    split_of: dict[Any, str] = {}
-    smallest_of = {
-        analysis: min(len(cells[analysis, group]) for group in GROUPS)
-        for analysis in (False, True)
-    }
+        group = closed_group(row["label"], row["negated"])
+        cells[bool(row["analysis"]), group].append(row["example_id"])
+    smallest = {}
+    for analysis in (False, True):
+        smallest[analysis] = min(len(cells[analysis, group]) for group in GROUPS)
     if test_share is None:
-        examples = 2 * len(GROUPS) * sum(smallest_of.values())
-        test_share = (
-            TEST_SHARE if examples * TEST_SHARE >= MIN_TEST else SMALL_TEST_SHARE
-        )
-    for analysis, smallest in smallest_of.items():
-        for group in GROUPS:
-            ids = cells[analysis, group]
-            ids.sort(
-                key=lambda example_id: (draw(seed, "balance", example_id), example_id)
-            )
-            ids = ids[:smallest]
-            # A separate random order, so that the split does not depend on the order of the cut.
-            ids.sort(
-                key=lambda example_id: (draw(seed, "split", example_id), example_id)
-            )
-            sizes = split_sizes(smallest, test_share)
-            names = [split for split in SPLITS for _ in range(sizes[split])]
-            split_of.update(zip(ids, names, strict=True))
+        examples = 2 * len(GROUPS) * sum(smallest.values())
+        is_small = examples * TEST_SHARE < MIN_TEST
+        test_share = SMALL_TEST_SHARE if is_small else TEST_SHARE
+    split_of: dict[str, str] = {}
+    for (analysis, _), ids in cells.items():
+        kept = _shuffled(ids, seed, "balance")[: smallest[analysis]]
+        # A separate random order, so that the split does not depend on the cut.
+        remaining = iter(_shuffled(kept, seed, "split"))
+        for split, size in split_sizes(len(kept), test_share).items():
+            split_of.update(dict.fromkeys(islice(remaining, size), split))
     return dict(sorted(split_of.items()))

@@ -15,7 +15,6 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pyarrow as pa
 
@@ -23,7 +22,7 @@ from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.dataset.annotations import pair_name
 from lextables.papers.lawngnli.dataset.labels import ENTAIL, LABELS, TRAIN
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id
@@ -96,9 +95,6 @@ HEADS = schema.HEADS
 # In the order of their premises, one of which is in memory at a time.
 TEXTS = replace(schema.TEXTS, ordered=False)
 TABLES = (PAIRS, HEADS, TEXTS)
-
-
-Row = dict[str, Any]
 
 NLI, ENTAILMENT = "nli", "entailment"
 ANSWERS = {ENTAILMENT: ("entail", "not entail"), NLI: LABELS}

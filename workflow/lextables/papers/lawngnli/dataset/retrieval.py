@@ -25,7 +25,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 import faiss
 import numpy as np
@@ -42,7 +41,7 @@ from lextables.papers.lawngnli.dataset.labels import (
     draw,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id
 
@@ -155,7 +154,6 @@ _EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
 _OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]
-Row = dict[str, Any]
 
 
 @dataclass

@@ -43,22 +43,26 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
     example of two twins.  Ties count half, so guessing has 0.5 in both.
     """
     answers = np.asarray(probabilities, dtype=np.float64)
-    correct: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
-    twins: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
     scores = answers[:, LABELS.index(ENTAIL)] - answers[:, LABELS.index(CONTRADICT)]
+    correct: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
+    scores_of: dict[str, dict[str, float]] = defaultdict(dict)
+    premise_of: dict[str, str] = {}
     for row, share, score in zip(rows, decided(answers), scores.tolist(), strict=True):
         label, premise = LABELS[row["label"]], row["premise"]
         correct[label].append((premise, float(share[row["label"]])))
-        if label != NEUTRAL:
-            correct[CHOICE].append(
-                (premise, _above(score, 0) if label == ENTAIL else _above(0, score))
-            )
-            twins[row["example"].removesuffix(TWIN)][label] = (premise, score)
-    for _, pair in sorted(twins.items()):
+        if label == NEUTRAL:
+            continue
+        sign = 1 if label == ENTAIL else -1
+        correct[CHOICE].append((premise, _above(sign * score, 0)))
+        twins = row["example"].removesuffix(TWIN)
+        scores_of[twins][label] = score
+        # Twins have the same premise.
+        premise_of[twins] = premise
+    for twins in sorted(scores_of):
+        pair = scores_of[twins]
         if len(pair) == 2:
-            correct[TWINS].append(
-                (pair[ENTAIL][0], _above(pair[ENTAIL][1], pair[CONTRADICT][1]))
-            )
+            is_above = _above(pair[ENTAIL], pair[CONTRADICT])
+            correct[TWINS].append((premise_of[twins], is_above))
     return correct
 
 
@@ -76,16 +80,15 @@ def share_of_premises(
     values: Sequence[tuple[str, float]],
 ) -> tuple[float, tuple[float, float] | None]:
     """Return the mean of (premise, value) and its 95 % interval, whole premises left out in turn."""
-    premises, places = np.unique(
-        [premise for premise, _ in values], return_inverse=True
-    )
+    names = [premise for premise, _ in values]
     numbers = np.array([value for _, value in values])
-    sums, counts = np.bincount(places, numbers), np.bincount(places)
-    without = (sums.sum() - sums) / np.maximum(counts.sum() - counts, 1)
+    premises, places = np.unique(names, return_inverse=True)
     mean = float(numbers.mean())
-    return mean, jackknife_interval(mean, without, (0, 1)) if len(
-        premises
-    ) > 1 else None
+    if len(premises) < 2:
+        return mean, None
+    sums, counts = np.bincount(places, numbers), np.bincount(places)
+    without = (sums.sum() - sums) / (counts.sum() - counts)
+    return mean, jackknife_interval(mean, without, (0, 1))
 
 
 class Overlap:
@@ -105,20 +108,23 @@ class Overlap:
         for premise, hypothesis in keys:
             if (premise, hypothesis) not in self._overlaps:
                 hypotheses_of[premise].add(hypothesis)
-        hypotheses = set().union(*hypotheses_of.values())
-        bigrams_of = {
-            row["text_id"]: bigrams(row["text"])
-            for row in read(self._texts)
-            if row["text_id"] in hypotheses
-        }
-        for row in read(self._texts) if hypotheses_of else ():
-            if row["text_id"] in hypotheses_of:
-                premise = spaced(row["text"])
-                for hypothesis in hypotheses_of[row["text_id"]]:
-                    self._overlaps[row["text_id"], hypothesis] = overlap_of(
-                        bigrams_of[hypothesis], premise
-                    )
+        if hypotheses_of:
+            self._add(hypotheses_of)
         return np.array([self._overlaps[key] for key in keys])
+
+    def _add(self, hypotheses_of: Mapping[str, set[str]]) -> None:
+        """Add the overlaps of {premise: its hypotheses}, all ids of texts."""
+        hypotheses = set().union(*hypotheses_of.values())
+        bigrams_of = {}
+        for row in read(self._texts):
+            if row["text_id"] in hypotheses:
+                bigrams_of[row["text_id"]] = bigrams(row["text"])
+        for row in read(self._texts):
+            name = row["text_id"]
+            premise = spaced(row["text"]) if name in hypotheses_of else ""
+            for hypothesis in hypotheses_of.get(name, ()):
+                found = overlap_of(bigrams_of[hypothesis], premise)
+                self._overlaps[name, hypothesis] = found
 
 
 def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
@@ -149,17 +155,15 @@ def guessing(
     None for a condition without training, or without a premise.
     """
     training_view, _, test_view = condition.partition(" > ")
-    views = {view: view.removesuffix("_512") for view in (training_view, test_view)}
-    if not all(
-        view in ("short", "short_bm25", "long", "long_bm25") for view in views.values()
-    ):
+    training_view = training_view.removesuffix("_512")
+    test_view = test_view.removesuffix("_512")
+    if not {training_view, test_view} <= {"short", "short_bm25", "long", "long_bm25"}:
         return None
     rows = [row for row in examples if row["head_id"] == NLI]
-    training, test = (
-        [row for row in rows if row["split"] == split] for split in (TRAIN, TEST)
-    )
+    training = [row for row in rows if row["split"] == TRAIN]
+    test = [row for row in rows if row["split"] == TEST]
     if not training or not test:
         return None
     labels = np.array([row["label"] for row in training])
-    threshold = fit_threshold(overlap.of(training, views[training_view]), labels)
-    return test, guesses(overlap.of(test, views[test_view]), threshold)
+    threshold = fit_threshold(overlap.of(training, training_view), labels)
+    return test, guesses(overlap.of(test, test_view), threshold)

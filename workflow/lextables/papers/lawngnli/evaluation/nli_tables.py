@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -221,12 +220,12 @@ def _all_lengths(column: Column) -> Column:
     return Column(column.name + ALL_LENGTHS, column.condition, "")
 
 
-def _folders(system: Mapping[str, Any]) -> tuple[str, ...]:
+def _folders(system: Row) -> tuple[str, ...]:
     return tuple(folder for folders in system["runs"].values() for folder in folders)
 
 
 def _accuracies(
-    inputs: Inputs, system: Mapping[str, Any], row: str, columns: Sequence[Column]
+    inputs: Inputs, system: Row, row: str, columns: Sequence[Column]
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
@@ -274,9 +273,7 @@ def _accuracies(
             yield replace(cell, runs=())
 
 
-def _p_value(
-    tested: Tested, system: Mapping[str, Any], column: Column, versus: str
-) -> float | None:
+def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float | None:
     """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
 
     None for ``versus`` itself, and if the system has no predictions for both.

@@ -1,18 +1,17 @@
 """LawngNLI's tables of retrieval: the first stages (Table 17) and rerankers of their hits (Table 6)."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from pydantic import BaseModel
 
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli.dataset.labels import CONTRADICT, ENTAIL
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import read_json
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
@@ -31,7 +30,7 @@ COLUMNS = {
     "filtered": (FILTERED, ""),
 }
 RANDOM = "a random order, as expected"
-System = Mapping[str, Any]
+System = Row
 
 
 class _Pools(BaseModel):

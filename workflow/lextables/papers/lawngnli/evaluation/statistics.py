@@ -13,13 +13,12 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from lextables.papers.lawngnli.dataset.labels import LABELS, TRAIN
-from lextables.pipeline.dataset import batches, read, read_table
+from lextables.pipeline.dataset import Row, batches, read, read_table
 
 PERCENTILES = (10, 25, 50, 75, 90)
 NEGATION_WORDS = frozenset(
@@ -31,8 +30,6 @@ NEGATION_PART = "n't"
 _MAYBE = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)"
 )
-
-Row = Mapping[str, Any]
 Count = Callable[[str], int]
 
 

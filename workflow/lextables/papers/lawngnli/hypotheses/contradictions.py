@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +19,7 @@ from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.hypotheses.parsers import Parser
 from lextables.papers.lawngnli.steps import EXAMPLE_ID, OUTCOME, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 
 CONTRADICTIONS = Table(
     name="contradictions",
@@ -68,7 +67,7 @@ def write_contradictions(
     """
     counts: Counter[str] = Counter()
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[Row]:
         remaining = dataset.read(
             parentheticals, ["example_id", "hypothesis", "short_premise"]
         )
@@ -110,9 +109,7 @@ def _steps_and_reasons(
     return *reasons, *FUNNEL
 
 
-def _outcome(
-    fault: str | None, result: Contradiction | Rejected | None
-) -> dict[str, Any]:
+def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
     """The columns of `CONTRADICTIONS` other than the example id."""
     contradiction = result if isinstance(result, Contradiction) else None
     return {

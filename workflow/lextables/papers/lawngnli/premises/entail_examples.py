@@ -8,11 +8,10 @@ import bisect
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,7 +31,7 @@ from lextables.papers.lawngnli.hypotheses.accuracy import (
 )
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.files import damage_named
 
 PARENTHETICALS = Table(
@@ -125,7 +124,7 @@ class MajorityOpinions:
         )
         return [0, *itertools.accumulate(sizes)]
 
-    def _group(self, shard: int, group: int) -> list[dict[str, Any]]:
+    def _group(self, shard: int, group: int) -> list[Row]:
         with damage_named(self._paths[shard]):
             return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
@@ -182,7 +181,7 @@ def write_parentheticals(
     counts: Counter[str] = Counter()
     hypotheses: set[tuple[int, int, str]] = set()
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[Row]:
         remaining = dataset.read(candidates)
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
@@ -214,14 +213,14 @@ def write_parentheticals(
     return StepCounts(funnel, dict(sorted(counts.items())))
 
 
-def _cites_pages(row: Mapping[str, Any], counts: Counter[str]) -> bool:
+def _cites_pages(row: Row, counts: Counter[str]) -> bool:
     counts[PINCITE] += row["pincite"] is not None
     counts[PAGES] += bool(row["pages"])
     return bool(row["pages"])
 
 
 def _premises(
-    rows: list[dict[str, Any]],
+    rows: list[Row],
     index: CaseIndex,
     majorities: MajorityOpinions,
     counts: Counter[str],
@@ -244,9 +243,7 @@ def _premises(
     return premises
 
 
-def _accurate(
-    row: Mapping[str, Any], pipeline: Pipeline, counts: Counter[str]
-) -> str | None:
+def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
     filters = {
         PARTIES: row["met_again"],

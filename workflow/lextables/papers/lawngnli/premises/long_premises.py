@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 
 LONG_PREMISES = Table(
     name="long_premises",
@@ -51,7 +50,7 @@ def outcomes(
     parentheticals: str | Path,
     of_outcome: list[str] | None = None,
     of_row: list[str] | None = None,
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+) -> Iterator[tuple[Row, Row]]:
     """Yield (outcome, parenthetical) for each candidate.
 
     ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None reads all columns.
@@ -114,9 +113,7 @@ def write_long_premises(
     )
 
 
-def _long_premise(
-    case: int, opinion: MajorityOpinion, counter: TokenCounter
-) -> dict[str, Any]:
+def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> Row:
     text = remove_citations(opinion.text)
     return {
         "case_id": case,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from lextables.models.okapi import OkapiBM25
-from lextables.papers.lawngnli.dataset.labels import NEUTRAL, Row
+from lextables.papers.lawngnli.dataset.labels import NEUTRAL
 from lextables.papers.lawngnli.hypotheses.difficulty import (
     MAX_OVERLAP,
     bigrams,
@@ -31,6 +31,7 @@ from lextables.papers.lawngnli.hypotheses.difficulty import (
     spaced,
 )
 from lextables.pipeline import dataset
+from lextables.pipeline.dataset import Row
 
 TOP = 30
 QUERY_BATCH = 1024
@@ -145,7 +146,7 @@ def neutral_premises(
 
 def neutralized(
     rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield the rows with a candidate: Neutral ones with the new premise, the others unchanged (A.1.7).
 
     ``premise_example_id`` is added: the example whose premise the row has now.
@@ -156,7 +157,7 @@ def neutralized(
         if pairing is None:
             continue
         source = row["example_id"]
-        premise: dict[str, Any] = {}
+        premise: Row = {}
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
@@ -173,7 +172,7 @@ class Released:
         )
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
-    def _example(self, row: Row, case: Row, text: str) -> dict[str, Any]:
+    def _example(self, row: Row, case: Row, text: str) -> Row:
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
         places = [
@@ -256,9 +255,7 @@ def differences(
     return reasons
 
 
-def judged(
-    sources: Iterable[Mapping[str, Any]], reasons: Sequence[str]
-) -> list[dict[str, Any]]:
+def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
     """Return the provenance of the files, comparable if the data set has no `differences`.
 
     No digests of these files are published; Table 2's counts are checked instead.

@@ -12,7 +12,7 @@ import base64
 import binascii
 import lzma
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from lextables.papers.lawngnli.dataset.labels import LABELS, SPLITS
 from lextables.papers.lawngnli.steps import STRINGS
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 
 LIMIT_BYTES = 16 << 30
@@ -47,7 +47,7 @@ def _array(kind: type, shape: tuple[int, ...], code: bytes) -> np.ndarray:
     return np.empty(0, dtype=np.int8)
 
 
-def _index(kind: str, parts: Mapping[str, Any]) -> pd.Index:
+def _index(kind: str, parts: Row) -> pd.Index:
     if kind == "RangeIndex":
         return pd.RangeIndex(parts["start"], parts["stop"], parts["step"])
     return pd.Index(parts["data"])
@@ -104,7 +104,7 @@ class _Restricted(pickle.Unpickler):
             self._dataframe(loaded.state) if isinstance(loaded, self.frame) else loaded
         )
 
-    def _dataframe(self, state: Mapping[str, Any]) -> pd.DataFrame:
+    def _dataframe(self, state: Row) -> pd.DataFrame:
         """Put the blocks of a frame together; a block holds columns of one type, one in each row."""
         inner = state.get("_mgr", state.get("_data")).state[3]["0.14.1"]
         labels, index = inner["axes"]
@@ -251,7 +251,7 @@ ROWS = Table(
 )
 
 
-def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
+def read_ids(path: str | Path) -> Iterator[Row]:
     """Yield the rows of "LawngNLI_minus_case_text.xz" as rows of `ROWS`.
 
     Two rows of one parenthetical and one premise are twins if one is flipped and the other is not.  Raises
@@ -293,7 +293,7 @@ def read_ids(path: str | Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _row(released: Mapping[str, Any]) -> dict[str, Any]:
+def _row(released: Row) -> Row:
     keys = (
         "index",
         "caseid",

@@ -7,14 +7,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from eyecite import clean_text
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.corpora.caselaw.volume import bodies
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import Column, Row, Table
 
 _OPINION = pa.struct(
     [pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)]
@@ -56,7 +55,7 @@ _TO_XML = tuple(
 )
 
 
-def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[dict[str, Any]]:
+def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[Row]:
     """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted.
 
     Of cases with the same id the first is used.
