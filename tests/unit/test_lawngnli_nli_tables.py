@@ -29,6 +29,7 @@ from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.classification.scoring import SUBMITTED, score
+from lextables.tasks.classification.settings import ScoreSettings
 from registered import context
 
 ROOT = Path(__file__).parents[2]
@@ -242,25 +243,28 @@ class Table:
         )
         return folders
 
-    def _write(self, folder, head, settings=None):
-        predictions = [
-            {"head_id": head, "example_id": example, "logits": logits.tolist()}
-            | {"probabilities": logits.tolist()}
-            | ({} if condition == SUBMITTED else {"condition": condition})
-            for condition, given in self.answers[folder].items()
-            for example, answer in given.items()
-            for logits in [np.eye(len(ANSWERS[head]))[answer]]
-        ]
-        task = {"evaluator": "general", "multi_label": False, "views": {"short": {}}}
-        task |= {
-            "metrics": list(TASK.metrics),
-            "unit": TASK.unit,
-            "groups": list(TASK.groups),
-        }
+    def _write(self, folder, head):
+        predictions = []
+        for condition, given in self.answers[folder].items():
+            for example, answer in given.items():
+                row = {"head_id": head, "example_id": example}
+                row["logits"] = np.eye(len(ANSWERS[head]))[answer].tolist()
+                row["probabilities"] = row["logits"]
+                if condition != SUBMITTED:
+                    row["condition"] = condition
+                predictions.append(row)
+        task = ScoreSettings(
+            evaluator="general",
+            multi_label=False,
+            views={"short": {}},
+            metrics=tuple(TASK.metrics),
+            unit=TASK.unit,
+            groups=tuple(TASK.groups),
+        )
         found, _ = score(predictions, examples(), HEADS, ["test"], task, "")
         (self.folder / folder).mkdir(parents=True)
         write(SCORES, found, self.folder / folder / "scores.parquet")
-        record = json.dumps({"settings": settings or {}})
+        record = json.dumps({"settings": {}})
         (self.folder / folder / "run.json").write_text(record)
 
     def cells(self, make=accuracy):

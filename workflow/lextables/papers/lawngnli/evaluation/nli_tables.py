@@ -4,9 +4,11 @@ The registry defines each column: the condition, `<view in training> > <view in 
 """
 
 import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -56,9 +58,12 @@ class Column:
 
     def scored(self, head: str) -> str:
         """The group of its scores."""
-        return ", ".join(
-            part for part in (self.condition, self.group, f"head: {head}") if part
-        )
+        groups = [self.condition, self.group, f"head: {head}"]
+        return ", ".join(group for group in groups if group)
+
+    def of_all_lengths(self) -> "Column":
+        """The same column over examples of all lengths."""
+        return Column(self.name + ALL_LENGTHS, self.condition, "")
 
 
 SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
@@ -84,64 +89,76 @@ class Tested:
 
     def of(self, head: str, group: str) -> list[Row]:
         """The examples of a head, of a group or, without a group, all."""
-        rows = (row for row in self.examples if row["head_id"] == head)
+        rows = [row for row in self.examples if row["head_id"] == head]
         return [row for row in rows if not group or row[group]]
 
     def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
         """The answers of a run's model under a condition, as indices of the head's answers."""
         scores = self.inputs.scores[folder]
-        return [
-            int(scores[ANSWER, f"{condition}, example: {row['example_id']}"][0])
-            for row in rows
-        ]
+        answers = []
+        for row in rows:
+            value, _ = scores[ANSWER, f"{condition}, example: {row['example_id']}"]
+            answers.append(int(value))
+        return answers
+
+    def is_right(self, folder: str, condition: str, rows: Sequence[Row]) -> list[bool]:
+        """Whether each of these answers is the right one."""
+        answers = self.answers(folder, condition, rows)
+        pairs = zip(answers, rows, strict=True)
+        return [answer == row["label"] for answer, row in pairs]
+
+    def has_scores(self, folders: Sequence[str], *conditions: str) -> bool:
+        """Whether all these runs have scores under all conditions."""
+        for folder in folders:
+            for condition in conditions:
+                if ("accuracy", f"{condition}, all") not in self.inputs.scores[folder]:
+                    return False
+        return True
 
     def probabilities(
         self, folder: str, condition: str, rows: Sequence[Row]
     ) -> list[list[float]]:
         """The probabilities that the model of a run gave the labels of three-label examples."""
         scores = self.inputs.scores[folder]
-        groups = (
-            f"{condition}, example: {row['example_id']}, answer: " for row in rows
-        )
-        places = range(len(ANSWERS[NLI]))
-        return [
-            [scores[PROBABILITY, f"{group}{place}"][0] for place in places]
-            for group in groups
-        ]
+        probabilities = []
+        for row in rows:
+            group = f"{condition}, example: {row['example_id']}, answer: "
+            places = range(len(ANSWERS[NLI]))
+            values = [scores[PROBABILITY, f"{group}{place}"][0] for place in places]
+            probabilities.append(values)
+        return probabilities
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of a table of accuracies: those of each system, p-values if it has them, and N."""
     tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
-    columns = [
-        Column(name, entry["condition"], entry.get("group", ANALYSIS))
-        for name, entry in inputs.entry.names["columns"].items()
-    ]
+    columns = []
+    for name, entry in inputs.entry.names["columns"].items():
+        columns.append(Column(name, entry["condition"], entry.get("group", ANALYSIS)))
     versus = inputs.entry.names.get("versus")
-    p_values: dict[str, list[float]] = {}
+    p_values: dict[str, list[float]] = defaultdict(list)
+    has_longer = not all(example[ANALYSIS] for example in tested.examples)
     for system in inputs.rows:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["additional"] and row not in printed:
             continue
-        of_system = [SUBMITTED_COLUMN] if system["submitted"] else columns
-        longer = system["additional"] and not all(
-            example[ANALYSIS] for example in tested.examples
-        )
-        all_lengths = [
-            _all_lengths(column)
-            for column in of_system
-            if longer and column.group == ANALYSIS
-        ]
-        all_columns = of_system + all_lengths
+        own = [SUBMITTED_COLUMN] if system["submitted"] else columns
+        all_columns = list(own)
+        if system["additional"] and has_longer:
+            analysis = [column for column in own if column.group == ANALYSIS]
+            all_columns += [column.of_all_lengths() for column in analysis]
         yield from _accuracies(inputs, system, row, all_columns)
-        for column in all_columns if versus and system["runs"] else ():
+        if not versus or not system["runs"]:
+            continue
+        for column in all_columns:
             value = _p_value(tested, system, column, versus)
-            if value is not None and system["additional"]:
-                yield Cell(
-                    row + VERSUS, column.name, value, decimals=3, runs=_folders(system)
-                )
-            elif value is not None:
-                p_values.setdefault(column.name, []).append(value)
+            if value is None:
+                continue
+            if system["additional"]:
+                runs = _folders(system)
+                yield Cell(row + VERSUS, column.name, value, decimals=3, runs=runs)
+            else:
+                p_values[column.name].append(value)
     yield from _guesses(tested, columns)
     yield from _p_value_row(inputs, p_values)
     yield from _counts(inputs, tested, columns)
@@ -149,13 +166,16 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
     """The accuracy of detecting Neutral by overlap and guessing otherwise, over examples of all lengths."""
-    for column in (column for column in columns if column.group == ANALYSIS):
-        if guessed := guessing(tested.all_splits, tested.overlap, column.condition):
-            values = [
-                (row["premise"], float(share[row["label"]]))
-                for row, share in zip(*guessed, strict=True)
-            ]
-            yield _share_cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, values)
+    for column in columns:
+        guessed = None
+        if column.group == ANALYSIS:
+            guessed = guessing(tested.all_splits, tested.overlap, column.condition)
+        if guessed is None:
+            continue
+        values = []
+        for row, share in zip(*guessed, strict=True):
+            values.append((row["premise"], float(share[row["label"]])))
+        yield _share_cell(PREFIX[NLI] + GUESSING, column.name + ALL_LENGTHS, values)
 
 
 def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
@@ -171,16 +191,14 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
             yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(size), decimals=0)
         for system in inputs.rows:
             folders = _folders(system)
-            if not folders or not all(
-                ("accuracy", f"{condition}, all") in inputs.scores[folder]
-                for folder in folders
-            ):
+            if not folders or not tested.has_scores(folders, condition):
                 continue
-            probabilities = [
-                tested.probabilities(folder, condition, rows) for folder in folders
-            ]
-            yield from _by_label(system["row"], name, rows, probabilities, folders)
-        if guessed := guessing(tested.all_splits, tested.overlap, condition):
+            seeds = []
+            for folder in folders:
+                seeds.append(tested.probabilities(folder, condition, rows))
+            yield from _by_label(system["row"], name, rows, seeds, folders)
+        guessed = guessing(tested.all_splits, tested.overlap, condition)
+        if guessed:
             yield from _by_label(GUESSING, name, guessed[0], [guessed[1]], ())
 
 
@@ -194,12 +212,11 @@ def _by_label(
     """The cells of one system under one condition; ``seeds`` are the probabilities of each seed."""
     by_seed = [by_label(rows, probabilities) for probabilities in seeds]
     for part in PARTS:
+        values = []
         # Premises are in the same order for all seeds.
-        of_seeds = zip(*(correct[part] for correct in by_seed), strict=True)
-        values = [
-            (same[0][0], statistics.fmean(value for _, value in same))
-            for same in of_seeds
-        ]
+        for same in zip(*(correct[part] for correct in by_seed), strict=True):
+            mean = statistics.fmean(value for _, value in same)
+            values.append((same[0][0], mean))
         if values:
             yield _share_cell(row, f"{name}, {part}", values, folders)
 
@@ -216,12 +233,9 @@ def _share_cell(
     return Cell(row, column, mean, low, high, decimals=3, runs=tuple(folders))
 
 
-def _all_lengths(column: Column) -> Column:
-    return Column(column.name + ALL_LENGTHS, column.condition, "")
-
-
 def _folders(system: Row) -> tuple[str, ...]:
-    return tuple(folder for folders in system["runs"].values() for folder in folders)
+    """The folders of a system's runs."""
+    return tuple(chain.from_iterable(system["runs"].values()))
 
 
 def _accuracies(
@@ -229,33 +243,25 @@ def _accuracies(
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
-    records = (
-        read_json(inputs.root / folder / "run.json", RunSettings) for folder in folders
-    )
-    minimum = max(
-        (record["settings"].get("min_test", 0) for record in records), default=0
-    )
+    minimum = 0
+    for folder in folders:
+        record = read_json(inputs.root / folder / "run.json", RunSettings)
+        minimum = max(minimum, record["settings"].get("min_test", 0))
     for column in columns:
         measure = f"{column.name} ({PREFIX[head].partition('.')[0]})"
         score = Score(measure, row, "accuracy", column.scored(head), "premises")
-        counts = [
-            inputs.scores[folder].get((score.metric, score.group), (0.0, 0))
-            for folder in folders
-        ]
-        if few := [n for _, n in counts if 0 < n < minimum]:
-            yield Cell(
-                row,
-                column.name,
-                None,
-                reason=f"{few[0]} test examples, fewer than {minimum}",
-            )
+        key = score.metric, score.group
+        counts = [inputs.scores[folder].get(key, (0.0, 0)) for folder in folders]
+        few = [n for _, n in counts if 0 < n < minimum]
+        if few:
+            reason = f"{few[0]} test examples, fewer than {minimum}"
+            yield Cell(row, column.name, None, reason=reason)
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
-        interval = (
-            tuple(map(statistics.fmean, zip(*ends, strict=True)))
-            if ends and all(ends)
-            else None
-        )
+        interval = None
+        if ends and all(ends):
+            low, high = zip(*ends, strict=True)
+            interval = statistics.fmean(low), statistics.fmean(high)
         cell = score_cell(
             inputs,
             system,
@@ -278,29 +284,16 @@ def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float 
 
     None for ``versus`` itself, and if the system has no predictions for both.
     """
-    rows = tested.of(system["heads"], column.group)
-    has_scores = all(
-        ("accuracy", f"{condition}, all") in tested.inputs.scores[folder]
-        for folder in _folders(system)
-        for condition in (column.condition, versus)
-    )
+    rows, folders = tested.of(system["heads"], column.group), _folders(system)
+    conditions = column.condition, versus
+    has_scores = tested.has_scores(folders, *conditions)
     if column.condition == versus or not has_scores or not rows:
         return None
-    return max(
-        mcnemar(
-            [
-                [
-                    answer == row["label"]
-                    for answer, row in zip(answers, rows, strict=True)
-                ]
-                for answers in (
-                    tested.answers(folder, name, rows)
-                    for name in (column.condition, versus)
-                )
-            ]
-        )
-        for folder in _folders(system)
-    )
+    p_values = []
+    for folder in folders:
+        right = [tested.is_right(folder, condition, rows) for condition in conditions]
+        p_values.append(mcnemar(right))
+    return max(p_values)
 
 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
@@ -353,31 +346,26 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             continue
         for column, entry in columns.items():
             condition = entry["condition"]
-            has_scores = all(
-                ("accuracy", f"{condition}, all") in inputs.scores[folder]
-                for folder in folders
-            )
+            has_scores = tested.has_scores(folders, condition)
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
                 if not system["additional"]:
                     yield Cell(row, column, None, reason=reason)
                 continue
-            labels = [
-                gold[r["reading"]] if entry["labels"] == "gold" else r["label"]
-                for r in rows
-            ]
-            values = tuple(
-                balanced_accuracy(tested.answers(folder, condition, rows), labels)
-                for folder in folders
-            )
-            seeds = values if system["trained"] else None
+            labels = [example["label"] for example in rows]
+            if entry["labels"] == "gold":
+                labels = [gold[example["reading"]] for example in rows]
+            values = []
+            for folder in folders:
+                answers = tested.answers(folder, condition, rows)
+                values.append(balanced_accuracy(answers, labels))
             yield Cell(
                 row,
                 column,
                 statistics.fmean(values),
                 decimals=3,
                 runs=folders,
-                seeds=seeds,
+                seeds=tuple(values) if system["trained"] else None,
             )
     for cell in inputs.published:
         if cell.row == f"{PREFIX[NLI]}N":
