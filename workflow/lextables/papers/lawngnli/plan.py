@@ -22,13 +22,16 @@ MANY_SHARDS = 400
 DEFAULT: tuple[str, ...] = Config.model_fields["caselaw"].default
 
 
+Settings = dict[str, Any]  # of a parser or an encoder, as in a run's record
+
+
 @dataclass(frozen=True)
 class Construction:
     """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest is plain settings."""
 
     shards: dict[str, list[str]]
-    parser: dict[str, Any]
-    encoder: dict[str, Any]
+    parser: Settings
+    encoder: Settings
 
 
 def construction(
@@ -46,7 +49,7 @@ def construction(
     )
 
 
-def parser_settings(construction: Construction, contents: Contents) -> dict[str, Any]:
+def parser_settings(construction: Construction, contents: Contents) -> Settings:
     """Return the settings of the parser, with the digest of its model if it has one."""
     settings = dict(construction.parser)
     if settings["model"]:
@@ -76,28 +79,31 @@ def _shards(
             what, where="config", do="set data to release, or lawngnli_data to built"
         )
     if released and config.bulk_export:
-        folder = Path(config.bulk_export)
-        names = sorted(
-            file.name for suffix in BULK for file in folder.glob(f"*{suffix}")
-        )
-        if not names:
-            raise BadInput(
-                f"bulk_export = {config.bulk_export!r} is not a folder with .jsonl or .jsonl.xz files",
-                where="config",
-                do="give the folder of the Caselaw Access Project's former bulk export",
-            )
-        return {f"released-{name.replace('.', '-')}": [name] for name in names}
+        return _bulk_shards(config.bulk_export)
     ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
     if released and ranges == DEFAULT and collection.listed:
         ranges = (ALL,)
     if ranges == DEFAULT and not collection.knows(*DEFAULT):
         ranges = paper.default_volumes
     chosen = _cut(ranges, config.volumes_a_job, collection)
-    return (
-        {f"released-{name}": volumes for name, volumes in chosen.items()}
-        if released
-        else chosen
-    )
+    if not released:
+        return chosen
+    return {f"released-{name}": volumes for name, volumes in chosen.items()}
+
+
+def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
+    """A shard for each file of the former bulk export."""
+    files: list[Path] = []
+    for suffix in BULK:
+        files += Path(bulk_export).glob(f"*{suffix}")
+    if not files:
+        raise BadInput(
+            f"bulk_export = {bulk_export!r} is not a folder with .jsonl or .jsonl.xz files",
+            where="config",
+            do="give the folder of the Caselaw Access Project's former bulk export",
+        )
+    names = sorted(file.name for file in files)
+    return {f"released-{name.replace('.', '-')}": [name] for name in names}
 
 
 def _cut(
@@ -115,23 +121,21 @@ def _parser(
     paper: Lawngnli,
     models: Mapping[str, Model],
     mirrors: Sequence[Path],
-) -> dict[str, Any]:
+) -> Settings:
     dependencies = {
         "name": "dependencies",
         "model": None,
         "found": "spaCy's dependencies",
     }
-    if config.parser == "dependencies" or (
-        config.parser == "auto" and config.data == "sample"
-    ):
+    if config.parser == "dependencies":
+        return dependencies
+    if config.parser == "auto" and config.data == "sample":
         return dependencies
     if config.parser in ("auto", "benepar"):
-        if available := _first(paper.parsers, models, "available", mirrors):
-            return {
-                "name": "benepar",
-                "model": available[1].location,
-                "found": available[0],
-            }
+        available = _first(paper.parsers, models, "available", mirrors)
+        if available is not None:
+            name, found = available
+            return {"name": "benepar", "model": found.location, "found": name}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -160,16 +164,18 @@ def _encoder(
     paper: Lawngnli,
     models: Mapping[str, Model],
     mirrors: Sequence[Path],
-) -> dict[str, Any]:
+) -> Settings:
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
-    if unknown := [name for name in names if name not in models]:
+    unknown = [name for name in names if name not in models]
+    if unknown:
         what = f"encoder = {unknown[0]!r} is not in resources/models.yaml"
         raise BadInput(
             what,
             where="config",
             do="use a bi-encoder listed there, or set encoder to auto",
         )
-    if available := _first(names, models, config.models, mirrors):
+    available = _first(names, models, config.models, mirrors)
+    if available is not None:
         return model_settings(*available)
     raise BadInput(
         f"encoder = {config.encoder!r} is not available here",
@@ -180,17 +186,16 @@ def _encoder(
 
 def pool_encoder(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
-) -> dict[str, Any]:
+) -> Settings:
     """Return the settings of the first available encoder of the registry's ``pool_encoders``.
 
     Raises `BadInput` if none is available.
     """
-    if available := _first(
-        paper.pool_encoders, models, config.models, config.mirrors(root)
-    ):
-        return model_settings(*available) | {
-            "max_length": models[available[0]].max_length
-        }
+    mirrors = config.mirrors(root)
+    available = _first(paper.pool_encoders, models, config.models, mirrors)
+    if available is not None:
+        max_length = models[available[0]].max_length
+        return {**model_settings(*available), "max_length": max_length}
     raise BadInput(
         f"LawngNLI's pools need one of {', '.join(paper.pool_encoders)}, and none is available here",
         where="models",
@@ -205,9 +210,8 @@ def _first(
     mirrors: Sequence[Path],
 ) -> tuple[str, Weights] | None:
     """The first of these models whose weights are available, and where."""
-    places = (
-        (name, resolve(name, models[name], choice, mirrors, "")) for name in names
-    )
-    return next(
-        ((name, place) for name, place in places if isinstance(place, Weights)), None
-    )
+    for name in names:
+        found = resolve(name, models[name], choice, mirrors, "")
+        if isinstance(found, Weights):
+            return name, found
+    return None

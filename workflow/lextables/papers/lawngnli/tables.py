@@ -62,14 +62,10 @@ def table2(inputs: Inputs) -> list[Cell]:
         premise = "long" if printed.column.startswith("Long") else "short"
         subset = "full" if printed.column.endswith("Full") else "analysis"
         column = columns[premise, subset]
-        if reason := _missing(column, row):
-            cells.append(Cell(printed.row, printed.column, None, reason=reason))
-        else:
-            cells.append(
-                Cell(
-                    printed.row, printed.column, _statistic(column, row, printed.value)
-                )
-            )
+        reason, value = _missing(column, row), None
+        if not reason:
+            value = _statistic(column, row, printed.value)
+        cells.append(Cell(printed.row, printed.column, value, reason=reason))
     return cells
 
 
@@ -81,13 +77,12 @@ def _public_cell(
     inputs: Inputs,
 ) -> Cell:
     """One cell of the public NLI data set ``name``, which may be comparable even if LawngNLI is not."""
-    reason = (
-        NAMED
-        if row == FROM
-        else _missing(column, row)
-        if column
-        else inputs.absent[name]
-    )
+    if row == FROM:
+        reason = NAMED
+    elif column is None:
+        reason = inputs.absent[name]
+    else:
+        reason = _missing(column, row)
     if reason:
         return Cell(printed.row, printed.column, None, reason=reason)
     value = _statistic(column, row, printed.value)
@@ -112,20 +107,18 @@ def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str
     """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
     match row:
         case "Premise length":
-            decimals = max(
-                len(number.partition(".")[2])
-                for number in re.findall(r"[\d.]+", printed)
-            )
-            lengths = (
-                round(float(length), decimals) for length in column.premise_length
-            )
-            return (
-                f"[{', '.join(str(length).removesuffix('.0') for length in lengths)}]"
-            )
+            numbers = re.findall(r"[\d.]+", printed)
+            decimals = max(len(number.partition(".")[2]) for number in numbers)
+            lengths = []
+            for length in column.premise_length:
+                rounded = str(round(float(length), decimals))
+                lengths.append(rounded.removesuffix(".0"))
+            return f"[{', '.join(lengths)}]"
         case "Hypothesis length":
             return column.hypothesis_length
         case "Hypothesis negation":
-            return f"[{', '.join(f'{column.hypothesis_negation[label]:.3f}' for label in column.labels)}]"
+            shares = [column.hypothesis_negation[label] for label in column.labels]
+            return f"[{', '.join(f'{share:.3f}' for share in shares)}]"
         case "Unique training premises":
             return float(column.unique_premises)
         case "Unique training hypotheses":
@@ -174,14 +167,12 @@ def table4(inputs: Inputs) -> list[Cell]:
     cells = []
     for printed in inputs.published:
         length, _, subset = printed.column.partition(" / ")
-        if length != "Short premise" or not pairs:
-            reason = (
-                "only short premises were annotated"
-                if pairs
-                else ANOTHER
-                if readings
-                else NOT_READ
-            )
+        reason = ""
+        if not pairs:
+            reason = ANOTHER if readings else NOT_READ
+        elif length != "Short premise":
+            reason = "only short premises were annotated"
+        if reason:
             cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]

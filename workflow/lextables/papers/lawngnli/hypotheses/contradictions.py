@@ -72,22 +72,21 @@ def write_contradictions(
             parentheticals, ["example_id", "hypothesis", "short_premise"]
         )
         while batch := list(islice(remaining, BATCH)):
-            faults = [
-                difficulty_fault(row["hypothesis"], row["short_premise"])
-                for row in batch
-            ]
-            passed = [not filtered or fault is None for fault in faults]
-            trees = parser.parse(
-                row["hypothesis"] for row, ok in zip(batch, passed, strict=True) if ok
-            )
-            for row, fault, ok in zip(batch, faults, passed, strict=True):
-                result = (
-                    contradict(next(trees), example=row["example_id"], seed=seed)
-                    if ok
-                    else None
-                )
+            faults = []
+            for row in batch:
+                fault = difficulty_fault(row["hypothesis"], row["short_premise"])
+                faults.append(fault)
+            parsed = []
+            for row, fault in zip(batch, faults, strict=True):
+                if fault is None or not filtered:
+                    parsed.append(row["hypothesis"])
+            trees = parser.parse(parsed)
+            for row, fault in zip(batch, faults, strict=True):
+                example, result = row["example_id"], None
+                if fault is None or not filtered:
+                    result = contradict(next(trees), example=example, seed=seed)
                 counts.update(_steps_and_reasons(fault, result))
-                yield {"example_id": row["example_id"], **_outcome(fault, result)}
+                yield {"example_id": example, **_outcome(fault, result)}
 
     dataset.write(CONTRADICTIONS, rows(), path)
     counts.update({f"parser warned: {kind}": n for kind, n in parser.warnings.items()})
@@ -111,12 +110,11 @@ def _steps_and_reasons(
 
 def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
     """The columns of `CONTRADICTIONS` other than the example id."""
-    contradiction = result if isinstance(result, Contradiction) else None
-    return {
-        "fault": fault,
-        "rejection": result.reason if isinstance(result, Rejected) else None,
-        "negated": contradiction and contradiction.negated,
-        "twin": contradiction and contradiction.text,
-        "rule": contradiction and contradiction.rule,
-        "kind": contradiction and contradiction.kind,
-    }
+    columns = ("negated", "twin", "rule", "kind")
+    outcome = {"fault": fault, "rejection": None, **dict.fromkeys(columns)}
+    if isinstance(result, Rejected):
+        outcome["rejection"] = result.reason
+    elif result is not None:
+        outcome["negated"], outcome["twin"] = result.negated, result.text
+        outcome["rule"], outcome["kind"] = result.rule, result.kind
+    return outcome
