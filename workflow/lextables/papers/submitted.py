@@ -59,7 +59,14 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
                 raise BadInput(what, where=where, do=do)
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
-        of_data_set.append(SubmittedFiles(extra.name, extra.key, form, tuple(digests)))
+        of_data_set.append(
+            SubmittedFiles(
+                extra.name,
+                extra.key,
+                form,
+                tuple(digests),
+            )
+        )
     return Found(rows, places)
 
 

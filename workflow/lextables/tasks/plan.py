@@ -316,7 +316,12 @@ class Planner(ABC):
         """The row of submitted predictions; their runs check and store them."""
         runs = []
         for seed, content in enumerate(extra.contents):
-            run = self.run(SUBMITTED, extra.key, self.MAIN, seed)
+            run = self.run(
+                SUBMITTED,
+                extra.key,
+                self.MAIN,
+                seed,
+            )
             runs.append(self.add(run, {"form": extra.form, "content": content}))
         shown = {self.MAIN: tuple(runs)}
         return Row(extra.row, additional=True, submitted=True, runs=shown)
@@ -380,7 +385,14 @@ class Planner(ABC):
         self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]
     ) -> Row:
         """The additional row of a language model, with one run."""
-        run = self.add(self.run(ASK, key, panel.kind), {**settings, "kind": panel.kind})
+        run = self.add(
+            self.run(
+                ASK,
+                key,
+                panel.kind,
+            ),
+            {**settings, "kind": panel.kind},
+        )
         return self.panel_row(
             panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about
         )
@@ -421,8 +433,19 @@ class Planner(ABC):
         found = []
         for trial in trials:
             for seed in seeds:
-                run = self.run(SEARCH, model, f"{prefix}-{trial.name}", seed)
-                found.append(self.add(run, {**settings, **trial.settings}, **runs))
+                run = self.run(
+                    SEARCH,
+                    model,
+                    f"{prefix}-{trial.name}",
+                    seed,
+                )
+                found.append(
+                    self.add(
+                        run,
+                        {**settings, **trial.settings},
+                        **runs,
+                    )
+                )
         return found
 
     def weights_folder(self, run: Run) -> str:

@@ -26,8 +26,16 @@ MINUTES_PER_MILLION = 8
 MARGIN = 2  # requested time for one unit of estimated time of case law
 # Bytes of a parameter on the host.  Training resumes with weights and both of Adam's states in float32, and
 # on a processor it also has the gradients.
-GPU_BYTES: Mapping[Action, int] = {"train": 12, "read": 4, "ask": 2}
-CPU_BYTES: Mapping[Action, int] = {"train": 16, "read": 4, "ask": 4}
+GPU_BYTES: Mapping[Action, int] = {
+    "train": 12,
+    "read": 4,
+    "ask": 2,
+}
+CPU_BYTES: Mapping[Action, int] = {
+    "train": 16,
+    "read": 4,
+    "ask": 4,
+}
 # Parameters of a user's model without files here.
 UNKNOWN = {"language-model": 8_000_000_000}
 UNKNOWN_ENCODER = 400_000_000

@@ -176,7 +176,11 @@ def _choose_penalties(
                 losses += of_question.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
-        chosen[number] = min(means, key=means.get, default=penalties[0])
+        chosen[number] = min(
+            means,
+            key=means.get,
+            default=penalties[0],
+        )
     return chosen
 
 
@@ -239,7 +243,11 @@ def linear_marks(
         for number in np.unique(folds):
             rows = folds == number
             if not rows.all():
-                model = fit_many(features[~rows], marked[~rows], **options)
+                model = fit_many(
+                    features[~rows],
+                    marked[~rows],
+                    **options,
+                )
                 predicted[rows] = probabilities(model.logits(features[rows]))
     return predicted
 

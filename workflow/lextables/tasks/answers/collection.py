@@ -357,7 +357,13 @@ class Space:
     def _means(self, question: int, count: int) -> np.ndarray:
         means = []
         for at in range(len(self.documents)):
-            rows = self.paragraphs[self.best(at, question, count)]
+            rows = self.paragraphs[
+                self.best(
+                    at,
+                    question,
+                    count,
+                )
+            ]
             means.append(np.asarray(rows.mean(axis=0), dtype=np.float64).ravel())
         stacked = np.stack(means)
         lengths = np.linalg.norm(stacked, axis=1, keepdims=True)

@@ -227,8 +227,20 @@ class AnswersPlanner(Planner):
                 return self.row(part, panel, reason=weights.reason)
             settings.update(model_settings(panel.model, weights))
             settings["max_length"] = self.context.models[panel.model].max_length
-        run = self.add(self.run(experiment, key, self.MAIN), settings)
-        return self.row(part, panel, runs={self.MAIN: (run,)}, trained=trained)
+        run = self.add(
+            self.run(
+                experiment,
+                key,
+                self.MAIN,
+            ),
+            settings,
+        )
+        return self.row(
+            part,
+            panel,
+            runs={self.MAIN: (run,)},
+            trained=trained,
+        )
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model, and one with our prompt if that of a published row is unknown."""
@@ -240,11 +252,32 @@ class AnswersPlanner(Planner):
             return [self.row(ANSWERS, panel, reason=reason, asked=True)]
         rows = []
         if panel.unpublished:
-            rows.append(self.row(ANSWERS, panel, reason=panel.unpublished, asked=True))
+            rows.append(
+                self.row(
+                    ANSWERS,
+                    panel,
+                    reason=panel.unpublished,
+                    asked=True,
+                )
+            )
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
-        run = self.add(self.run(ASK, key, self.MAIN), settings)
-        rows.append(self.row(ANSWERS, panel, runs={self.MAIN: (run,)}, asked=True))
+        run = self.add(
+            self.run(
+                ASK,
+                key,
+                self.MAIN,
+            ),
+            settings,
+        )
+        rows.append(
+            self.row(
+                ANSWERS,
+                panel,
+                runs={self.MAIN: (run,)},
+                asked=True,
+            )
+        )
         return rows
 
     def asking(self, panel: Panel) -> dict[str, Any] | Missing:
@@ -259,7 +292,11 @@ class AnswersPlanner(Planner):
                 f"its context of {window:,} tokens is shorter than the longest document"
             )
         asking = self.task.asking
-        settings.update(asking.settings(), kind=panel.kind, text=panel.text)
+        settings.update(
+            asking.settings(),
+            kind=panel.kind,
+            text=panel.text,
+        )
         if not is_whole:
             settings["best"] = asking.best
         settings["prompt"] = self.context.prompt(asking.prompt)
@@ -272,10 +309,26 @@ class AnswersPlanner(Planner):
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
             return self.row(MARKS, marker, reason=settings.reason, asked=True)
-        settings.update(asking.settings(), kind=marker.kind, best=asking.marked)
+        settings.update(
+            asking.settings(),
+            kind=marker.kind,
+            best=asking.marked,
+        )
         settings["prompt"] = self.context.prompt(asking.marks)
-        run = self.add(self.run(MARK, key, self.MAIN), settings)
-        return self.row(MARKS, marker, runs={self.MAIN: (run,)}, asked=True)
+        run = self.add(
+            self.run(
+                MARK,
+                key,
+                self.MAIN,
+            ),
+            settings,
+        )
+        return self.row(
+            MARKS,
+            marker,
+            runs={self.MAIN: (run,)},
+            asked=True,
+        )
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""

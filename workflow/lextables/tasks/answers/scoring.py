@@ -38,7 +38,13 @@ def of_answers(
             "no answered pair is predicted", where="predictions", do="check the ids"
         )
     rows, units = answers.scores_and_units(questions, smoothing)
-    with_text = list(_answered(predicted, data, documents & data.paragraphs.keys()))
+    with_text = list(
+        _answered(
+            predicted,
+            data,
+            documents & data.paragraphs.keys(),
+        )
+    )
     if with_text:
         scored_rows, scored_units = answers.scores_and_units(with_text, smoothing)
         rows += _regrouped(scored_rows)

@@ -54,7 +54,14 @@ def finetune(
         documents=[collection.documents[document] for document in documents],
         gains=gains,
     )
-    resumed = bi_encoder_training.finetune(model, data, settings, seed, work, visit)
+    resumed = bi_encoder_training.finetune(
+        model,
+        data,
+        settings,
+        seed,
+        work,
+        visit,
+    )
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 

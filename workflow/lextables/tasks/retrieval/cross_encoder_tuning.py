@@ -44,5 +44,13 @@ def finetune(
 ) -> dict[str, int]:
     """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
-    resumed = cross_encoder.finetune(model, pairs, targets, settings, seed, work, visit)
+    resumed = cross_encoder.finetune(
+        model,
+        pairs,
+        targets,
+        settings,
+        seed,
+        work,
+        visit,
+    )
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

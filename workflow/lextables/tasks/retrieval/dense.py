@@ -33,7 +33,14 @@ def retrieve(
     hits: dict[str, Hits] = {}
     for read in sorted({run.documents for run in runs.values()}):
         same = {name: run for name, run in runs.items() if run.documents == read}
-        hits.update(_retrieve(collection, same, READ[read], encoders))
+        hits.update(
+            _retrieve(
+                collection,
+                same,
+                READ[read],
+                encoders,
+            )
+        )
     return {name: hits[name] for name in runs}
 
 
@@ -47,10 +54,20 @@ def _retrieve(
     first = next(iter(runs.values()))
     texts: dict[RunQuery, str] = {}
     for name, run in runs.items():
-        of_form = collection.texts(run.form, ("validation", "test"), run.queries)
+        of_form = collection.texts(
+            run.form,
+            ("validation", "test"),
+            run.queries,
+        )
         texts.update({(name, query_id): text for query_id, text in of_form.items()})
     distinct = sorted(set(texts.values()))
-    vectors = dict(zip(distinct, encoders.queries(distinct), strict=True))
+    vectors = dict(
+        zip(
+            distinct,
+            encoders.queries(distinct),
+            strict=True,
+        )
+    )
 
     queries_of: dict[str, list[RunQuery]] = defaultdict(list)
     for query in texts:

@@ -338,7 +338,11 @@ class RetrievalPlanner(Planner):
             first[key] = self.tuned_retriever(key, tuned)
             self.show(tuned, None, first[key])
         for key, fusion in fusions.items():
-            self.show(fusion, None, self.fuse(key, fusion, first))
+            self.show(
+                fusion,
+                None,
+                self.fuse(key, fusion, first),
+            )
         return self.found
 
     def retrievers(self) -> dict[str, Retriever]:
@@ -427,7 +431,14 @@ class RetrievalPlanner(Planner):
         pairwise: bool = False,
     ) -> None:
         """Add a row (`system`)."""
-        self.found.append(self.system(retriever, reranker, outcome, pairwise))
+        self.found.append(
+            self.system(
+                retriever,
+                reranker,
+                outcome,
+                pairwise,
+            )
+        )
 
     def parts(
         self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None
@@ -506,7 +517,12 @@ class RetrievalPlanner(Planner):
         for form in self.task.forms:
             of_form = [part[form] for part in parts if form in part]
             if len(of_form) == len(parts):
-                fused[form] = self.fused(key, form, of_form, fusion)
+                fused[form] = self.fused(
+                    key,
+                    form,
+                    of_form,
+                    fusion,
+                )
         return fused
 
     def fused(
@@ -535,7 +551,14 @@ class RetrievalPlanner(Planner):
                 settings = {**encoder.settings, **settings, "kind": stage}
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
-            fused.append(self.add(made, settings, needs=needs, sources=sources))
+            fused.append(
+                self.add(
+                    made,
+                    settings,
+                    needs=needs,
+                    sources=sources,
+                )
+            )
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
@@ -630,8 +653,18 @@ class RetrievalPlanner(Planner):
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
                 settings = {**model, **self.question(way), **of_form}
-                run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
-                outcome[form] = (self.add(run, settings, needs=first[form]),)
+                run = self.run(
+                    ASK,
+                    f"{key}+{name}",
+                    f"{form}-{way}",
+                )
+                outcome[form] = (
+                    self.add(
+                        run,
+                        settings,
+                        needs=first[form],
+                    ),
+                )
             self.show(retriever, reranker, outcome, way == "pairwise")
 
     def question(self, way: str) -> dict[str, Any]:
@@ -670,7 +703,14 @@ class RetrievalPlanner(Planner):
                 run = self.run(
                     "rerank-classified", f"{key}+{name}", form, training.seed
                 )
-                runs.append(self.add(run, settings, needs=hits, weights_of=training))
+                runs.append(
+                    self.add(
+                        run,
+                        settings,
+                        needs=hits,
+                        weights_of=training,
+                    )
+                )
             outcome[form] = tuple(runs)
         if self.context.grid != PAPER_GRID and not reranker.additional:
             needs, ours = f"grid={PAPER_GRID}", f"{self.context.grid} budget"
@@ -708,7 +748,13 @@ class RetrievalPlanner(Planner):
             if missing:
                 self.show(retriever, tuned, missing)
                 continue
-            runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
+            runs = self.reranked(
+                key,
+                name,
+                tuned,
+                weights,
+                first[self.MAIN],
+            )
             differences = []
             if not tuned.additional:
                 differences = self.differences(self.grid(tuned), len(runs))
@@ -732,9 +778,21 @@ class RetrievalPlanner(Planner):
         """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
         runs, model = [], f"{key}+{name}"
         for training in self.trained(name, tuned, weights, model, hits):
-            run = self.run("rerank-tuned", model, self.context.grid, training.seed)
+            run = self.run(
+                "rerank-tuned",
+                model,
+                self.context.grid,
+                training.seed,
+            )
             settings = self.read(training)
-            runs.append(self.add(run, settings, needs=hits, weights_of=training))
+            runs.append(
+                self.add(
+                    run,
+                    settings,
+                    needs=hits,
+                    weights_of=training,
+                )
+            )
         return tuple(runs)
 
     def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
@@ -744,7 +802,12 @@ class RetrievalPlanner(Planner):
             return weights
         runs = []
         for training in self.trained(name, tuned, weights, name):
-            reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
+            reading = self.run(
+                "retrieve-tuned",
+                name,
+                self.context.grid,
+                training.seed,
+            )
             settings = {"pool": self.task.pool, "top": self.task.top}
             settings.update(self.read(training))
             runs.append(self.add(reading, settings, weights_of=training))
@@ -788,7 +851,15 @@ class RetrievalPlanner(Planner):
         seeds = self.seeds(grid)
         if len(trials) * len(grid.updates) == 1:
             settings.update(trials[0].settings)
-            runs = [self.run("train", name, budget, seed) for seed in seeds]
+            runs = [
+                self.run(
+                    "train",
+                    name,
+                    budget,
+                    seed,
+                )
+                for seed in seeds
+            ]
             return [self.add(run, settings) for run in runs]
         found = self.search(
             name, budget, settings, trials, seeds, needs=self.candidates()
@@ -798,7 +869,15 @@ class RetrievalPlanner(Planner):
             {"grid": budget, "trials": [trial.settings for trial in trials]},
             needs=(*hits, *found),
         )
-        runs = [self.run("train", chosen, budget, seed) for seed in seeds]
+        runs = [
+            self.run(
+                "train",
+                chosen,
+                budget,
+                seed,
+            )
+            for seed in seeds
+        ]
         return [self.add(run, settings, choice=choice) for run in runs]
 
     def candidates(self) -> tuple[Run, ...]:

@@ -117,7 +117,16 @@ def _trec(file: File) -> Records:
     """
     names = ("query_id", "document_id", "rank", "score")
     for place, line in file.lines():
-        yield place, dict(zip(names, _fields(line, place), strict=True))
+        yield (
+            place,
+            dict(
+                zip(
+                    names,
+                    _fields(line, place),
+                    strict=True,
+                )
+            ),
+        )
 
 
 def _fields(line: str, place: str) -> tuple[str, str, str, str]:

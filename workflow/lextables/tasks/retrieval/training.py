@@ -67,7 +67,13 @@ def pair_scores(
     if not pairs:
         return {}
     read = [(texts[query], collection.documents[name]) for query, name in pairs]
-    return dict(zip(pairs, map(float, tuning.score(model, read)), strict=True))
+    return dict(
+        zip(
+            pairs,
+            map(float, tuning.score(model, read)),
+            strict=True,
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,13 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
         return run.work / f"scores-{updates}.parquet"
 
     def visit(model: torch.nn.Module, updates: int) -> None:
-        scores = pair_scores(run.tuning, model, run.collection, texts, pools)
+        scores = pair_scores(
+            run.tuning,
+            model,
+            run.collection,
+            texts,
+            pools,
+        )
         rows = (
             {"updates": updates, "query_id": query, "document_id": name, "score": score}
             for (query, name), score in sorted(scores.items())
@@ -148,7 +160,11 @@ def _train(
     run: Training, visit: Callable[[torch.nn.Module, int], None]
 ) -> tuple[torch.nn.Module, Record]:
     """Return the trained model and the record; ``visit`` gets the model at each number of updates."""
-    model = run.tuning.load(run.settings, run.device, run.seed)
+    model = run.tuning.load(
+        run.settings,
+        run.device,
+        run.seed,
+    )
 
     def visit_unchanged(updates: int) -> None:
         # Dropout uses the same generators as training, so their state is restored.

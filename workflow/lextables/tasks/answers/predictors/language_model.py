@@ -122,7 +122,11 @@ def texts(
     words = of_words(data)
     for document, question in pairs(data.shares, data.paragraphs):
         place = words.place[document]
-        best = words.best(place, words.column[question], settings.best)
+        best = words.best(
+            place,
+            words.column[question],
+            settings.best,
+        )
         rows = (best - words.of(place).start).tolist()
         paragraphs = data.paragraphs[document]
         text = BETWEEN_PARAGRAPHS.join(paragraphs[row].text for row in rows)
@@ -217,6 +221,10 @@ def _most_similar(space: Space, data: Collection, best: int) -> list[tuple[int, 
     places = []
     for document, question in pairs(data.shares, space.place):
         column = space.column[question]
-        rows = space.best(space.place[document], column, best)
+        rows = space.best(
+            space.place[document],
+            column,
+            best,
+        )
         places += [(int(row), column) for row in rows]
     return sorted(places)

@@ -29,7 +29,12 @@ def answer(job: Prediction) -> Answers:
         return prior(shares, PriorSettings(**job.settings))
     settings = LearningSettings(**job.settings)
     space = of_words(job.collection)
-    answers, penalties = linear_answers(space, shares, settings, job.threads)
+    answers, penalties = linear_answers(
+        space,
+        shares,
+        settings,
+        job.threads,
+    )
     job.record["penalties"] = penalties
     return answers
 

@@ -14,5 +14,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     hits = {}
     for condition, run in runs.items():
         candidates = ranking.collection.among(ranking.first_hits[condition])
-        hits.update(dense.retrieve(candidates, {condition: run}, loaded))
+        hits.update(
+            dense.retrieve(
+                candidates,
+                {condition: run},
+                loaded,
+            )
+        )
     return hits

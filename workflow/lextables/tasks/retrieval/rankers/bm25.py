@@ -30,7 +30,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     first = next(iter(runs.values()))
 
     def index_of(pool: Iterable[str]) -> BM25Index:
-        return BM25Index({name: terms[name] for name in pool}, k1=first.k1, b=first.b)
+        return BM25Index(
+            {name: terms[name] for name in pool},
+            k1=first.k1,
+            b=first.b,
+        )
 
     corpus = index_of(terms) if first.index == "corpus" else None
 

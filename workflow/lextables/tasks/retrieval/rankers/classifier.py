@@ -126,5 +126,11 @@ def _probabilities(
     for at, (query_id, document) in enumerate(pairs):
         rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
     classifier, heads = model
-    read = read_heads(classifier, list(heads), {run.head: rows}, tokens, where)
+    read = read_heads(
+        classifier,
+        list(heads),
+        {run.head: rows},
+        tokens,
+        where,
+    )
     return {pairs[int(row["example_id"])]: row["probabilities"] for row in read}

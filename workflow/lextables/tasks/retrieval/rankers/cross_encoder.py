@@ -39,6 +39,12 @@ def rerank(ranking: Ranking, score: Score) -> dict[str, Hits]:
             (query, text) for (query, _), text in zip(asked, documents, strict=True)
         ]
         scores = score(read) if read else ()
-        by_pair = dict(zip(pairs, map(float, scores), strict=True))
+        by_pair = dict(
+            zip(
+                pairs,
+                map(float, scores),
+                strict=True,
+            )
+        )
         reranked[condition] = reorder(candidates, by_pair)
     return reranked

@@ -55,8 +55,16 @@ def fuse_with_feedback(
         of_query = [document for document, _ in hits]
         rows = documents[[row_of[document] for document in of_query]]
         ranks = np.arange(1, min(run.feedback, len(hits)) + 1)
-        mean = np.average(rows[: len(ranks)], axis=0, weights=1 / ranks)
+        mean = np.average(
+            rows[: len(ranks)],
+            axis=0,
+            weights=1 / ranks,
+        )
         moved = vector + FEEDBACK_SHARE * mean
         scores = np.round(rows @ moved, DIGITS).tolist()
         similarities[query] = dict(zip(of_query, scores, strict=True))
-    return fuse([*systems[:-1], similarities], run.shares, run.top)
+    return fuse(
+        [*systems[:-1], similarities],
+        run.shares,
+        run.top,
+    )

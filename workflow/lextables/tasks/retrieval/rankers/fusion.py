@@ -21,7 +21,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     hits = {}
     for condition, run in ranking.runs(FusionSettings).items():
         systems = [scored(path) for path in ranking.hits[condition]]
-        hits[condition] = fuse(systems, run.shares, run.top)
+        hits[condition] = fuse(
+            systems,
+            run.shares,
+            run.top,
+        )
     return hits
 
 

@@ -122,7 +122,11 @@ def candidates_of(
         pairs += [(query, document) for document in documents]
     asked = [(queries[query], document) for query, document in pairs]
     texts = read_as(run.documents, collection.documents, asked)
-    return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
+    return Candidates(
+        queries,
+        first,
+        dict(zip(pairs, texts, strict=True)),
+    )
 
 
 def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
@@ -150,7 +154,13 @@ def pointwise(
     prompts, cut = [], 0
     for (query, _), text in candidates.texts.items():
         fields = {"query": candidates.queries[query], "text": text}
-        prompt, was_cut = fitted(model, template, ANSWER_TOKENS, ["text"], **fields)
+        prompt, was_cut = fitted(
+            model,
+            template,
+            ANSWER_TOKENS,
+            ["text"],
+            **fields,
+        )
         prompts.append(prompt)
         cut += was_cut
     ratings, counts = rated(model, prompts)
@@ -176,7 +186,11 @@ def rated(
     ratings: list[float | None] = []
     outside: list[float] = []
     unweighed = []
-    answers = weighed(model, prompts, [RATINGS] * len(prompts))
+    answers = weighed(
+        model,
+        prompts,
+        [RATINGS] * len(prompts),
+    )
     for place, answer in enumerate(answers):
         if answer is None:
             unweighed.append(place)
@@ -238,7 +252,13 @@ def pairwise(
     hits = {}
     for query, ranking in order.items():
         scores = range(len(ranking), 0, -1)
-        hits[query] = list(zip(ranking, map(float, scores), strict=True))
+        hits[query] = list(
+            zip(
+                ranking,
+                map(float, scores),
+                strict=True,
+            )
+        )
     return Reranked(hits, judge.summary())
 
 
@@ -260,9 +280,35 @@ class _Judge:
             if (query, frozenset((first, second))) in self.better:
                 continue
             new.append(query)
-            requests.append((self.prompt(query, first, second), PAIR))
-            requests.append((self.prompt(query, second, first), PAIR))
-        answers = iter(pick(self.model, requests, samples=1) if requests else ())
+            requests.append(
+                (
+                    self.prompt(
+                        query,
+                        first,
+                        second,
+                    ),
+                    PAIR,
+                )
+            )
+            requests.append(
+                (
+                    self.prompt(
+                        query,
+                        second,
+                        first,
+                    ),
+                    PAIR,
+                )
+            )
+        answers = iter(
+            pick(
+                self.model,
+                requests,
+                samples=1,
+            )
+            if requests
+            else ()
+        )
         for query in new:
             answer, answer_in_other_order = next(answers), next(answers)
             winner = self._winner(pairs[query], answer, answer_in_other_order)

@@ -73,7 +73,11 @@ class Similarity:
 
     def _index(self, documents: Iterable[str]) -> BM25Index:
         terms = {document: self.terms[document] for document in documents}
-        return BM25Index(terms, k1=self.settings.k1, b=self.settings.b)
+        return BM25Index(
+            terms,
+            k1=self.settings.k1,
+            b=self.settings.b,
+        )
 
     def features(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
         """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
@@ -133,9 +137,21 @@ def retrieve(
     queries = set(training.values())
     for texts in test.values():
         queries.update(texts.values())
-    spaces = [topics(collection.documents, sorted(queries), first.topics)]
+    spaces = [
+        topics(
+            collection.documents,
+            sorted(queries),
+            first.topics,
+        )
+    ]
     if encoders:
-        spaces.append(vectors(collection.documents, sorted(queries), encoders))
+        spaces.append(
+            vectors(
+                collection.documents,
+                sorted(queries),
+                encoders,
+            )
+        )
     similarity = Similarity(collection, first, spaces)
     model = fit(collection, similarity, training, first.penalty)
 
@@ -241,7 +257,14 @@ def vectors(
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return rows / np.maximum(
+        np.linalg.norm(
+            rows,
+            axis=1,
+            keepdims=True,
+        ),
+        1e-12,
+    )
 
 
 def _standardised(scores: np.ndarray) -> np.ndarray:

@@ -28,7 +28,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
         collection = ranking.collection
         if condition in ranking.first_hits:
             collection = collection.among(ranking.first_hits[condition])
-        texts = collection.texts(run.form, ("validation", "test"), run.queries)
+        texts = collection.texts(
+            run.form,
+            ("validation", "test"),
+            run.queries,
+        )
         pools = {
             query_id: sorted(collection.pool(query_id, run.pool)) for query_id in texts
         }
