@@ -282,6 +282,7 @@ class Api:
         }
 
     def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
+        """Return the server's answer to a call, without the key; errors as in `ask`."""
         body = dict(call.body)
         try:
             response = self._client.post(call.path, cast_to=httpx2.Response, body=body)

@@ -105,24 +105,22 @@ class Constituency:
             yield next(parsed) if id(example) in fitting else None
 
     def _fits(self, example: "_Sentence") -> bool:
+        """Return whether the model can read a sentence: not empty and not too long."""
         if not example.words:
             return False
         retokenizer = self._parser.retokenizer
-        limit = (
-            getattr(getattr(retokenizer, "tokenizer", None), "model_max_length", None)
-            or 512
-        )
+        tokenizer = getattr(retokenizer, "tokenizer", None)
+        limit = getattr(tokenizer, "model_max_length", None) or 512
         if self._parser.encoder is not None:
             limit = min(limit, self._parser.add_timing.timing_table.shape[0])
             if len(example.words) + 2 > limit:
                 return False
-        if not hasattr(retokenizer, "tokenizer"):
+        if tokenizer is None:
             return True
-        text = "".join(
-            word + " " * space
-            for word, space in zip(example.words, example.space_after, strict=True)
-        )
-        return len(retokenizer.tokenizer(text)["input_ids"]) <= limit
+        text = ""
+        for word, space in zip(example.words, example.space_after, strict=True):
+            text += f"{word} " if space else word
+        return len(tokenizer(text)["input_ids"]) <= limit
 
 
 class _Sentence:

@@ -91,6 +91,7 @@ def _without_config(folder: Path, body: Path | None) -> Fault | None:
 
 
 def _without_weights(folder: Path, pickles: bool) -> Fault | None:
+    """A fault for missing weights, or for a missing part of them."""
     index, single = INDEX, WEIGHTS
     if pickles and not any((folder / name).is_file() for name in SAFETENSORS):
         index, single = PICKLED_INDEX, PICKLED

@@ -23,6 +23,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
+Batch = Mapping[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
@@ -71,7 +72,7 @@ class InParts(Trainer):
         self.rows = self.args.per_device_train_batch_size
         self.halved: list[int] = []
 
-    def terms(self, batch: Mapping[str, Any]) -> list[int]:
+    def terms(self, batch: Batch) -> list[int]:
         """Return how many terms of the loss each row of ``batch`` has."""
         return [1] * _rows(batch)
 
@@ -108,7 +109,7 @@ class InParts(Trainer):
         """Return the sizes of micro-batches for a checkpoint, with which a resumed training continues."""
         return {"rows": self.rows, "halved": self.halved}
 
-    def resume_parts(self, state: Mapping[str, Any]) -> None:
+    def resume_parts(self, state: Batch) -> None:
         """Restore what `state_of_parts` returned."""
         self.rows, self.halved = min(self.rows, state["rows"]), list(state["halved"])
 
@@ -121,7 +122,7 @@ class InParts(Trainer):
             return
         size = self.args.train_batch_size
 
-        def add(before: Mapping[str, Any] | None) -> dict[str, Any]:
+        def add(before: Batch | None) -> dict[str, Any]:
             earlier = before or {"micro_batch": size, "halved_at_update": []}
             return {
                 "batch_size": size,
@@ -135,9 +136,7 @@ class InParts(Trainer):
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
-    def _backward(
-        self, model: torch.nn.Module, batch: Mapping[str, Any]
-    ) -> torch.Tensor | None:
+    def _backward(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor | None:
         """Add the gradients of all parts and return the loss; None if memory ran out."""
         losses = []
         try:
@@ -153,9 +152,7 @@ class InParts(Trainer):
             return None
         return torch.stack(losses).sum()
 
-    def _parts(
-        self, batch: Mapping[str, Any]
-    ) -> Iterator[tuple[float, dict[str, Any]]]:
+    def _parts(self, batch: Batch) -> Iterator[tuple[float, dict[str, Any]]]:
         """Yield the parts of a batch, each with its share of the loss's terms, if that is not 0.
 
         Rows are sorted by length, longest first, and a part is cut to its longest text, so that a batch in
@@ -186,6 +183,7 @@ class InParts(Trainer):
         return max(1, min(self.rows, PROCESSOR_TOKENS // width))
 
     def _halve(self, rows: int) -> None:
+        """Halve the micro-batches from this update on; `BadInput` if that is impossible."""
         least = min(self.rows, rows)
         what = ""
         if least == 1:
@@ -204,7 +202,7 @@ class InParts(Trainer):
         _log.warning(message, self.halved[-1], self.rows)
 
 
-def _rows(batch: Mapping[str, Any]) -> int:
+def _rows(batch: Batch) -> int:
     tensors = [value for value in batch.values() if isinstance(value, torch.Tensor)]
     return next(len(tensor) for tensor in tensors if tensor.dim())
 
@@ -215,7 +213,7 @@ def _ends(mask: torch.Tensor) -> list[int]:
     return (mask.bool() * columns).amax(dim=1).clamp(min=1).tolist()
 
 
-def _part(batch: Mapping[str, Any], rows: Sequence[int], width: int) -> dict[str, Any]:
+def _part(batch: Batch, rows: Sequence[int], width: int) -> dict[str, Any]:
     """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
     count, part = _rows(batch), {}
     for name, value in batch.items():

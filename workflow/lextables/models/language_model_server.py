@@ -28,6 +28,7 @@ from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
 
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
+Json = Mapping[str, Any]  # an object of an answer
 # The tree is not followed below this probability.
 NEGLIGIBLE = 1e-4
 # Number of log-probabilities requested, and the number if a server rejects that; OpenAI's maximum for
@@ -60,7 +61,7 @@ class ServerLanguageModel:
 
     def __init__(
         self,
-        settings: Mapping[str, Any],
+        settings: Json,
         cache: str | Path,
         limits: Limits,
     ) -> None:
@@ -117,6 +118,7 @@ class ServerLanguageModel:
         return read_text(self._api.ask(call, read_text))
 
     def _weighed(self, choice: Choice) -> Weighed:
+        """Return the log-probabilities of a choice by exploring the tree of answers."""
         wanted = [continuation.encode() for continuation in choice.continuations]
         probabilities = dict.fromkeys(wanted, 0.0)
         # Shortest text first: when a text is continued, all ways to it have been added.
@@ -190,6 +192,7 @@ class ServerLanguageModel:
         more: str,
         top: int,
     ) -> Call:
+        """Return the call for the ``top`` most likely tokens that follow."""
         logprobs: dict[str, int] = {"logprobs": top}
         if self._endpoint == "chat":
             logprobs = {"logprobs": True, "top_logprobs": top}
@@ -238,7 +241,7 @@ def _followed(probability: float, text: bytes) -> bool:
     return probability > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
 
 
-def read_text(answer: Mapping[str, Any]) -> Written:
+def read_text(answer: Json) -> Written:
     """Return the text of an answer from either endpoint; empty for one without text, such as a refusal."""
     choice = answer["choices"][0]
     text = choice["message"]["content"] if "message" in choice else choice["text"]
@@ -247,13 +250,13 @@ def read_text(answer: Mapping[str, Any]) -> Written:
     return Written(text or "", choice.get("finish_reason") == "length")
 
 
-def _check(answer: Mapping[str, Any]) -> None:
+def _check(answer: Json) -> None:
     """Raise an error unless an answer has a text and valid probabilities, if it has any."""
     read_text(answer)
     read_tokens(answer)
 
 
-def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
+def read_tokens(answer: Json) -> dict[bytes, float] | None:
     """Return the log-probabilities of the first token of an answer, by the token's bytes; None if missing.
 
     Raises ValueError for invalid probabilities, and if their sum exceeds one.
@@ -278,7 +281,7 @@ def read_tokens(answer: Mapping[str, Any]) -> dict[bytes, float] | None:
     return possible or None
 
 
-def _ended(answer: Mapping[str, Any]) -> bool:
+def _ended(answer: Json) -> bool:
     """Whether the model ended its answer immediately and no probabilities are reported."""
     choice = answer["choices"][0]
     logprobs = choice.get("logprobs") or {}
@@ -287,7 +290,7 @@ def _ended(answer: Mapping[str, Any]) -> bool:
     return empty and stopped and not read_text(answer).text
 
 
-def _listed(position: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+def _listed(position: Json) -> Iterator[tuple[bytes, float]]:
     seen = set()
     for token in (*(position.get("top_logprobs") or ()), position):
         if token.get("logprob") is None:
@@ -308,13 +311,13 @@ def _probability(log_probability: Any) -> float:
     return math.exp(log_probability)
 
 
-def _bytes(token: Mapping[str, Any]) -> bytes:
+def _bytes(token: Json) -> bytes:
     if token.get("bytes") is not None:
         return bytes([*token["bytes"]])
     return str(token.get("token", "")).encode()
 
 
-def _parallel(logprobs: Mapping[str, Any]) -> Iterator[tuple[bytes, float]]:
+def _parallel(logprobs: Json) -> Iterator[tuple[bytes, float]]:
     likeliest = logprobs["top_logprobs"][0] or {}
     generated = logprobs["tokens"][0]
     if generated not in likeliest and logprobs["token_logprobs"][0] is not None:

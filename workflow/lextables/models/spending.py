@@ -230,6 +230,7 @@ class Ledger:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield the database, locked for other jobs until the end of the block."""
         columns = "number INTEGER PRIMARY KEY, dollars REAL, tokens INTEGER, start REAL"
         try:
             connection = sqlite3.connect(

