@@ -119,38 +119,23 @@ def test_a_head_learns_the_word_of_each_answer(answers):
 
 def test_heads_are_trained_independently_with_any_number_of_threads():
     colours, answers = labels_of(60, 3), labels_of(60, 2, seed=1)
-    texts = texts_about(colours)
-    texts = [
-        replace(text, text=text.text + (" yes", " no")[at])
-        for text, at in zip(texts, answers, strict=True)
-    ]
-    given = {
-        "a": rows_of("a", texts, colours),
-        "b": rows_of("b", texts, answers),
-        "none": [],
-    }
+    texts = []
+    for text, at in zip(texts_about(colours), answers, strict=True):
+        texts.append(replace(text, text=text.text + (" yes", " no")[at]))
+    rows = {"a": rows_of("a", texts, colours), "b": rows_of("b", texts, answers)}
+    training = {"a": rows["a"][:40], "b": rows["b"][:40], "none": []}
+    asked = {head: of_head[40:] for head, of_head in rows.items()}
     sizes = {"a": 3, "b": 2, "none": 2}
-    one = learn(
-        texts[:40], {head: rows[:40] for head, rows in given.items()}, sizes, SETTINGS
-    )
-    other = learn(
-        texts[:40],
-        {head: rows[:40] for head, rows in given.items()},
-        sizes,
-        SETTINGS,
-        threads=2,
-    )
-    assert list(one.heads) == ["a", "b"]
-    asked = {head: rows[40:] for head, rows in given.items()}
-    found = predicted(one, texts[40:], asked, SETTINGS)
-    assert found == predicted(other, texts[40:], asked, SETTINGS)
-    for head in ("a", "b"):
-        assert right([row for row in found if row["head_id"] == head], asked[head]) == 1
+    found = {}
+    for threads in (1, 2):
+        model = learn(texts[:40], training, sizes, SETTINGS, threads=threads)
+        found[threads] = predicted(model, texts[40:], asked, SETTINGS)
+    assert found[1] == found[2]
+    of_head = {"a": found[1][:20], "b": found[1][20:]}
+    assert all(right(of_head[head], asked[head]) == 1 for head in ("a", "b"))
     # A head that is trained alone gives the same predictions.
-    alone = learn(texts[:40], {"b": given["b"][:40]}, sizes, SETTINGS)
-    assert predicted(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == [
-        row for row in found if row["head_id"] == "b"
-    ]
+    alone = learn(texts[:40], {"b": training["b"]}, sizes, SETTINGS)
+    assert predicted(alone, texts[40:], {"b": asked["b"]}, SETTINGS) == of_head["b"]
 
 
 def test_a_loaded_model_gives_identical_predictions(tmp_path):
