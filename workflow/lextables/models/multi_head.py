@@ -237,7 +237,6 @@ def load(
         )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
-    _disable_compilation(body)
     if gradient_checkpointing:
         body.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
@@ -307,7 +306,6 @@ def _trained(
         trust_remote_code=False,
     )
     check_complete(folder, fresh(report))
-    _disable_compilation(body)
     own = None
     if kind == "family" and body.config.num_labels != sum(sizes):
         found = f"the weights have {body.config.num_labels}"
@@ -323,12 +321,6 @@ def _in_memory(model: MultiHead) -> MultiHead:
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()
     return model
-
-
-def _disable_compilation(body: PreTrainedModel) -> None:
-    # Else ModernBERT in transformers 4 compiles for each length.
-    if getattr(body.config, "reference_compile", False) is None:
-        body.config.reference_compile = False
 
 
 def _own_head(config, size: int) -> nn.Sequential:
