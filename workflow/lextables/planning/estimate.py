@@ -57,8 +57,8 @@ class Estimates:
         return re.compile(rf"(?P<dataset>{names})_(?P<step>{STEPS})(_\d+)?")
 
     @property
-    def _costs(self) -> Path:
-        return self.project.context.root / "resources/costs"
+    def _records(self) -> Path:
+        return self.project.context.root / "resources/costs/records.csv"
 
     def kind(self, job: Any) -> Kind:
         """Return rule, data set and model of a job, as in resources/costs/records.csv."""
@@ -93,14 +93,18 @@ class Estimates:
         return expected, guessed
 
     def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
+        """{kind of jobs, from the exact one to all: the seconds of each record}."""
         seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        with (self._costs / "records.csv").open(encoding="utf-8", newline="") as file:
-            for record in csv.DictReader(file):
-                if record["data"] != self.project.config.data:
-                    continue
-                kind = record["rule"], record["dataset"], record["model"]
-                for names in (kind, kind[:1], ()):
-                    seconds[names].append(float(record["seconds"]))
+        with self._records.open(encoding="utf-8", newline="") as file:
+            records = list(csv.DictReader(file))
+        for record in records:
+            if record["data"] != self.project.config.data:
+                continue
+            kind = record["rule"], record["dataset"], record["model"]
+            value = float(record["seconds"])
+            seconds[kind].append(value)
+            seconds[kind[:1]].append(value)
+            seconds[()].append(value)
         return dict(seconds)
 
     def transferred(self, job: Any) -> tuple[int, int | None]:
@@ -115,34 +119,41 @@ class Estimates:
         return 0, 0
 
     def _source_bytes(self, source: str, file: str) -> tuple[int, int | None]:
-        registered = resolve(self.project.sources, source, file)
-        allowed = registered.variants_for(self.project.config.data)
-        sizes = [candidate.size for candidate in registered.among(allowed)]
-        size = max((size for size in sizes if size is not None), default=None)
-        if in_mirror(registered, self.project.context.mirrors, allowed):
+        """The bytes of a source file, and what is downloaded of it."""
+        project = self.project
+        registered = resolve(project.sources, source, file)
+        allowed = registered.variants_for(project.config.data)
+        sizes = []
+        for candidate in registered.among(allowed):
+            if candidate.size is not None:
+                sizes.append(candidate.size)
+        size = max(sizes, default=None)
+        if in_mirror(registered, project.context.mirrors, allowed):
             return size or 0, 0
         return size or 0, size
 
     def _volume_bytes(self, volumes: Sequence[str]) -> tuple[int, int]:
-        missing = 0
-        for volume in volumes:
-            name = f"caselaw/{volume}.zip"
-            mirrors = self.project.context.mirrors
-            if not any((mirror / name).is_file() for mirror in mirrors):
-                missing += 1
+        """The bytes of volumes of case law, and those of the ones that no mirror has."""
+        present = set()
+        for mirror in self.project.context.mirrors:
+            for volume in volumes:
+                if (mirror / f"caselaw/{volume}.zip").is_file():
+                    present.add(volume)
+        missing = len(volumes) - len(present)
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
 
     def downloads_of(self, specs: Iterable[Spec]) -> dict[str, int | None]:
         """Return {hub id: bytes} of the weights of these runs that are not on this machine."""
+        models = self.project.context.models
         downloads = {}
         for spec in specs:
-            location = str(spec.settings.get("weights", ""))
-            found = str(spec.settings.get("found", ""))
+            settings = spec.settings
+            location = str(settings.get("weights", ""))
+            found = str(settings.get("found", ""))
             is_hub_id = found.startswith(HUB) and location.count("/") == 1
-            if is_hub_id and "folder" not in self.project.weight_paths.get(
-                location, {}
-            ):
-                model = self.project.context.models.get(spec.settings.get("model", ""))
+            path = self.project.weight_paths.get(location, {})
+            if is_hub_id and "folder" not in path:
+                model = models.get(settings.get("model", ""))
                 downloads[location] = _published_bytes(model)
         return downloads
 
@@ -211,12 +222,14 @@ class Estimates:
 
         data = self.project.config.data
         jobs = self.jobs(run)
-        records = costs.load_records(self._costs / "records.csv")
+        records = costs.load_records(self._records)
         estimated = costs.estimates(jobs, data, records)
         lines = costs.summary(jobs, estimated)
+        text = costs.text(lines, estimated)
         folder = Path(self.project.results) / PLAN
-        where = costs.write(folder, lines, estimated, costs.records(jobs, data))
-        return f"{costs.text(lines, estimated)}\n{where}"
+        finished = costs.records(jobs, data)
+        where = costs.write(folder, lines, estimated, finished)
+        return f"{text}\n{where}"
 
 
 class PlanScreen(logging.Handler):
