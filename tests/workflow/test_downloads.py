@@ -1,7 +1,6 @@
 """Downloads from the command line: damaged files, skipped volumes, and secrets in URLs."""
 
 import json
-import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -9,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import forked
+import project_copy
 from caselaw_volume import html, metadata, write_zip
 from lextables.pipeline.content import sha256_of
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "profiles")
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
 LIST = "results/sources/caselaw/VolumesMetadata.json"
 
@@ -62,11 +61,7 @@ def server(tmp_path):
 @pytest.fixture
 def project(tmp_path, server):
     """A copy of this project that has the server's address in place of static.case.law."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
-        copy(ROOT / part, folder / part)
+    folder = project_copy.copied(tmp_path / "project")
     registry = folder / "resources/sources.yaml"
     address = f"http://127.0.0.1:{server.server_port}/"
     registry.write_text(

@@ -7,7 +7,6 @@ the registry has their digests instead of the published ones, so the pipeline ac
 import hashlib
 import io
 import json
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import yaml
 
 import forked
+import project_copy
 from lextables.sources import registry
 
 ROOT = Path(__file__).parents[2]
@@ -75,13 +75,7 @@ def snakemake(project, folder, *arguments):
 def built(tmp_path_factory):
     """The folder of the data sets built from the archives."""
     folder = tmp_path_factory.mktemp("release")
-    project = folder / "project"
-    for name in ("workflow", "resources", "profiles", "envs"):
-        shutil.copytree(
-            ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    for name in ("Snakefile", "config.yaml"):
-        shutil.copy(ROOT / name, project / name)
+    project = project_copy.copied(folder / "project")
     sources = yaml.safe_load(
         (ROOT / "resources/sources.yaml").read_text(encoding="utf-8")
     )

@@ -18,10 +18,10 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
 
 import forked
+import project_copy
 from wordpiece import wordpiece
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "profiles")
 RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
@@ -55,14 +55,7 @@ def planned(project, targets=TARGETS, papers="[acord]"):
 def finished(tmp_path_factory):
     """A folder with a finished project, `one`, and with a model and a ranking of a user."""
     folder = tmp_path_factory.mktemp("reruns")
-    project = folder / "one"
-    project.mkdir()
-    for part in PARTS:
-        ignore = shutil.ignore_patterns("__pycache__")
-        if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, project / part, ignore=ignore)
-        else:
-            shutil.copy2(ROOT / part, project / part)
+    project = project_copy.copied(folder / "one")
     sizes = {
         "hidden_size": 8,
         "num_hidden_layers": 1,

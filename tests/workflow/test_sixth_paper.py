@@ -11,10 +11,10 @@ import pytest
 from datasets import load_dataset
 
 import forked
+import project_copy
 
 ROOT = Path(__file__).parents[2]
 SIXTH = ROOT / "tests/sixth_paper"
-PARTS = ("Snakefile", "config.yaml", "workflow", "resources", "envs", "profiles")
 ADDED = sorted(
     path.relative_to(SIXTH) for path in SIXTH.rglob("*.*") if path.suffix != ".pyc"
 )
@@ -24,11 +24,7 @@ MAX_LINES = 150  # without the sample's text
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     """A copy of this project with the paper's files, and no other change."""
-    folder = tmp_path_factory.mktemp("sixth") / "project"
-    folder.mkdir()
-    for part in PARTS:
-        copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy2
-        copy(ROOT / part, folder / part)
+    folder = project_copy.copied(tmp_path_factory.mktemp("sixth") / "project")
     for path in ADDED:
         assert not (folder / path).exists(), (
             f"{path} exists already: this would be an edit"
