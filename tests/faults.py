@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).parents[1]
+from lextables import ROOT
+
 TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
 # Folders, and keys of run.json, that may differ between runs with the same results.

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import modules, packages
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Published, Rows, check_census, write_all
 from lextables.tasks.plan import Context
 
-ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "resources/sample"
 MODELS = load_models(ROOT / "resources/models.yaml")
 

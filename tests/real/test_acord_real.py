@@ -2,11 +2,11 @@
 
 import csv
 from collections import Counter
-from pathlib import Path
 from statistics import fmean, median
 
 import pytest
 
+from lextables import ROOT
 from lextables.metrics.ranking import by_name
 from lextables.papers.acord import tables as acord_tables
 from lextables.papers.packages import load
@@ -21,7 +21,6 @@ from lextables.tasks.retrieval.rankers import bm25
 from lextables.tasks.retrieval.ranking import Ranking
 from lextables.tasks.retrieval.scoring import scores
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 PUBLISHED = load_published(ROOT / "resources/published/acord.csv")
 D3 = ("NDCG@5", "NDCG@10", "3-star prec@5", "4-star prec@5", "5-star prec@5")

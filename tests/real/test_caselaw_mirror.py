@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from eyecite.tokenizers import Tokenizer
 
+from lextables import ROOT
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Fault, Opinion
 from lextables.corpora.caselaw.volume import read_volume
@@ -22,7 +23,6 @@ from lextables.papers.lawngnli.premises.entail_examples import (
 )
 from lextables.pipeline import dataset
 
-ROOT = Path(__file__).parents[2]
 CASELAW = (
     Path(os.environ.get("LEXTABLES_MIRROR", ROOT / "../shared/mirror")) / "caselaw"
 )

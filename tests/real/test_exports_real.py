@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from pathlib import Path
 
 import ir_measures
 import mlcroissant
@@ -10,13 +9,13 @@ import pytest
 from datasets import load_dataset
 from ir_measures import nDCG
 
+from lextables import ROOT
 from lextables.papers import packages
 from lextables.pipeline.dataset import read
 from lextables.publish.export import About, PublishedRun, gather
 from lextables.publish.folder import write
 from lextables.sources import registry
 
-ROOT = Path(__file__).parents[2]
 RUN = "runs/acord/retrieve/bm25/short/seed0"
 
 

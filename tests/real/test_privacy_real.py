@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.metrics.answers import agreement, alpha
 from lextables.papers.packages import load
 from lextables.pipeline.dataset import check_census, read
@@ -18,7 +18,6 @@ from lextables.tasks.answers.collection import load as collect
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers
 from lextables.tasks.answers.settings import PriorSettings
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
 TASK = PAPER.tasks["privacy"]
 FILES = {

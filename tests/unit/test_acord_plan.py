@@ -1,9 +1,8 @@
 """The plan of ACORD: which rows have runs, which have a reason, and which runs each table needs."""
 
-from pathlib import Path
-
 import pytest
 
+from lextables import ROOT
 from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
@@ -13,7 +12,6 @@ from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import NO_PROMPT, RetrievalPlanner
 
-ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")

@@ -1,10 +1,10 @@
 """ACORD's tables on a data set that is small enough to count by hand."""
 
 import math
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.acord import tables
 from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
@@ -17,7 +17,6 @@ from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
 
-ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 PRINTED = load_published(ROOT / "resources/published/acord.csv")
 WORDS = {"a": 10, "b": 120, "c": 130, "d": 40}

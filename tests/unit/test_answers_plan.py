@@ -1,16 +1,14 @@
 """The settings of an answers task in a paper, and the runs that are planned from them."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
 from lextables.tasks.plan import Context, SubmittedFiles
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 TASK = {
     "task": "answers",

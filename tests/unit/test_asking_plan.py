@@ -1,11 +1,10 @@
 """Plans of language models: which models are asked, with which settings, and which tables show them."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 from pydantic import ValidationError
 
+from lextables import ROOT
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights
 from lextables.papers import packages, planning
@@ -16,7 +15,6 @@ from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask
 from registered import context
 
-ROOT = Path(__file__).parents[2]
 PAPERS = {
     name: packages.load(ROOT / f"resources/papers/{name}.yaml")
     for name in ("acord", "cuad", "lawngnli", "maud")

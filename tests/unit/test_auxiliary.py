@@ -1,16 +1,15 @@
 """Auxiliary data sets: which are available, and why the others are not."""
 
 import json
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.papers.planning import absent_data as absent
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import load as load_config
 from lextables.sources.registry import load as load_sources
 
-ROOT = Path(__file__).parents[2]
 OPEN = {"addresses": ["https://example.org/a"], "unpinned": "none is published"}
 GATED = {"gated": {"instructions": "ask its authors"}, "unpinned": "none is published"}
 SAMPLE = {"comparable": False, "note": "ours", "unpinned": "kept here"}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lextables import ROOT
 from lextables.pipeline import removed
 from lextables.pipeline.config import Config, ExtraModel, ExtraPredictions, load
 from lextables.pipeline.errors import BadInput
 
-ROOT = Path(__file__).parents[2]
 KNOWN = ["acord", "cuad"]
 
 

@@ -2,11 +2,11 @@
 
 import math
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from lextables import ROOT
 from lextables.report.costs import (
     HOUR,
     KEY,
@@ -19,7 +19,6 @@ from lextables.report.costs import (
     write,
 )
 
-ROOT = Path(__file__).parents[2]
 MB = 1e6
 RECORDS = pd.DataFrame(
     [

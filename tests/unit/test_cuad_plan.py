@@ -1,12 +1,10 @@
 """The plan: which rows have runs, which have a reason, and which runs each table needs."""
 
-from pathlib import Path
-
+from lextables import ROOT
 from lextables.papers import packages, planning
 from lextables.pipeline.run import Run
 from registered import context, with_models
 
-ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 # Every published model, trained with the settings of the paper.
 WHOLE = {

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
 from lextables.papers.cuad.reviewer import (
@@ -24,7 +25,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 
-ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 LINEAR = {"kind": "linear", "relaxed": None, "features": "words"}
 MODELS = load_models(ROOT / "resources/models.yaml")

@@ -2,10 +2,10 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.papers.cuad import tables
 from lextables.papers.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.papers.packages import load as load_paper
@@ -16,7 +16,6 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import load
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
 
-ROOT = Path(__file__).parents[2]
 PRINTED = load(ROOT / "resources/published/cuad.csv")
 PAPER = load_paper(ROOT / "resources/papers/cuad.yaml")
 TITLES = {  # category: (title, description)

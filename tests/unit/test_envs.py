@@ -4,9 +4,9 @@ import ast
 import re
 import sys
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
+
 ENVS = ROOT / "envs"
 LOCK = (ENVS / "requirements.txt").read_text(encoding="utf-8")
 

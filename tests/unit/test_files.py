@@ -3,13 +3,13 @@
 import ast
 import json
 import re
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pydantic import Field
 
+from lextables import ROOT
 from lextables.pipeline import dataset
 from lextables.pipeline.content import Contents
 from lextables.pipeline.dataset import Census
@@ -29,7 +29,6 @@ from lextables.tables.comparison import to_csv
 from lextables.tables.inputs import Inputs
 from site_results import RUN, write_results
 
-ROOT = Path(__file__).parents[2]
 DAMAGE = {
     "empty": lambda content: b"",
     "half": lambda content: content[: len(content) // 2],

@@ -21,6 +21,7 @@ from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
 
 from caselaw_volume import html
+from lextables import ROOT
 from lextables.corpora.caselaw import casebody
 from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
@@ -28,7 +29,6 @@ from lextables.sources import archives
 from lextables.tasks.spans.released import unpack
 from word_file import paragraph, run, word
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow/lextables"
 GIB = 1 << 30
 # File names that point outside the folder or contain invisible characters.

@@ -4,9 +4,9 @@ import ast
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
+
 SLOW = (
     "torch",
     "transformers",

@@ -1,13 +1,13 @@
 """Language models behind an API: trees of continuations, formats of log-probabilities, and real weights."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from language_model_server import Answers, always, reply
+from lextables import ROOT
 from lextables.models import api, language_model_server
 from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
@@ -22,7 +22,6 @@ from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.pipeline.errors import BadInput
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = ROOT / "resources/sample/models/sample-language-model"
 PROMPT = (Message("user", "Is the sky blue? Answer with A for yes and B for no."),)
 CHOICE = Choice(PROMPT, ("A", "B"))

@@ -6,12 +6,12 @@ import csv
 import itertools
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from brackets import from_brackets
+from lextables import ROOT
 from lextables.papers.lawngnli.hypotheses.contradiction import (
     NOT,
     Contradiction,
@@ -19,8 +19,6 @@ from lextables.papers.lawngnli.hypotheses.contradiction import (
     contradict,
 )
 from lextables.papers.lawngnli.hypotheses.tree import Token, flat
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def golden(name: str) -> list[dict]:

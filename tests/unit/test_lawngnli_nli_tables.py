@@ -2,7 +2,6 @@
 
 import json
 import statistics
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from sklearn.metrics import balanced_accuracy_score
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
+from lextables import ROOT
 from lextables.papers.lawngnli.dataset.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.lawngnli.evaluation import nli_tables
 from lextables.papers.lawngnli.evaluation.label_tables import GUESSING
@@ -32,7 +32,6 @@ from lextables.tasks.classification.scoring import SUBMITTED, score
 from lextables.tasks.classification.settings import ScoreSettings
 from registered import context
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 TASK = PAPER.tasks["lawngnli_nli"]
 TABLES = ("table5", "table12", "table13", "table14", "table15", "table16")

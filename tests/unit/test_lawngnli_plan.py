@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from snakemake.iocontainers import Wildcards
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.models.weights import PLACES
 from lextables.papers.lawngnli.plan import (
@@ -27,7 +28,6 @@ from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams
 from lextables.sources.registry import load as load_sources
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli import tables
 from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
@@ -16,7 +16,6 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.retrieval.plan import Retriever
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 PRINTED = load_published(ROOT / "resources/published/lawngnli.csv")
 ENTAIL = "Entail hypotheses as queries"

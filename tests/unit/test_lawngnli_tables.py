@@ -2,11 +2,11 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lextables import ROOT
 from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
 from lextables.metrics.intervals import jackknife_interval, share_interval
@@ -22,7 +22,6 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from opinion_rows import example
 
-ROOT = Path(__file__).parents[2]
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
 PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]
 PRINTED = [cell for cell in PUBLISHED if cell.table == "table4"]

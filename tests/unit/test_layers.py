@@ -3,9 +3,9 @@
 import ast
 import re
 from graphlib import TopologicalSorter
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
+
 WORKFLOW = ROOT / "workflow"
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
 # A part may import earlier parts and parts on the same line.

@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
+
 SENTENCE = re.compile(
     r"lextables needs Python 3\.11, 3\.12 or 3\.13: install it, or set its path .*PYTHON=/path/to/python."
 )

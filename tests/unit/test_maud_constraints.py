@@ -1,14 +1,12 @@
 """Checks of MAUD's rows: constraints of A.3, answers without test examples, and overlap between splits."""
 
-from pathlib import Path
-
 import pytest
 
+from lextables import ROOT
 from lextables.papers.maud import constraints, schema
 from lextables.papers.maud.catalogue import read_catalogue
 from lextables.pipeline.dataset import write
 
-ROOT = Path(__file__).parents[2]
 CATALOGUE = read_catalogue((ROOT / "resources/facts/maud_questions.yaml").read_bytes())
 APC = "A/P/C application to-Answer"
 KNOWLEDGE, CONSTRUCTIVE = "Knowledge Definition-Answer", "Constructive Knowledge-Answer"

@@ -1,11 +1,9 @@
 """MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter searches."""
 
-from pathlib import Path
-
+from lextables import ROOT
 from lextables.papers import packages, planning
 from registered import context, with_models
 
-ROOT = Path(__file__).parents[2]
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
 # The linear baselines, which are not in the paper.
 LINEAR = ("linear", "linear-vectors", "linear-both")

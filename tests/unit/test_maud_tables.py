@@ -3,10 +3,10 @@
 import json
 import math
 import shutil
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.papers.maud import tables
 from lextables.papers.maud.registry import Maud
 from lextables.papers.maud.schema import (
@@ -26,7 +26,6 @@ from lextables.tables.published import load as load_published
 from lextables.tasks.classification.plan import ClassificationTask, Panel
 from lextables.tasks.spans import squad
 
-ROOT = Path(__file__).parents[2]
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
 CATEGORIES = [
     row

@@ -1,10 +1,9 @@
 """User rows: their keys are reserved, and their names differ from those of the papers' rows."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
 from lextables.pipeline import user_rows
@@ -12,7 +11,6 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.plan import Context
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 

@@ -1,12 +1,12 @@
 """A paper's file: its validation, the files of its data sets, and the resulting plan."""
 
 import re
-from pathlib import Path
 from typing import get_args
 
 import pytest
 import yaml
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import modules, packages, planning
 from lextables.papers.acord.registry import Acord
@@ -22,7 +22,6 @@ from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
 from optimisers import CONSTANT
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 GRID = {
     "learning_rates": [1e-4],

@@ -4,10 +4,10 @@ import json
 from collections import Counter
 from itertools import product
 from operator import ne
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning
 from lextables.papers import registry as papers
@@ -16,7 +16,6 @@ from lextables.pipeline.config import load as load_config
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import PAPER_GRID, Context
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 # The sample's defaults and the full rebuild. CONFIGS differ from one of them in at most two keys.
 BASES = (

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from lextables import ROOT
 from lextables.papers.packages import load
 from lextables.papers.privacy import tables
 from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
@@ -17,7 +18,6 @@ from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
 PUBLISHED = load_published(ROOT / "resources/published/privacy.csv")
 

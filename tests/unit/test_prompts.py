@@ -1,16 +1,14 @@
 """Prompts: files with two parts, and texts that cannot break out of their field."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from fake_language_model import FakeModel
+from lextables import ROOT
 from lextables.models.language_model import Message
 from lextables.models.prompts import fence, fitted, load, plain_template
 from lextables.pipeline.errors import BadInput
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-from pathlib import Path
 
 import mlcroissant
 import pyarrow as pa
@@ -12,6 +11,7 @@ from huggingface_hub import DatasetCard
 from transformers import AutoModel, AutoTokenizer
 
 import stored_pages
+from lextables import ROOT
 from lextables.papers.planning import PLANNERS
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import folder
@@ -20,7 +20,6 @@ from lextables.publish.folder import WRITERS
 from lextables.sources.licences import licence_of
 from published_rows import data_set, export, run
 
-ROOT = Path(__file__).parents[2]
 SPAN = pa.struct(
     [pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]
 )

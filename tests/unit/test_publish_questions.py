@@ -6,7 +6,6 @@ import os
 import runpy
 import subprocess
 import zlib
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,6 +13,7 @@ import torch
 
 import answer_rows
 from fake_language_model import FakeModel
+from lextables import ROOT
 from lextables.models import prompts
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.multiple_choice import weighed
@@ -29,7 +29,6 @@ from lextables.tasks.spans.asking import ANSWERS
 from lextables.tasks.spans.squad import QUESTIONS
 from published_rows import data_set, export, harness
 
-ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "resources/sample/models/sample-language-model"
 # Placeholders, chat markup and lines of equal signs, which prompts treat as plain text.
 WORDS = (

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Cell, verdict
 from lextables.tables.published import TIDY_COLUMNS, PublishedCell, load, to_csv
 
-ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = sorted(ROOT.glob("resources/published/*.csv"))
 
 HEADER = "table,row,column,value,decimals,where\n"

@@ -8,13 +8,12 @@ import re
 import unicodedata
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.tables.published import load
 
-ROOT = Path(__file__).resolve().parents[2]
 PAPERS = ROOT.joinpath(os.environ.get("LEXTABLES_PAPERS", "../shared/papers"))
 CELLS = {
     path.stem: load(path)

@@ -5,11 +5,10 @@ import importlib
 import importlib.util
 import re
 import tomllib
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
 
 
 def loaded(name):

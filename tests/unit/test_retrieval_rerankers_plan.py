@@ -1,17 +1,15 @@
 """The plan of rerankers: a bi-encoder, BM25, or a classifier that was trained on another data set."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
+from lextables import ROOT
 from lextables.models.resolve import Missing
 from lextables.papers.packages import load
 from lextables.papers.planning import plan
 from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
 from registered import context
 
-ROOT = Path(__file__).parents[2]
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"
 

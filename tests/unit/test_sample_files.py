@@ -8,12 +8,12 @@ import re
 import runpy
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from lextables import ROOT
+
 SAMPLE = ROOT / "resources/sample"
 MODELS = SAMPLE / "models"
 # {script: (its function, path of the file that it returns or folder of the files that it returns)}

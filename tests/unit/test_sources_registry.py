@@ -1,11 +1,11 @@
 """The registry of sources: the committed one, and error messages for an invalid one."""
 
 import hashlib
-from pathlib import Path
 
 import pytest
 import yaml
 
+from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import (
     load,
@@ -14,7 +14,6 @@ from lextables.sources.registry import (
     with_registry_texts,
 )
 
-ROOT = Path(__file__).parents[2]
 REGISTRY = ROOT / "resources/sources.yaml"
 SHA = "sha256:" + "0" * 64
 

@@ -2,11 +2,11 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lextables import ROOT
 from lextables.metrics.intervals import percentile_interval, resampled_weights
 from lextables.metrics.spans import (
     UNMATCHED,
@@ -35,7 +35,6 @@ from lextables.metrics.spans import (
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.submitted import released_nbest
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads(
     (ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8")
 )

@@ -1,12 +1,11 @@
 """Outputs: quoted spans, the choice of the threshold, and language models that read whole contracts."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from fake_language_model import FakeModel, text_of
+from lextables import ROOT
 from lextables.metrics.containment import NO_CLAUSE, counts, values
 from lextables.models.prompts import load, plain_template
 from lextables.papers import packages, planning
@@ -17,7 +16,6 @@ from lextables.tasks.spans import outputs, writing
 from lextables.tasks.spans.plan import SpanTask
 from registered import context
 
-ROOT = Path(__file__).parents[2]
 PROMPT = load(ROOT / "resources/prompts/contract_passages.txt").plain()
 PAPER = packages.load(ROOT / "resources/papers/contracteval.yaml")
 TEXT = "One fee.\nTwo  fees.  Three laws. Four."

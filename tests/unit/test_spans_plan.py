@@ -1,10 +1,9 @@
 """The plan of a span-extraction task with a minimal registry."""
 
-from pathlib import Path
-
 import pytest
 from pydantic import ValidationError
 
+from lextables import ROOT
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
@@ -12,7 +11,6 @@ from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from optimisers import LINEAR
 
-ROOT = Path(__file__).parents[2]
 MODELS = {
     name: Model(
         kind="encoder",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers import packages, planning, submitted
 from lextables.pipeline.config import load as load_config
@@ -13,7 +14,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 
-ROOT = Path(__file__).parents[2]
 PAPERS = {
     path.stem: packages.load(path)
     for path in sorted((ROOT / "resources/papers").glob("*.yaml"))

@@ -3,19 +3,18 @@
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import yaml
 
 import stored_pages
+from lextables import ROOT
 from lextables.papers.registry import Headline, TableEntry
 from lextables.report import summary
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.cells import Cell, build
 from lextables.tables.published import PublishedCell, load
 
-ROOT = Path(__file__).parents[2]
 ABSENT = "no_such/weights is not available here"
 NEEDED = {"sixth": {"table1": {ABSENT: "the model hub"}}}
 WORDS = "runs/s/read/words/all/seed0"

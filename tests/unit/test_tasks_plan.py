@@ -1,9 +1,8 @@
 """Common code of planners: rows, the tables that show them, and names of differences from the paper."""
 
-from pathlib import Path
-
 import pytest
 
+from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
@@ -18,7 +17,6 @@ from lextables.tasks.plan import (
     shown,
 )
 
-ROOT = Path(__file__).parents[2]
 MODELS = load_models(ROOT / "resources/models.yaml")
 
 

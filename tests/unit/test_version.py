@@ -5,17 +5,16 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 
 import lextables
+from lextables import ROOT
 from lextables.pipeline import version
 from lextables.pipeline.run import recorded, versions
 from lextables.pipeline.version import outdated, warning
 
-ROOT = Path(__file__).parents[2]
 GIT = [
     "git",
     "-c",

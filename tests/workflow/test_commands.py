@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import forked
+from lextables import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

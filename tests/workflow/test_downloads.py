@@ -3,7 +3,6 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ import project_copy
 from caselaw_volume import html, metadata, write_zip
 from lextables.pipeline.content import sha256_of
 
-ROOT = Path(__file__).parents[2]
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
 LIST = "results/sources/caselaw/VolumesMetadata.json"
 

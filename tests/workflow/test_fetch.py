@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from transformers import BertConfig, BertForSequenceClassification
 
 import model_hub
+from lextables import ROOT
 from wordpiece import wordpiece
 
-ROOT = Path(__file__).parents[2]
 # Models of the ACORD paper that are not installed as packages.
 MODELS = {"models--cross-encoder--ms-marco-MiniLM-L6-v2"}
 

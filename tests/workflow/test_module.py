@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from lextables import ROOT
+
 TABLE = "results/sample/tables/acord/table2.csv"
 HOST = """
 import signal

@@ -8,16 +8,15 @@ import hashlib
 import io
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 import yaml
 
 import forked
 import project_copy
+from lextables import ROOT
 from lextables.sources import registry
 
-ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "resources/sample"
 SQUAD = [f"maud_squad_{split}.json" for split in ("train", "dev", "test")]
 

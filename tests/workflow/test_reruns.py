@@ -19,9 +19,9 @@ from transformers import BertConfig, BertModel
 
 import forked
 import project_copy
+from lextables import ROOT
 from wordpiece import wordpiece
 
-ROOT = Path(__file__).parents[2]
 RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 

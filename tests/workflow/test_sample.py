@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,10 +18,8 @@ import forked
 import site_browser
 import site_pages
 import snapshot
+from lextables import ROOT
 from published_rows import harness
-
-ROOT = Path(__file__).parents[2]
-
 
 snakemake = forked.pipeline
 

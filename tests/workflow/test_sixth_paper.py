@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from pathlib import Path
 
 import mlcroissant
 import pytest
@@ -12,8 +11,8 @@ from datasets import load_dataset
 
 import forked
 import project_copy
+from lextables import ROOT
 
-ROOT = Path(__file__).parents[2]
 SIXTH = ROOT / "tests/sixth_paper"
 ADDED = sorted(
     path.relative_to(SIXTH) for path in SIXTH.rglob("*.*") if path.suffix != ".pyc"

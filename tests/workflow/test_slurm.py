@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import slurm_cluster
+from lextables import ROOT
 from slurm_cluster import until
 
-ROOT = Path(__file__).parents[2]
 RUNS = "results/sample/runs/acord"
 TRAININGS = [f"{RUNS}/train/minilm-retriever/sample/seed{seed}" for seed in (0, 1)]
 RETRIEVALS = [

@@ -7,9 +7,8 @@ plain functions that can be imported and tested without Snakemake; ``workflow/sc
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).parents[
-    2
-]  # the folder of the Snakefile, config.yaml and resources/
+# The folder of the Snakefile, config.yaml and resources/.
+ROOT = Path(__file__).parents[2]
 
 # The version is in pyproject.toml: here, a new version would change the code of every rule.
 _PROJECT = ROOT / "pyproject.toml"
