@@ -35,7 +35,10 @@ class Construction:
 
 
 def construction(
-    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+    config: Config,
+    paper: Lawngnli,
+    models: Mapping[str, Model],
+    root: Path,
 ) -> Construction:
     """Choose volumes, parser and encoder.
 
@@ -57,7 +60,11 @@ def parser_settings(construction: Construction, contents: Contents) -> Settings:
     return settings
 
 
-def released_masks(config: Config, sources: Registry, root: Path) -> list[str]:
+def released_masks(
+    config: Config,
+    sources: Registry,
+    root: Path,
+) -> list[str]:
     """Return the path of the authors' filter file; nothing if it is not available."""
     registered = resolve_source(sources, "lawngnli_ids", "LawngNLI_filter.xz")
     path = Path(config.results, "sources", registered.name)
@@ -67,7 +74,9 @@ def released_masks(config: Config, sources: Registry, root: Path) -> list[str]:
 
 
 def _shards(
-    config: Config, paper: Lawngnli, collection: Collection
+    config: Config,
+    paper: Lawngnli,
+    collection: Collection,
 ) -> dict[str, list[str]]:
     """The volumes; the released data set has separate shards, with other contents."""
     released = config.lawngnli_data == "released"
@@ -76,7 +85,9 @@ def _shards(
             "lawngnli_data = 'released' needs data=release: the sample has no ID files"
         )
         raise BadInput(
-            what, where="config", do="set data to release, or lawngnli_data to built"
+            what,
+            where="config",
+            do="set data to release, or lawngnli_data to built",
         )
     if released and config.bulk_export:
         return _bulk_shards(config.bulk_export)
@@ -107,7 +118,9 @@ def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
 
 
 def _cut(
-    ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
+    ranges: Sequence[str],
+    size: int | Literal["auto"],
+    collection: Collection,
 ) -> dict[str, list[str]]:
     """The shards of ``size`` volumes; `auto` are small ones, or large ones if there would be too many."""
     chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
@@ -185,7 +198,10 @@ def _encoder(
 
 
 def pool_encoder(
-    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+    config: Config,
+    paper: Lawngnli,
+    models: Mapping[str, Model],
+    root: Path,
 ) -> Settings:
     """Return the settings of the first available encoder of the registry's ``pool_encoders``.
 

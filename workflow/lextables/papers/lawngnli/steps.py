@@ -76,7 +76,15 @@ class StepCounts:
 
 def write_counts(counted: StepCounts, path: str | Path) -> None:
     """Write ``counted`` as JSON that keeps the order of the steps."""
-    write_text(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
+    write_text(
+        path,
+        json.dumps(
+            asdict(counted),
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n",
+    )
 
 
 @contextmanager

@@ -103,7 +103,11 @@ def _missing(column: DatasetStatistics, row: str) -> str:
     return ""
 
 
-def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
+def _statistic(
+    column: DatasetStatistics,
+    row: str,
+    printed: str,
+) -> float | str | None:
     """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
     match row:
         case "Premise length":
@@ -142,7 +146,15 @@ def table3(inputs: Inputs) -> list[Cell]:
         reason = "" if previous else "nothing remained before this step"
         share = count / previous if previous else None
         cells.append(Cell(step, "Left", float(count), decimals=0))
-        cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
+        cells.append(
+            Cell(
+                step,
+                "Of the step before",
+                share,
+                decimals=3,
+                reason=reason,
+            )
+        )
         previous = count
     return cells
 
@@ -203,7 +215,11 @@ def _with_readings(
         yield examples[name], pair
 
 
-def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
+def _reading_cell(
+    row: str,
+    column: str,
+    pairs: Sequence[tuple[Row, Pair]],
+) -> Cell:
     """One cell of Table 4 over examples with their two annotations.
 
     Shares have a Wilson interval, balanced accuracies a jackknife.

@@ -84,7 +84,11 @@ def volume_key(volume: str, reporter: str) -> str:
     return f"{volume} {reporter_name(reporter)}"
 
 
-def page_key(volume: str, reporter: str, page: str) -> str:
+def page_key(
+    volume: str,
+    reporter: str,
+    page: str,
+) -> str:
     """Return volume, reporter and page in the form in which citations are compared."""
     return f"{volume_key(volume, reporter)} {page}"
 
@@ -140,7 +144,13 @@ def build_case_index(
             np.save(file, array, allow_pickle=False)
     record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(
-        folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        folder / "index.json",
+        json.dumps(
+            record,
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n",
     )
     return {
         "cases": len(cases),
@@ -164,7 +174,11 @@ class CaseIndex:
         folder = Path(folder)
         try:
             self._citations, self._cases, self._parties = (
-                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+                np.load(
+                    folder / f"{name}.npy",
+                    mmap_mode="r",
+                    allow_pickle=False,
+                )
                 for name in _ARRAYS
             )
         except (OSError, ValueError) as error:
@@ -331,7 +345,11 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
         )
 
 
-def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
+def _shard(
+    number: int,
+    path: Path,
+    codes: dict[str, int],
+) -> _Tables:
     """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []

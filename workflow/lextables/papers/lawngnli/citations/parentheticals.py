@@ -114,7 +114,9 @@ class Reading:
 
 
 def read_parentheticals(
-    text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key
+    text: str,
+    tokens: Tokenizer,
+    resource_of: Resolver = lambda key: key,
 ) -> Reading:
     """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
 
@@ -201,7 +203,9 @@ def _pincite_start(plain: str, item: LocatedCitation) -> int:
 
 
 def _first_parenthesis(
-    plain: str, item: LocatedCitation, pincite_end: int
+    plain: str,
+    item: LocatedCitation,
+    pincite_end: int,
 ) -> re.Match[str] | None:
     if item.kind != "full":
         styles = ["short"]
@@ -220,7 +224,11 @@ def _first_parenthesis(
 
 
 def _chain(
-    plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]
+    plain: str,
+    first: int,
+    before: str,
+    limit: int,
+    unread: dict[int, Unread],
 ) -> _Chain | None:
     """The chain that begins at ``first``; None if nothing in it can be read.
 
@@ -301,7 +309,12 @@ def _parenthetical(
     )
 
 
-def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
+def _has_history(
+    plain: str,
+    item: LocatedCitation,
+    start: int,
+    end: int,
+) -> bool:
     """Whether a history flag is before the citation, between it and its chain, or after the chain.
 
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before

@@ -171,7 +171,9 @@ class LocatedCitation:
 
 
 def find_citations(
-    text: str, tokens: Tokenizer, counts: Counter[str]
+    text: str,
+    tokens: Tokenizer,
+    counts: Counter[str],
 ) -> list[LocatedCitation]:
     """Return the citations of an opinion in its order; ``text`` is the opinion's own.
 
@@ -300,7 +302,9 @@ class _NoCase:
 
 
 def _full_resources(
-    text: str, citations: Sequence[LocatedCitation], resource_of: Resolver
+    text: str,
+    citations: Sequence[LocatedCitation],
+    resource_of: Resolver,
 ) -> dict[int, Resource]:
     """The resource of each full citation, by its id(); a chain of parallel citations has one.
 
@@ -339,7 +343,11 @@ def _full_resources(
     return resources
 
 
-def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) -> bool:
+def _are_parallel(
+    text: str,
+    first: LocatedCitation,
+    second: LocatedCitation,
+) -> bool:
     """Whether two citations follow each other with nothing but pincites between, in two reporters."""
     if (
         not isinstance(first.citation, FullCaseCitation)

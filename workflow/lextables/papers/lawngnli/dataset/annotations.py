@@ -55,7 +55,9 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
                 if column not in (rows.fieldnames or ()):
                     do = "take the rows of a sheet that lawngnli_to_read drew"
                     raise BadInput(
-                        f"the column {column} is missing", where=path.name, do=do
+                        f"the column {column} is missing",
+                        where=path.name,
+                        do=do,
                     )
             for row in rows:
                 reading = Reading(row["reading"], row["confidence"] == "high")
@@ -73,7 +75,11 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
     return sets
 
 
-def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
+def drawn(
+    rows: Sequence[Row],
+    seed: int,
+    size: int = SIZE,
+) -> list[Row]:
     """Draw ``size`` examples in random order, stratified proportionally by label and pivotal negation.
 
     Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the division go to the
@@ -99,7 +105,11 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     return sorted(chosen, key=lambda row: _drawn(seed, "reading order", row))
 
 
-def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
+def _drawn(
+    seed: int,
+    purpose: str,
+    row: Row,
+) -> tuple[int, str, bool]:
     return (
         draw(seed, purpose, row["example_id"], row["is_twin"]),
         row["example_id"],
@@ -111,7 +121,11 @@ def sheet(rows: Iterable[Row], data_set: str) -> str:
     """Return the csv that a reader fills in: two texts per example, without the label."""
     out = io.StringIO()
     writer = csv.DictWriter(
-        out, SHEET, restval="", extrasaction="ignore", lineterminator="\n"
+        out,
+        SHEET,
+        restval="",
+        extrasaction="ignore",
+        lineterminator="\n",
     )
     writer.writeheader()
     for row in rows:

@@ -274,7 +274,11 @@ def entail_rows(
                 yield row | outcome
 
 
-def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[Row]:
+def _converted(
+    shards: Sequence[Shard],
+    seed: int,
+    filtered: bool,
+) -> Iterator[Row]:
     """The labelled rows that pass the difficulty filters after conversion (all rows unless ``filtered``)."""
     labels = assign_labels(
         entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed
@@ -287,7 +291,10 @@ def _converted(shards: Sequence[Shard], seed: int, filtered: bool) -> Iterator[R
 
 
 def _paired(
-    converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
+    converted: Sequence[Path],
+    shards: Sequence[Shard],
+    encode: Encode,
+    folder: Path,
 ) -> Iterator[Path]:
     """For each jurisdiction, a table of `PAIRED` with the rows that have a neutral premise."""
     # Only neighbours of citing cases are needed.
@@ -310,7 +317,9 @@ def _paired(
 
 
 def _with_premises(
-    rows: Sequence[Row], network: CitationNetwork, encode: Encode
+    rows: Sequence[Row],
+    network: CitationNetwork,
+    encode: Encode,
 ) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
@@ -370,7 +379,9 @@ def twinned(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def split_by_jurisdiction(
-    rows: Iterable[Row], table: Table, folder: Path
+    rows: Iterable[Row],
+    table: Table,
+    folder: Path,
 ) -> list[Path]:
     """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
 

@@ -111,7 +111,9 @@ def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
 
 
 def balance(
-    rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE
+    rows: Iterable[Row],
+    seed: int,
+    test_share: float | None = TEST_SHARE,
 ) -> dict[str, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 

@@ -180,7 +180,11 @@ class Jurisdiction:
     row per query, best first.
     """
 
-    def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
+    def __init__(
+        self,
+        queries: Sequence[Row],
+        encode: Encode,
+    ) -> None:
         self.queries = queries
         self.vectors = np.ascontiguousarray(
             encode([row["text"] for row in queries]), dtype=np.float32
@@ -192,7 +196,12 @@ class Jurisdiction:
             int, tuple[int, np.ndarray]
         ] = {}  # {case id: its place, its product with each}
 
-    def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
+    def search(
+        self,
+        batch: Sequence[Row],
+        encode: Encode,
+        most: int,
+    ) -> None:
         """Search a batch; keep the ``most`` nearest opinions to each query so far."""
         vectors = np.ascontiguousarray(
             encode([opinion["text"] for opinion in batch]), dtype=np.float32
@@ -218,7 +227,11 @@ class Jurisdiction:
         """The opinions nearest to query number ``at``, best first."""
         return [self.ids[place] for place in self.nearest[at]]
 
-    def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
+    def pool(
+        self,
+        at: int,
+        others: int,
+    ) -> dict[str, tuple[int, float]]:
         """{opinion: gain and product} of the pool of query number ``at``, the target first."""
         target, products = self.targets[self.queries[at]["cited_case_id"]]
         target_entry = {self.ids[target]: (1, float(products[at]))}
@@ -442,7 +455,12 @@ def _texts(
                     yield {"text_id": text_id, "text": text}
 
 
-def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
+def _example(
+    row: Row,
+    opinion_id: str,
+    text_id: str,
+    pair_id: str,
+) -> Row:
     return {
         "example_id": row["query_id"],
         "split": row["split"],

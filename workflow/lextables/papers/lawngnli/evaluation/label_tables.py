@@ -98,7 +98,11 @@ class Overlap:
         self._texts = texts
         self._overlaps: dict[tuple[str, str], float] = {}
 
-    def of(self, rows: Sequence[Row], view: str) -> np.ndarray:
+    def of(
+        self,
+        rows: Sequence[Row],
+        view: str,
+    ) -> np.ndarray:
         """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,).
 
         One premise is in memory at a time.
@@ -148,7 +152,9 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
 
 
 def guessing(
-    examples: Sequence[Row], overlap: Overlap, condition: str
+    examples: Sequence[Row],
+    overlap: Overlap,
+    condition: str,
 ) -> tuple[list[Row], np.ndarray] | None:
     """Return the test examples and the `guesses` for them under ``condition`` (`<trained under> > <read>`).
 

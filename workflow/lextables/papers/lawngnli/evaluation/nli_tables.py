@@ -87,12 +87,21 @@ class Tested:
     def overlap(self) -> Overlap:
         return Overlap(self.inputs.data / "texts.parquet")
 
-    def of(self, head: str, group: str) -> list[Row]:
+    def of(
+        self,
+        head: str,
+        group: str,
+    ) -> list[Row]:
         """The examples of a head, of a group or, without a group, all."""
         rows = [row for row in self.examples if row["head_id"] == head]
         return [row for row in rows if not group or row[group]]
 
-    def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
+    def answers(
+        self,
+        folder: str,
+        condition: str,
+        rows: Sequence[Row],
+    ) -> list[int]:
         """The answers of a run's model under a condition, as indices of the head's answers."""
         scores = self.inputs.scores[folder]
         answers = []
@@ -101,7 +110,12 @@ class Tested:
             answers.append(int(value))
         return answers
 
-    def is_right(self, folder: str, condition: str, rows: Sequence[Row]) -> list[bool]:
+    def is_right(
+        self,
+        folder: str,
+        condition: str,
+        rows: Sequence[Row],
+    ) -> list[bool]:
         """Whether each of these answers is the right one."""
         answers = self.answers(folder, condition, rows)
         pairs = zip(answers, rows, strict=True)
@@ -116,7 +130,10 @@ class Tested:
         return True
 
     def probabilities(
-        self, folder: str, condition: str, rows: Sequence[Row]
+        self,
+        folder: str,
+        condition: str,
+        rows: Sequence[Row],
     ) -> list[list[float]]:
         """The probabilities that the model of a run gave the labels of three-label examples."""
         scores = self.inputs.scores[folder]
@@ -156,7 +173,13 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
                 continue
             if system["additional"]:
                 runs = _folders(system)
-                yield Cell(row + VERSUS, column.name, value, decimals=3, runs=runs)
+                yield Cell(
+                    row + VERSUS,
+                    column.name,
+                    value,
+                    decimals=3,
+                    runs=runs,
+                )
             else:
                 p_values[column.name].append(value)
     yield from _guesses(tested, columns)
@@ -230,7 +253,15 @@ def _share_cell(
     """The mean of (premise, share correct), with its interval over premises."""
     mean, interval = share_of_premises(values)
     low, high = interval or (None, None)
-    return Cell(row, column, mean, low, high, decimals=3, runs=tuple(folders))
+    return Cell(
+        row,
+        column,
+        mean,
+        low,
+        high,
+        decimals=3,
+        runs=tuple(folders),
+    )
 
 
 def _folders(system: Row) -> tuple[str, ...]:
@@ -239,7 +270,10 @@ def _folders(system: Row) -> tuple[str, ...]:
 
 
 def _accuracies(
-    inputs: Inputs, system: Row, row: str, columns: Sequence[Column]
+    inputs: Inputs,
+    system: Row,
+    row: str,
+    columns: Sequence[Column],
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders, head = _folders(system), system["heads"]
@@ -279,7 +313,12 @@ def _accuracies(
             yield replace(cell, runs=())
 
 
-def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float | None:
+def _p_value(
+    tested: Tested,
+    system: Row,
+    column: Column,
+    versus: str,
+) -> float | None:
     """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
 
     None for ``versus`` itself, and if the system has no predictions for both.
@@ -321,7 +360,9 @@ def _p_value_row(
 
 
 def _counts(
-    inputs: Inputs, tested: Tested, columns: Sequence[Column]
+    inputs: Inputs,
+    tested: Tested,
+    columns: Sequence[Column],
 ) -> Iterator[Cell]:
     groups = {column.name: column.group for column in columns}
     for printed in inputs.published:
@@ -392,5 +433,10 @@ def balanced_accuracy(
     from sklearn.metrics import recall_score
 
     return float(
-        recall_score(labels, answers, labels=sorted(set(labels)), average="macro")
+        recall_score(
+            labels,
+            answers,
+            labels=sorted(set(labels)),
+            average="macro",
+        )
     )

@@ -83,7 +83,12 @@ def table6(inputs: Inputs) -> list[Cell]:
 
 
 def _recalls(
-    inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
+    inputs: Inputs,
+    system: System,
+    condition: str,
+    label: str,
+    row: str,
+    columns: str,
 ) -> Iterator[Cell]:
     """The cells of a system's runs of one condition on the queries of a label, with exact intervals."""
     folders = tuple(system["runs"].get(condition, ()))
@@ -113,7 +118,10 @@ def _recalls(
 
 
 def _count_cells(
-    inputs: Inputs, column: str, cutoff: int, again: bool
+    inputs: Inputs,
+    column: str,
+    cutoff: int,
+    again: bool,
 ) -> Iterator[Cell]:
     """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
     labels, sizes = _queries(inputs.data)

@@ -192,7 +192,12 @@ class _Gathered:
         self._hypothesis_tokens = 0
         self._by_label = {label: [0, 0] for label in LABELS}
 
-    def add(self, premise: str, hypothesis: str, label: str) -> None:
+    def add(
+        self,
+        premise: str,
+        hypothesis: str,
+        label: str,
+    ) -> None:
         self._premises.add(_key(premise))
         self._hypotheses.add(_key(hypothesis))
         self._premise_lengths.append(self._length(premise))

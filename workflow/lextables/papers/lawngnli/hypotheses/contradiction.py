@@ -64,7 +64,10 @@ class Contradiction:
 
 
 def contradict(
-    sentences: Sequence[Tree], *, example: str, seed: int
+    sentences: Sequence[Tree],
+    *,
+    example: str,
+    seed: int,
 ) -> Contradiction | Rejected:
     """Return the contradiction of a hypothesis, or why there is none.
 

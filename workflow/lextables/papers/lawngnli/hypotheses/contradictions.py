@@ -84,7 +84,11 @@ def write_contradictions(
             for row, fault in zip(batch, faults, strict=True):
                 example, result = row["example_id"], None
                 if fault is None or not filtered:
-                    result = contradict(next(trees), example=example, seed=seed)
+                    result = contradict(
+                        next(trees),
+                        example=example,
+                        seed=seed,
+                    )
                 counts.update(_steps_and_reasons(fault, result))
                 yield {"example_id": example, **_outcome(fault, result)}
 

@@ -42,7 +42,10 @@ class Parser(Protocol):
 
 
 def parser(
-    name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL
+    name: str,
+    *,
+    model: str = "benepar_en3",
+    spacy_model: str = SPACY_MODEL,
 ) -> Parser:
     """Return the parser that config names: ``benepar`` with its ``model``, or ``dependencies``."""
     if name == "benepar":
@@ -81,7 +84,11 @@ class Benepar(_Batched):
     """
 
     def __init__(
-        self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64
+        self,
+        model: str,
+        *,
+        spacy_model: str = SPACY_MODEL,
+        batch: int = 64,
     ) -> None:
         """``batch`` texts are in memory at a time."""
         self.warnings: Counter[str] = Counter()
@@ -135,7 +142,12 @@ class Dependencies(_Batched):
     A sentence whose dependencies do not form a constituency tree is `UNPARSED`, and counted as a warning.
     """
 
-    def __init__(self, *, spacy_model: str = SPACY_MODEL, batch: int = 256) -> None:
+    def __init__(
+        self,
+        *,
+        spacy_model: str = SPACY_MODEL,
+        batch: int = 256,
+    ) -> None:
         self.warnings: Counter[str] = Counter()
         self._batch = batch
         with counted(self.warnings):
@@ -150,7 +162,11 @@ class Dependencies(_Batched):
             for document in documents
         ]
 
-    def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
+    def _tree(
+        self,
+        sentence: Sequence[Token],
+        arcs: Sequence[tuple[int, str]],
+    ) -> Tree:
         tree = _dependency_tree(sentence, arcs)
         if well_formed(tree):
             return tree
@@ -340,7 +356,10 @@ class _Constituents:
     """Builds constituents from the tokens of a sentence, their heads and labels."""
 
     def __init__(
-        self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
+        self,
+        tokens: Sequence[Token],
+        heads: Sequence[int],
+        labels: Sequence[str],
     ) -> None:
         self.tokens, self.labels = tokens, labels
         self.children: list[list[int]] = [[] for _ in tokens]
@@ -351,7 +370,11 @@ class _Constituents:
             if labels[i] == "conj" and tokens[i].tag.startswith(_VERBAL):
                 self._lift_clauses(i, heads[i])
 
-    def _lift_clauses(self, verb: int, head: int) -> None:
+    def _lift_clauses(
+        self,
+        verb: int,
+        head: int,
+    ) -> None:
         """Attach to ``head`` the clauses that spaCy chains to its last coordinated verb.
 
         In "does not create or expand rights, and no court has so held" the last clause
@@ -407,7 +430,11 @@ class _Constituents:
             return base
         return _over("NP", [base, *(self.phrase(child) for child in after)])
 
-    def verbless(self, i: int, subject: int) -> Node:
+    def verbless(
+        self,
+        i: int,
+        subject: int,
+    ) -> Node:
         """Return the clause of an adjective, noun or participle with a subject and no verb."""
         predicate, outside = [self.leaf(i)], []
         for child in self.children[i]:
@@ -458,7 +485,10 @@ class _Constituents:
         return phrase
 
     def _with_subject(
-        self, phrase: Node, before: Sequence[int], subjects: Sequence[int]
+        self,
+        phrase: Node,
+        before: Sequence[int],
+        subjects: Sequence[int],
     ) -> tuple[Node, list[int]]:
         """Return a VP with what stands before it, and what stands outside the clause.
 
@@ -478,7 +508,11 @@ class _Constituents:
             phrase = _over(label, [*self._inside(inside), phrase])
         return phrase, outside
 
-    def _subjects(self, children: Sequence[int], end: int) -> list[int]:
+    def _subjects(
+        self,
+        children: Sequence[int],
+        end: int,
+    ) -> list[int]:
         """Return the subjects among some children that stand before token ``end``."""
         found = [child for child in children if self.labels[child] in _SUBJECTS]
         return [child for child in found if child < end]
@@ -513,7 +547,11 @@ class _Constituents:
             nodes.append(self.leaf(child) if is_lone else node)
         return nodes
 
-    def _shares_auxiliaries(self, verb: int, phrasal: Sequence[int]) -> bool:
+    def _shares_auxiliaries(
+        self,
+        verb: int,
+        phrasal: Sequence[int],
+    ) -> bool:
         """Return whether the verbs joined to ``verb`` are under its auxiliaries too."""
         for child in phrasal:
             if self.labels[child] != "conj":

@@ -61,7 +61,11 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
 
 
 def _contradicted(
-    tree: Tree, clause: Clause, base: Node, i: int, verb: Token
+    tree: Tree,
+    clause: Clause,
+    base: Node,
+    i: int,
+    verb: Token,
 ) -> Change | Rejected | None:
     """Return the outcome for the word at ``i``; None if it is no such pronoun.
 
@@ -121,7 +125,11 @@ def _holds_clause(tree: Tree, subject: Node) -> bool:
     return False
 
 
-def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
+def _negative_subject(
+    tree: Tree,
+    clause: Clause,
+    edit: Edit,
+) -> Change | Rejected:
     """Return the change to a negative subject; before a negated verb it is rejected."""
     group = verbs_of(tree, clause)
     if group is not None and negation_of(tree, clause, group) is not None:

@@ -325,7 +325,10 @@ class _Conjunct:
 
 
 def verbs(
-    tree: Tree, phrase: Node, is_auxiliary: IsAuxiliary, not_verbs: frozenset[str]
+    tree: Tree,
+    phrase: Node,
+    is_auxiliary: IsAuxiliary,
+    not_verbs: frozenset[str],
 ) -> Verbs | None:
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 

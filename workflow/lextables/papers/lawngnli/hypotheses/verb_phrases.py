@@ -85,7 +85,11 @@ def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     return _remove(tree, clause, group, kind, i)
 
 
-def _is_unclear(tree: Tree, clause: Clause, group: Verbs) -> bool:
+def _is_unclear(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> bool:
     """Return whether the parser has probably mistaken the verb of the clause."""
     tokens, first = tree.tokens, group.first
     if later_finite(tree, clause, group, FINITE | HAVE | DO):
@@ -106,7 +110,11 @@ def _is_unclear(tree: Tree, clause: Clause, group: Verbs) -> bool:
 # The negation of a verb.
 
 
-def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
+def negation_of(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> tuple[str, int] | None:
     """Return the kind of the verb's negation and its token, or None.
 
     It is next to the verbs, or after the main verb with at most adverbs between.
@@ -125,7 +133,11 @@ def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | N
     return _negation_after(tree, clause, group.main)
 
 
-def _negation_after(tree: Tree, clause: Clause, main: int) -> tuple[str, int] | None:
+def _negation_after(
+    tree: Tree,
+    clause: Clause,
+    main: int,
+) -> tuple[str, int] | None:
     """Return the kind of the negation after the main verb and its token, or None."""
     tokens, end = tree.tokens, clause.node.end
     i = _after_insertion(tree, main + 1, end)
@@ -156,7 +168,11 @@ def _negation_after(tree: Tree, clause: Clause, main: int) -> tuple[str, int] | 
     return ("negative pronoun", i) if word in NEGATIVE_PRONOUNS else None
 
 
-def _after_insertion(tree: Tree, start: int, end: int) -> int:
+def _after_insertion(
+    tree: Tree,
+    start: int,
+    end: int,
+) -> int:
     """Return where the words after an insertion begin: "there is, of course, no reason"."""
     if start >= end or tree.tokens[start].text != ",":
         return start
@@ -178,7 +194,11 @@ def _is_comparative(tree: Tree, i: int) -> bool:
 
 
 def _remove(
-    tree: Tree, clause: Clause, group: Verbs, kind: str, i: int
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+    kind: str,
+    i: int,
 ) -> Change | Rejected:
     """Return the change that takes away the negation at token ``i``."""
     tokens = tree.tokens
@@ -205,7 +225,12 @@ def _remove(
     return without_negation(tree, clause, i, edits, f"negative {name} removed")
 
 
-def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Rejected:
+def _remove_not(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+    i: int,
+) -> Change | Rejected:
     """Return the change that takes away "not" or "never" at token ``i``."""
     word, first = tree.tokens[i].lower, tree.tokens[group.first].lower
     edits, kind = [delete(i)], "not removed"
@@ -222,7 +247,12 @@ def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Re
     return without_negation(tree, clause, i, edits, kind)
 
 
-def _reason_to_keep(tree: Tree, clause: Clause, group: Verbs, i: int) -> str:
+def _reason_to_keep(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+    i: int,
+) -> str:
     """Return why the negation at token ``i`` cannot be removed; empty if it can."""
     tokens = tree.tokens
     words = [token.lower for token in tokens]
@@ -241,7 +271,11 @@ def _reason_to_keep(tree: Tree, clause: Clause, group: Verbs, i: int) -> str:
     return ""
 
 
-def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
+def _without_do(
+    tree: Tree,
+    group: Verbs,
+    i: int,
+) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs."""
     tag = morphology.tense_of(tree.tokens[group.first].lower)
     edits = [delete(group.first), delete(i)]
@@ -250,7 +284,12 @@ def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
     return edits
 
 
-def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
+def _no_object(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+    i: int,
+) -> Edit:
     """Return the edit of "no" before an object.
 
     It becomes "some", or an article if the subject is said to be the object.
@@ -265,7 +304,11 @@ def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
 # Adding a negation.
 
 
-def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
+def _add(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> Change | Rejected:
     """Return the change that negates the verb, which has no negation."""
     tokens, end = tree.tokens, clause.node.end
     first = tokens[group.first].lower
@@ -312,7 +355,11 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
 
 
 def _reason_not_to_add(
-    tree: Tree, clause: Clause, group: Verbs, places: list[int], has_auxiliary: bool
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+    places: list[int],
+    has_auxiliary: bool,
 ) -> str:
     """Return why a negation would not contradict; empty if it does.
 
@@ -358,7 +405,11 @@ def _has_joined_auxiliary(tree: Tree, group: Verbs) -> bool:
     return False
 
 
-def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
+def _not_after(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> Edit:
     """Return the edit that inserts "not" after an auxiliary, which negates the statement.
 
     "May" with a verb of action allows where one who acts is the subject; else it says what
@@ -383,7 +434,11 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     return insert(place, "not")
 
 
-def _add_do(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
+def _add_do(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
     tokens = tree.tokens
     form, tag = tokens[group.first].lower, tokens[group.first].tag
@@ -411,7 +466,11 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     return with_negation(tree, clause, (group.first, group.main), edits, "do not added")
 
 
-def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
+def _before_adverbs(
+    tree: Tree,
+    clause: Clause,
+    place: int,
+) -> int:
     """Return where the adverbs before the verb at ``place`` begin that a negation precedes."""
     while tree.tokens[place - 1].tag.startswith("RB"):
         adverb = tree.tokens[place - 1].lower
@@ -421,7 +480,11 @@ def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
     return place
 
 
-def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
+def _misses_its_verb(
+    tree: Tree,
+    clause: Clause,
+    group: Verbs,
+) -> bool:
     """Return whether "have" is an auxiliary whose verb the parser has put elsewhere.
 
     "The States have long regulated insurance".

@@ -407,7 +407,11 @@ def _core(cite: CitationBase) -> tuple[int, int]:
     return start, end
 
 
-def _article(paragraph: str, begin: int, start: int) -> int | None:
+def _article(
+    paragraph: str,
+    begin: int,
+    start: int,
+) -> int | None:
     """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
     match = _ARTICLE.search(paragraph, max(begin, start - _LONGEST_TITLE), start)
     return match.start("article") if match else None
@@ -422,7 +426,11 @@ def _tail(paragraph: str, end: int) -> int:
         end = match.end()
 
 
-def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
+def _name(
+    paragraph: str,
+    begin: int,
+    start: int,
+) -> tuple[int, int]:
     """Return where the case name right before ``start`` begins and ends; (start, start) if none is there.
 
     The name is the run of capitalised words and of the small words of names that ends at the comma (or,
@@ -444,7 +452,10 @@ def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
 
 
 def _walk(
-    words: list[re.Match[str]], first: int, *, commas: bool
+    words: list[re.Match[str]],
+    first: int,
+    *,
+    commas: bool,
 ) -> tuple[int, int | None]:
     """Walk left from ``words[first]`` while the words can belong to one case name.
 
@@ -474,7 +485,11 @@ def _walk(
     return first, None
 
 
-def _breaks(word: str, following: str, commas: bool) -> bool:
+def _breaks(
+    word: str,
+    following: str,
+    commas: bool,
+) -> bool:
     """Return whether a name cannot run on from ``word`` to ``following``."""
     if word[-1] == ",":
         return not (
@@ -538,7 +553,12 @@ def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
     return list(_inside_sentence(paragraph, chain))
 
 
-def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> bool:
+def _is_subject(
+    paragraph: str,
+    chain: list[_Cite],
+    before: str,
+    after: str,
+) -> bool:
     """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
 
     Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
@@ -607,7 +627,11 @@ def _opens_sentence(before: str) -> bool:
     return not before or (bare != "" and bare[-1] in _ENDS)
 
 
-def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
+def _ends_sentence(
+    paragraph: str,
+    end: int,
+    signalled: bool,
+) -> bool:
     """Return whether a sentence that began with a citation ends with it."""
     after = paragraph[end:]
     following = after.lstrip()
@@ -620,7 +644,11 @@ def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
     )
 
 
-def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
+def _sentence(
+    paragraph: str,
+    start: int,
+    end: int,
+) -> tuple[int, int]:
     """Return the span of a citation sentence, with its stop and the space before it."""
     stop = re.compile(r"\s*[.;?!]").match(paragraph, end)
     if stop:
@@ -633,7 +661,10 @@ def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _clause(
-    paragraph: str, before: str, end: int, following: str
+    paragraph: str,
+    before: str,
+    end: int,
+    following: str,
 ) -> list[tuple[int, int]]:
     """Return the spans of a citation clause and of the one mark, of the two around it, that must go."""
     at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())

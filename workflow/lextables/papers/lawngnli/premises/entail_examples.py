@@ -103,7 +103,11 @@ class MajorityOpinions:
         self._starts = cache(self._starts)
         self._group = lru_cache(HELD)(self._group)
 
-    def at(self, shard: int, row: int) -> MajorityOpinion:
+    def at(
+        self,
+        shard: int,
+        row: int,
+    ) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
         starts = self._starts(shard)
         group = bisect.bisect_right(starts, row) - 1
@@ -124,7 +128,11 @@ class MajorityOpinions:
         )
         return [0, *itertools.accumulate(sizes)]
 
-    def _group(self, shard: int, group: int) -> list[Row]:
+    def _group(
+        self,
+        shard: int,
+        group: int,
+    ) -> list[Row]:
         with damage_named(self._paths[shard]):
             return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
@@ -243,7 +251,11 @@ def _premises(
     return premises
 
 
-def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
+def _accurate(
+    row: Row,
+    pipeline: Pipeline,
+    counts: Counter[str],
+) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
     filters = {
         PARTIES: row["met_again"],
@@ -291,7 +303,11 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
     )
 
 
-def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:
+def _paragraphs(
+    text: str,
+    start: int,
+    end: int,
+) -> tuple[int, int] | None:
     """The span of the paragraphs that ``start`` to ``end`` touches; None if it is only white space."""
     while start < end and text[start].isspace():
         start += 1

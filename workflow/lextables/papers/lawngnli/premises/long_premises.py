@@ -96,7 +96,9 @@ PREPENDED_TOKENS = 512
 
 
 def write_long_premises(
-    places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path
+    places: Iterable[tuple[int, int]],
+    opinions: str | Path,
+    path: str | Path,
 ) -> int:
     """Write the premises among a shard's ``opinions``, with and without citations (A.1.9).
 
@@ -113,7 +115,11 @@ def write_long_premises(
     )
 
 
-def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> Row:
+def _long_premise(
+    case: int,
+    opinion: MajorityOpinion,
+    counter: TokenCounter,
+) -> Row:
     text = remove_citations(opinion.text)
     return {
         "case_id": case,
@@ -126,7 +132,9 @@ def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) ->
 
 
 def closing_paragraphs(
-    text: str, count: Callable[[str], int], tokens: int = PREPENDED_TOKENS
+    text: str,
+    count: Callable[[str], int],
+    tokens: int = PREPENDED_TOKENS,
 ) -> int:
     """Return the smallest number of paragraphs at the end of ``text`` with at least ``tokens`` tokens.
 

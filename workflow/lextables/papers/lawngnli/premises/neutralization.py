@@ -117,7 +117,11 @@ class _Query:
 
 
 def neutral_premises(
-    rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
+    rows: Iterable[Row],
+    network: CitationNetwork,
+    encode: Encode,
+    *,
+    top: int = TOP,
 ) -> dict[Any, Pairing | None]:
     """Return the premise found for each ``example_id``, None where no candidate is left (Appendix A.1.7).
 
@@ -211,7 +215,10 @@ def _pairings(
 
 
 def _nearest(
-    products: np.ndarray, query: np.ndarray, embeddings: np.ndarray, top: int
+    products: np.ndarray,
+    query: np.ndarray,
+    embeddings: np.ndarray,
+    top: int,
 ) -> dict[int, float]:
     """Return {position: inner product} of the ``top`` candidates nearest to a query.
 

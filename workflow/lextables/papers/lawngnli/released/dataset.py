@@ -128,7 +128,12 @@ class Released:
             if case is not None and case_id in self._citing:
                 yield case, majority(case["opinions"])
 
-    def _without_citations(self, name: str, text: str, row: Row) -> str:
+    def _without_citations(
+        self,
+        name: str,
+        text: str,
+        row: Row,
+    ) -> str:
         return (
             remove_citations(text)
             if self.masks_fault
@@ -136,7 +141,10 @@ class Released:
         )
 
     def write(
-        self, examples: str | Path, long_premises: str | Path, unfiltered: str | Path
+        self,
+        examples: str | Path,
+        long_premises: str | Path,
+        unfiltered: str | Path,
     ) -> None:
         """Write the rows that are left to tables of the built data set's schemas."""
         counter, finished = TokenCounter(), []
@@ -172,7 +180,12 @@ class Released:
         )
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
-    def _example(self, row: Row, case: Row, text: str) -> Row:
+    def _example(
+        self,
+        row: Row,
+        case: Row,
+        text: str,
+    ) -> Row:
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
         places = [
@@ -227,7 +240,10 @@ def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def differences(
-    released: Released, data: Path, published: Sequence[PublishedCell], trees: str
+    released: Released,
+    data: Path,
+    published: Sequence[PublishedCell],
+    trees: str,
 ) -> list[str]:
     """Return the differences between the data set in the folder ``data`` and the paper's.
 

@@ -187,7 +187,11 @@ def _norm(token: Any) -> str:
     return f" {norm}{token.whitespace_}"
 
 
-def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | None:
+def _contradicted(
+    sentences: Sequence[Tree],
+    row: Row,
+    parser: Parser,
+) -> str | None:
     """The text with the clause of one sentence changed; None if it is not found."""
     if row["sentence"] >= len(sentences):
         return None
@@ -199,7 +203,11 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
     return " ".join(texts)
 
 
-def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
+def _changed(
+    tree: Tree,
+    path: Sequence[int],
+    parser: Parser,
+) -> str | None:
     """The sentence with the clause changed to which ``path`` leads, an S a step from the root."""
     node, steps = tree.root, iter(path)
     while True:
@@ -259,7 +267,12 @@ def _negated_phrase(
     return changed.replace("can not", "cannot")
 
 
-def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
+def _replaced(
+    tree: Tree,
+    start: int,
+    old: str,
+    new: str,
+) -> str:
     """The sentence with ``new`` in the place of ``old`` at token ``start``."""
     before = _text(tree.tokens[:start])
     return before + new + tree.text[len(before + old) :]

@@ -145,7 +145,11 @@ def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return unlabelled("\n".join(text[start:end] for start, end in spans))
 
 
-def parenthetical(opinion: str, start: int, end: int) -> str | None:
+def parenthetical(
+    opinion: str,
+    start: int,
+    end: int,
+) -> str | None:
     """Return the parenthetical at the frame's offsets, which count after contractions are written out.
 
     None where the offsets do not fit: outside the text, in the middle of a word, or over its parentheses.
