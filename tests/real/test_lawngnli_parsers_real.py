@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from brackets import to_brackets
 from lextables.papers.lawngnli.hypotheses import parsers
-from lextables.papers.lawngnli.hypotheses.contradiction import Contradiction, contradict
+from lextables.papers.lawngnli.hypotheses.contradiction import contradict
 from lextables.papers.lawngnli.hypotheses.parsers import UNPARSED, Benepar, Dependencies
 from lextables.papers.lawngnli.hypotheses.tree import Tree, well_formed
 
@@ -97,22 +96,6 @@ def test_trees_do_not_depend_on_the_batch_or_the_order(parser, opinions):
     assert in_brackets(parser.parse(opinions[59::-1]))[::-1] == together[:60]
 
 
-def test_spacy_tensors_do_not_depend_on_the_batch_size(dependencies, opinions):
-    alone = [
-        document.tensor.copy()
-        for document in dependencies._nlp.pipe(opinions, batch_size=1)
-    ]
-    for size in (7, 120):
-        batched = [
-            document.tensor
-            for document in dependencies._nlp.pipe(opinions, batch_size=size)
-        ]
-        assert all(
-            np.array_equal(one, other)
-            for one, other in zip(alone, batched, strict=True)
-        )
-
-
 @pytest.mark.parametrize(
     ("text", "joined"),
     [
@@ -150,27 +133,3 @@ def test_warnings_are_counted_and_not_printed(benepar, capfd, recwarn):
     assert benepar.warnings.total() > before  # torch_struct warns at every sentence
     assert capfd.readouterr() == ("", "")
     assert not recwarn.list
-
-
-def test_the_two_parsers_agree_on_most_outcomes(benepar, dependencies, opinions):
-    outcomes = [
-        (contradict(ours, example=text, seed=0), contradict(fast, example=text, seed=0))
-        for text, ours, fast in zip(
-            opinions,
-            parsed(benepar, opinions),
-            parsed(dependencies, opinions),
-            strict=True,
-        )
-    ]
-    agreed = [
-        isinstance(ours, Contradiction) == isinstance(fast, Contradiction)
-        for ours, fast in outcomes
-    ]
-    both = [
-        pair
-        for pair in outcomes
-        if all(isinstance(outcome, Contradiction) for outcome in pair)
-    ]
-    assert sum(agreed) / len(agreed) > 0.7
-    assert len(both) > 20
-    assert sum(ours.text == fast.text for ours, fast in both) / len(both) > 0.7

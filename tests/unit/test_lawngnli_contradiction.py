@@ -5,7 +5,6 @@
 import csv
 import itertools
 import json
-from collections import Counter
 
 import pytest
 from statsmodels.stats.proportion import proportion_confint
@@ -13,7 +12,6 @@ from statsmodels.stats.proportion import proportion_confint
 from brackets import from_brackets
 from lextables import ROOT
 from lextables.papers.lawngnli.hypotheses.contradiction import (
-    NOT,
     Contradiction,
     Rejected,
     contradict,
@@ -64,14 +62,7 @@ def test_applying_a_rule_twice_restores_the_sentence(row):
     assert again.text == row["back"]
     # For a rule without an inverse, the result is a paraphrase or a weaker statement.
     assert (again.text == row["text"]) == ("no_inverse" not in row)
-
-
-@pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
-def test_applying_a_rule_twice_restores_the_negation(row):
-    assert (
-        apply(row["contradiction_tree"]).negated != row["negated"]
-        or "no_inverse" in row
-    )
+    assert again.negated != row["negated"] or "no_inverse" in row
 
 
 @pytest.mark.parametrize("row", TREES, ids=lambda row: row["tree"])
@@ -129,22 +120,10 @@ def test_exactly_one_sentence_changes_and_the_spacing_is_kept():
     }
 
 
-def test_sentences_are_drawn_about_equally_often():
-    drawn = Counter(
-        two(FIRST, SECOND, str(example)).sentence for example in range(2000)
-    )
-    assert 900 < drawn[0] < 1100
-
-
 def test_the_draw_depends_only_on_the_example_and_the_seed():
     once = [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
     assert once == [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
     assert once != [two(FIRST, SECOND, str(example), seed=4) for example in range(40)]
-
-
-def test_hypotheses_are_rejected_if_the_drawn_sentence_has_no_clause():
-    outcomes = {type(two(FIRST, FRAGMENT, str(example))) for example in range(50)}
-    assert outcomes == {Contradiction, Rejected}
 
 
 COMPOUND = (
@@ -190,17 +169,3 @@ def test_the_documented_accuracy_equals_that_of_the_readings():
         assert f"{sum(judged)} of {len(judged)} ({share})" in page, (sample, judgement)
     assert all(bool(row["note"]) == (row["strict"] == "wrong") for row in rows)
     assert all(row["lenient"] == "right" for row in rows if row["strict"] == "right")
-
-
-def test_only_the_negation_of_the_main_clause_counts():
-    # The negation is in the relative clause and not in the main clause, so a negation is added.
-    tree = (
-        "(S (NP (NP (DT a) (NN claim)) (SBAR (WHNP (WDT that)) (S (VP (VBZ is) (RB not) (ADJP (JJ ripe))))))"
-        " (VP (VBZ fails)))"
-    )
-    outcome = apply(tree)
-    assert (outcome.text, outcome.negated) == (
-        "a claim that is not ripe does not fail",
-        False,
-    )
-    assert "not" in NOT

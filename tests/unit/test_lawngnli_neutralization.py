@@ -274,23 +274,3 @@ def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
     part, whole = CitationNetwork(found), CitationNetwork(PAIRS)
     for case in cases:
         assert part.neighbours(case).tolist() == whole.neighbours(case).tolist()
-
-
-def test_the_order_of_pairs_does_not_matter():
-    drawn = random.Random(1)
-    pairs = [(drawn.randrange(60), drawn.randrange(60)) for _ in range(500)]
-    expected = {
-        a: sorted(
-            {y for x, y in pairs if x == a} | {x for x, y in pairs if y == a} - {a}
-        )
-        for a in range(60)
-    }
-    whole = CitationNetwork(iter(pairs))
-    reverse = CitationNetwork(reversed(pairs))
-    for case_id in range(60):
-        wanted = [n for n in expected[case_id] if n != case_id]
-        assert (
-            whole.neighbours(case_id).tolist()
-            == reverse.neighbours(case_id).tolist()
-            == wanted
-        )

@@ -242,9 +242,3 @@ def test_a_missing_long_premise_raises_an_error_that_names_the_case(
     sentence = rf"long_premises: there is no opinion of case {missing}, the premise of the example [a-f]\."
     with pytest.raises(BadInput, match=sentence):
         written(premises=opinions(*cases))
-
-
-def test_unused_long_premises_are_ignored(written):
-    rows = [row for row in made() if row["cited_case_id"] != 2]
-    ours = [path.read_bytes() for path in written(rows, opinions(1, 3), name="fewer")]
-    assert [path.read_bytes() for path in written(rows, name="all")] == ours

@@ -33,6 +33,7 @@ from lextables.papers.lawngnli.premises.neutralization import CitationNetwork, p
 from lextables.pipeline import dataset
 from opinion_rows import encode
 
+SETTINGS = built.ExampleSettings(seed=0)
 VOLUMES = sorted(
     (Path(__file__).parents[2] / "resources/sample/caselaw").glob("*/*.zip")
 )
@@ -74,7 +75,7 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
         write_long_premises(places, path, shard.long_premises)
     names = ("examples", "long_premises", "unfiltered")
     counts = built.write_examples(
-        shards, encode, 0, folder / names[0], folder / names[1]
+        shards, encode, SETTINGS, folder / names[0], folder / names[1]
     )
     built.write_unfiltered(shards, folder / names[2])
     return counts, {name: (folder / name).read_bytes() for name in names}
@@ -258,7 +259,7 @@ def test_hypotheses_that_are_too_easy_after_conversion_are_removed(
         built, "entail_rows", lambda shards, columns=None: rows.values()
     )
     after = built.write_examples(
-        [shard], encode, 0, tmp_path / "again", tmp_path / "again_long"
+        [shard], encode, SETTINGS, tmp_path / "again", tmp_path / "again_long"
     )
     assert after[built.CONVERTED] == counts[built.CONVERTED] - 1
     assert converted not in {

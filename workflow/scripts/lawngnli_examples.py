@@ -6,6 +6,7 @@ from lextables.papers.lawngnli.census import check_left, ingested, total, volume
 from lextables.papers.lawngnli.dataset.examples import (
     EXAMPLES,
     UNFILTERED,
+    ExampleSettings,
     Shard,
     write_examples,
     write_unfiltered,
@@ -35,15 +36,14 @@ with job(snakemake.log[0]) as log:
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )
+    settings = ExampleSettings(params.seed, params.filtered, params.test_share)
     last = write_examples(
         shards,
         encode,
-        params.seed,
+        settings,
         output.examples,
         output.long_premises,
-        filtered=params.filtered,
-        test_share=params.test_share,
-        scratch=snakemake.resources.tmpdir,
+        snakemake.resources.tmpdir,
     )
     funnel = list((counted.funnel | last).items())
     check_left(funnel)

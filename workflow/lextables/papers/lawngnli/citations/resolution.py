@@ -113,11 +113,9 @@ def ascii_text(text: str) -> str:
     Hyperscan counts bytes, so it misses citations next to characters of several bytes: an en dash caused
     7 of 170 to be missed.  The length is unchanged.
     """
-    return (
-        text
-        if text.isascii()
-        else _NOT_ASCII.sub(lambda match: _ASCII[ord(match[0])], text)
-    )
+    if text.isascii():
+        return text
+    return _NOT_ASCII.sub(lambda match: _ASCII[ord(match[0])], text)
 
 
 def searchable(text: str) -> str:

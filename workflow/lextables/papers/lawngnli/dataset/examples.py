@@ -5,7 +5,7 @@ jurisdiction of the premise, because neutral premises are searched within a juri
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
@@ -177,57 +177,62 @@ class Shard:
     long_premises: str | Path
 
 
+@dataclass(frozen=True)
+class ExampleSettings:
+    """How the examples are drawn from the candidates."""
+
+    seed: int
+    filtered: bool = True
+    """Whether the difficulty filters drop examples (A.1.6); else they keep their fault."""
+    test_share: float | None = TEST_SHARE
+    """Share of the test split; None: as `labels.balance` chooses it."""
+
+
 def write_examples(
     shards: Sequence[Shard],
     encode: Encode,
-    seed: int,
+    settings: ExampleSettings,
     examples: str | Path,
     long_premises: str | Path,
-    *,
-    filtered: bool = True,
-    test_share: float | None = TEST_SHARE,
     scratch: str | Path | None = None,
 ) -> dict[str, int]:
     """Write the finished data set and its long premises; return the funnel's last steps, in order.
 
     Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
     premises (A.1.7), citations removed from premises (A.1.9), the analysis subset, balance and split, twins
-    (A.1.8).  Unless ``filtered``, examples that fail a difficulty filter are kept with their ``fault``,
-    and the funnel has no such step. Memory: the accepted examples of the largest jurisdiction with their
-    short premises and one embedding each; the id, label and split of all examples; the citations of their
-    cases. Disk, below ``scratch``: one copy of the accepted examples.
+    (A.1.8).  Without the filters the funnel has no such step. Memory: the accepted examples of the largest
+    jurisdiction with their short premises and one embedding each; the id, label and split of all examples;
+    the citations of their cases. Disk, below ``scratch``: one copy of the accepted examples.
     """
     with TemporaryDirectory(dir=scratch) as folder:
+        labelled_rows = _converted(shards, settings)
         converted = split_by_jurisdiction(
-            _converted(shards, seed, filtered), LABELLED, Path(folder, "labelled")
+            labelled_rows, LABELLED, Path(folder, "labelled")
         )
-        steps = {CONVERTED: _rows(converted)} if filtered else {}
+        steps = {}
+        if settings.filtered:
+            steps[CONVERTED] = _rows(converted)
         paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
-        splits = balance(
-            _read(paired, ["example_id", "label", "negated", "analysis"]),
-            seed,
-            test_share,
+        balanced = _read(paired, ["example_id", "label", "negated", "analysis"])
+        splits = balance(balanced, settings.seed, settings.test_share)
+        written = dataset.write(
+            EXAMPLES, _with_twins(_with_splits(paired, splits)), examples
         )
-        by_example = heapq.merge(
-            *map(dataset.read, paired), key=itemgetter("example_id")
-        )
-        split_rows = (
-            row | {"split": splits[name]}
-            for row in by_example
-            if (name := row["example_id"]) in splits
-        )
-        written = dataset.write(EXAMPLES, _with_twins(split_rows), examples)
-        used = {
-            row["cited_case_id"]
-            for row in _read(paired, ["example_id", "cited_case_id"])
-            if row["example_id"] in splits
-        }
+        used = set()
+        for row in _read(paired, ["example_id", "cited_case_id"]):
+            if row["example_id"] in splits:
+                used.add(row["cited_case_id"])
         dataset.write(LONG_PREMISES, long_premises_of(used, shards), long_premises)
-        return steps | {
-            NEUTRALIZED: _rows(paired),
-            BALANCED: len(splits),
-            TWINNED: written,
-        }
+        steps[NEUTRALIZED], steps[BALANCED] = _rows(paired), len(splits)
+        return steps | {TWINNED: written}
+
+
+def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[Row]:
+    """The examples that have a split, sorted by their ids, with it."""
+    rows = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
+    for row in rows:
+        if row["example_id"] in splits:
+            yield row | {"split": splits[row["example_id"]]}
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
@@ -274,19 +279,14 @@ def entail_rows(
                 yield row | outcome
 
 
-def _converted(
-    shards: Sequence[Shard],
-    seed: int,
-    filtered: bool,
-) -> Iterator[Row]:
-    """The labelled rows that pass the difficulty filters after conversion (all rows unless ``filtered``)."""
-    labels = assign_labels(
-        entail_rows(shards, ["example_id", "citing_jurisdiction"]), seed
-    )
+def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
+    """The labelled rows that pass the difficulty filters after conversion (all without them)."""
+    rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])
+    labels = assign_labels(rows, settings.seed)
     for row in entail_rows(shards):
         converted = labelled(row, labels[row["example_id"]])
         fault = difficulty_fault(converted["hypothesis"], converted["short_premise"])
-        if fault is None or not filtered:
+        if fault is None or not settings.filtered:
             yield converted | {"fault": fault}
 
 

@@ -154,7 +154,8 @@ def _in_order_of_premises(
     )
     premise: Row = {"case_id": None}
     for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
-        if premise["case_id"] != (case := row["cited_case_id"]):
+        case = row["cited_case_id"]
+        if premise["case_id"] != case:
             premise = next(
                 (opinion for opinion in premises if opinion["case_id"] == case), {}
             )
@@ -216,9 +217,10 @@ def _of_head(head: str, examples: Sequence[Row]) -> Iterator[Row]:
         if head == NLI:
             yield row | {"example_id": f"{row['example']}:{head}"}
             continue
-        entails = row["answer"] == ENTAIL
-        for time in range(1, 3 if entails else 2):
-            answer = ANSWERS[head][0 if entails else 1]
+        answer, times = ANSWERS[head][1], (1,)
+        if row["answer"] == ENTAIL:
+            answer, times = ANSWERS[head][0], (1, 2)
+        for time in times:
             yield row | {
                 "example_id": f"{row['example']}:{head}:{time}",
                 "answer": answer,

@@ -87,18 +87,11 @@ class Released:
         for case, text in self._majorities():
             cited.add(case["case_id"])
             for row in self._citing[case["case_id"]]:
-                short = (
-                    short_premise(text[1], short_spans(text[1], row["pages"]))
-                    if text
-                    else ""
-                )
-                if short.strip():
-                    texts = {"long": unlabelled(text[1]), "short": short}
-                    row["characters"] = {
-                        name: len(of.replace("|", "")) for name, of in texts.items()
-                    }
-                elif row["fault"] != NO_CITING:
-                    row["fault"] = NO_PAGES if text else NO_MAJORITY
+                fault = NO_MAJORITY
+                if text is not None:
+                    fault = _measure_premises(row, text[1])
+                if fault and row["fault"] != NO_CITING:
+                    row["fault"] = fault
         for row in self.rows:
             if row["cited_case_id"] not in cited and row["fault"] != NO_CITING:
                 row["fault"] = NO_CITED
@@ -128,17 +121,11 @@ class Released:
             if case is not None and case_id in self._citing:
                 yield case, majority(case["opinions"])
 
-    def _without_citations(
-        self,
-        name: str,
-        text: str,
-        row: Row,
-    ) -> str:
-        return (
-            remove_citations(text)
-            if self.masks_fault
-            else self._masks[name].cut(text, row["places"][name])
-        )
+    def _without_citations(self, name: str, text: str, row: Row) -> str:
+        """A premise without citations; ``name`` is that of its mask."""
+        if self.masks_fault:
+            return remove_citations(text)
+        return self._masks[name].cut(text, row["places"][name])
 
     def write(
         self,
@@ -226,6 +213,17 @@ class Released:
         return {fault: sorted(values) for fault, values in sorted(names.items())}
 
 
+def _measure_premises(row: Row, opinion: str) -> str:
+    """Add the characters of both premises to a row; return the fault if it has none."""
+    short = short_premise(opinion, short_spans(opinion, row["pages"]))
+    if not short.strip():
+        return NO_PAGES
+    texts = {"long": unlabelled(opinion), "short": short}
+    lengths = {name: len(text.replace("|", "")) for name, text in texts.items()}
+    row["characters"] = lengths
+    return ""
+
+
 def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
     """The rows of a table of `CASES` with their keys; the file is opened when its first row is due."""
     first = next(dataset.read(path, ["case_id"]), None)
@@ -254,10 +252,10 @@ def differences(
     columns = table2(with_long_premises(data), lambda text: 0)
     faults = Counter(row["fault"] for row in released.rows if row["fault"])
     reasons = [f"{n:,} rows: {fault}" for fault, n in sorted(faults.items())]
-    reasons += [f"citations are removed by our rules: {released.masks_fault}"] * bool(
-        released.masks_fault
-    )
-    reasons += [trees] * bool(trees)
+    if released.masks_fault:
+        reasons.append(f"citations are removed by our rules: {released.masks_fault}")
+    if trees:
+        reasons.append(trees)
     for cell in published:
         group, _, name = cell.row.partition(" / ")
         if group == "LawngNLI" and name in COUNTS:
