@@ -97,6 +97,14 @@ def test_the_census_has_counts_and_detects_changes(tmp_path):
         check_census(changed, found, "clauses")
 
 
+@pytest.mark.parametrize(
+    ("rows", "names"), [(1, {"last"}), (2, {"first", "last"}), (0, set())]
+)
+def test_a_row_of_a_short_table_has_its_last_name_only(tmp_path, rows, names):
+    write(CLAUSES, ROWS[:rows], tmp_path / "short")
+    assert set(census(CLAUSES, tmp_path / "short")["row_hashes"]) == names
+
+
 def test_an_empty_table_has_a_census(tmp_path):
     write(CLAUSES, [], tmp_path / "none")
     assert census(CLAUSES, tmp_path / "none")["rows"] == 0
