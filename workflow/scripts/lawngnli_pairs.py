@@ -22,5 +22,9 @@ with job(snakemake.log[0]):
             "rows_sha256"
         ]
     }
-    record = {"data": counts, "notes": notes, "sources": source_census["sources"]}
+    record = {
+        "data": counts,
+        "notes": notes,
+        "sources": source_census["sources"],
+    }
     write_census(output.census, record)

@@ -28,6 +28,8 @@ with (
     )
     hits = ranker.rank(ranking)
     for condition, path in zip(
-        params.settings, snakemake.output.predictions, strict=True
+        params.settings,
+        snakemake.output.predictions,
+        strict=True,
     ):
         write(PREDICTIONS, prediction_rows(hits[condition]), path)

@@ -133,7 +133,10 @@ def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
 
 
 def _jackknife(
-    metric: str, group: str, values: np.ndarray, documents: np.ndarray
+    metric: str,
+    group: str,
+    values: np.ndarray,
+    documents: np.ndarray,
 ) -> Jackknife:
     """The mean of the ``values`` of pairs, and without each document (NaN where no value remains)."""
     names, of_document = np.unique(documents, return_inverse=True)
@@ -161,7 +164,11 @@ def alpha(units: Sequence[Unit]) -> float:
     """
     answers = list(dict.fromkeys(itertools.chain(*units)))
     counts = np.zeros((len(units), len(answers)), dtype=np.int64)
-    for row, unit in zip(counts, units, strict=True):
+    for row, unit in zip(
+        counts,
+        units,
+        strict=True,
+    ):
         for answer in unit:
             row[answers.index(answer)] += 1
     counts = counts[counts.sum(axis=1) > 1]

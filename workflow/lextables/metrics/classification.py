@@ -104,7 +104,11 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     answer that no example has, or all have, has no curve and is left out.
     """
     precisions = []
-    for right, score in zip(head.right.T, head.ranking.T, strict=True):
+    for right, score in zip(
+        head.right.T,
+        head.ranking.T,
+        strict=True,
+    ):
         precisions.append(
             minority_precisions(
                 right,
@@ -166,7 +170,9 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def minority_precisions(
-    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
+    positive: np.ndarray,
+    score: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Return the average precision of an answer's rarer side under each row of ``weights`` (rows, n).
 
@@ -187,7 +193,9 @@ def minority_precisions(
 
 
 def weighted_precisions(
-    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
+    positive: np.ndarray,
+    score: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Return the average precision under each row of ``weights`` (rows, n), float64 (rows,).
 
@@ -223,7 +231,9 @@ def weighted_precisions(
 
 
 def matched(
-    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
+    predictions: Iterable[Row],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
 ) -> list[tuple[Row, list[Row], list[Row]]]:
     """Return each head with its examples and their predictions; heads and examples sorted by id.
 
@@ -375,7 +385,9 @@ def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
 
 
 def _finite(
-    values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]
+    values: Sequence[Sequence[float]],
+    rows: Sequence[Row],
+    shape: tuple[int, int],
 ) -> np.ndarray:
     array = np.array(values, dtype=np.float64).reshape(shape)
     finite = np.isfinite(array).all(axis=1)
@@ -399,7 +411,9 @@ def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
 
 
 def averaged(
-    metric: str, heads: Sequence[Head], values: Mapping[str, float]
+    metric: str,
+    heads: Sequence[Head],
+    values: Mapping[str, float],
 ) -> list[Row]:
     """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
@@ -474,7 +488,10 @@ def mean(values: Iterable[float]) -> float:
 
 
 def weighted(
-    metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray
+    metric: Metric,
+    heads: Sequence[Head],
+    units: np.ndarray,
+    weights: np.ndarray,
 ) -> np.ndarray:
     """Return the overall value of ``metric`` under each row of ``weights`` (rows, units), float64 (rows,).
 
@@ -608,7 +625,11 @@ def scores_and_jackknives(
                 do=do,
             )
     answered_heads = answered(
-        predictions, examples, heads, multi_label=multi_label, unit=unit
+        predictions,
+        examples,
+        heads,
+        multi_label=multi_label,
+        unit=unit,
     )
     rows: list[Row] = []
     jackknifed: list[Jackknife] = []

@@ -42,7 +42,9 @@ def mean_interval(
 
 
 def jackknife_interval(
-    estimate: float, left_out: np.ndarray, within: tuple[float, float] = UNBOUNDED
+    estimate: float,
+    left_out: np.ndarray,
+    within: tuple[float, float] = UNBOUNDED,
 ) -> tuple[float, float] | None:
     """Return a 95 % interval from the jackknife's standard error and its bias.
 
@@ -100,7 +102,10 @@ def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | N
 
 
 def resampled_weights(
-    units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
+    units: int,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    batch: int = 500,
 ) -> Iterator[np.ndarray]:
     """Yield int64 [at most ``batch``, ``units``]: how often each resample draws each unit.
 
@@ -110,7 +115,11 @@ def resampled_weights(
     rng = np.random.default_rng(seed)
     even = np.full(units, 1 / units)
     for done in range(0, resamples, batch):
-        yield rng.multinomial(units, even, size=min(batch, resamples - done))
+        yield rng.multinomial(
+            units,
+            even,
+            size=min(batch, resamples - done),
+        )
 
 
 def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
@@ -122,7 +131,10 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
 
 
 def interval_rows(
-    metric: str, group: str, interval: tuple[float, float] | None, n: int
+    metric: str,
+    group: str,
+    interval: tuple[float, float] | None,
+    n: int,
 ) -> list[Row]:
     """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
     if interval is None:
@@ -175,12 +187,24 @@ def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
 
 
 def unit_rows(
-    metric: str, group: str, units: Sequence[str], values: np.ndarray
+    metric: str,
+    group: str,
+    units: Sequence[str],
+    values: np.ndarray,
 ) -> Iterator[Row]:
     """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
-    for unit, value in zip(units, values.tolist(), strict=True):
+    for unit, value in zip(
+        units,
+        values.tolist(),
+        strict=True,
+    ):
         if not np.isnan(value):
-            yield {"metric": metric, "group": group, "unit": str(unit), "value": value}
+            yield {
+                "metric": metric,
+                "group": group,
+                "unit": str(unit),
+                "value": value,
+            }
 
 
 @dataclass(frozen=True)

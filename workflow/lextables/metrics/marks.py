@@ -148,7 +148,9 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
 
 
 def scores_and_units(
-    questions: Sequence[Marked], folds: np.ndarray, documents: Sequence[str]
+    questions: Sequence[Marked],
+    folds: np.ndarray,
+    documents: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
     """Score the marks of one run; rows as `run.SCORES`, sorted by its key.
 
@@ -219,7 +221,10 @@ def scores_and_units(
 
 
 def _count(
-    group: str, members: Sequence[int], questions: Sequence[Marked], values: np.ndarray
+    group: str,
+    members: Sequence[int],
+    questions: Sequence[Marked],
+    values: np.ndarray,
 ) -> int:
     """The paragraphs of a question, or the questions of a group with a value."""
     if group.startswith("question: "):
@@ -238,7 +243,10 @@ def average_precision(question: Marked) -> float:
 
 
 def _scores(
-    metric: str, counts: np.ndarray, questions: Sequence[Marked], names: np.ndarray
+    metric: str,
+    counts: np.ndarray,
+    questions: Sequence[Marked],
+    names: np.ndarray,
 ) -> Iterator[tuple[Jackknife, int]]:
     """Yield the score and the n of each group, from ``counts`` (4, documents, questions)."""
     function = METRICS.get(metric, f1)

@@ -130,7 +130,9 @@ METRICS = {
 
 
 def head_auprs(
-    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
+    predictions: Iterable[Row],
+    examples: Iterable[Row],
+    heads: Iterable[Row],
 ) -> dict[str, float]:
     """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
@@ -232,7 +234,11 @@ def scores_and_jackknives(
         )
     rows += _by_data_type(answered_heads, partial)
     recalls, precisions, n = averaged_curve(answered_heads)
-    for recall, precision in zip(recalls, precisions, strict=True):
+    for recall, precision in zip(
+        recalls,
+        precisions,
+        strict=True,
+    ):
         rows.append(
             score_row("precision", f"recall: {recall:.9f}", float(precision), n)
         )

@@ -85,7 +85,9 @@ def recall(
 
 
 def ndcg(
-    qrels: Qrels, run: Hits, cutoffs: Sequence[int]
+    qrels: Qrels,
+    run: Hits,
+    cutoffs: Sequence[int],
 ) -> dict[int, dict[str, float]]:
     """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq. 1).
 
@@ -108,7 +110,10 @@ def ndcg(
 
 
 def star_precision_printed(
-    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
+    qrels: Qrels,
+    run: Hits,
+    stars: int,
+    cutoff: int = 5,
 ) -> dict[str, float]:
     """Return {query id: share of clauses with at least ``stars`` among those returned in the top ``cutoff``}.
 
@@ -136,7 +141,10 @@ def _hits(
 
 
 def star_precision_strict(
-    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
+    qrels: Qrels,
+    run: Hits,
+    stars: int,
+    cutoff: int = 5,
 ) -> dict[str, float]:
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 

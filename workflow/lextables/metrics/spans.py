@@ -456,7 +456,10 @@ class Counts:
 
 
 def counts(
-    matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray
+    matches: Matches,
+    unit: np.ndarray,
+    units: int,
+    thresholds: np.ndarray,
 ) -> Counts:
     """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the unit of each question.
 
@@ -514,7 +517,9 @@ def substring_groups(gold: Gold) -> np.ndarray:
 
 
 def paper_counts(
-    matches: Matches, gold: Gold, thresholds: np.ndarray
+    matches: Matches,
+    gold: Gold,
+    thresholds: np.ndarray,
 ) -> tuple[list[str], Counts]:
     """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
     size = len(gold.question_ids)
@@ -584,7 +589,11 @@ def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
     """
     reached = curve.recall[..., :-1] >= recall
     first = np.argmax(reached, axis=-1)[..., None]
-    precision = np.take_along_axis(processed(curve.precision), first, axis=-1)[..., 0]
+    precision = np.take_along_axis(
+        processed(curve.precision),
+        first,
+        axis=-1,
+    )[..., 0]
     return np.where(
         reached.any(axis=-1),
         precision,
@@ -766,7 +775,12 @@ def scores(
     )
     curve = counted.curve()
     for metric, values in paper_values(curve).items():
-        for group, value, spans in zip(groups, values, counted.gold_spans, strict=True):
+        for group, value, spans in zip(
+            groups,
+            values,
+            counted.gold_spans,
+            strict=True,
+        ):
             add(
                 metric,
                 group,

@@ -23,7 +23,11 @@ from lextables.pipeline.dataset import Row
 
 
 def by_contract(
-    nbest: Nbest, gold: Gold, *, relaxed: str | None, low_thresholds: Sequence[float]
+    nbest: Nbest,
+    gold: Gold,
+    *,
+    relaxed: str | None,
+    low_thresholds: Sequence[float],
 ) -> list[Row]:
     """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as in `spans.scores`.
 

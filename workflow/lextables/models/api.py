@@ -285,7 +285,11 @@ class Api:
         """Return the server's answer to a call, without the key; errors as in `ask`."""
         body = dict(call.body)
         try:
-            response = self._client.post(call.path, cast_to=httpx2.Response, body=body)
+            response = self._client.post(
+                call.path,
+                cast_to=httpx2.Response,
+                body=body,
+            )
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
@@ -379,7 +383,11 @@ def embed(
         what = f"{model} returned vectors of different lengths"
         raise BadInput(what, where=base, do="use another server")
     matrix = np.concatenate(parts)
-    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix /= np.linalg.norm(
+        matrix,
+        axis=1,
+        keepdims=True,
+    )
     position = {text: index for index, text in enumerate(unique)}
     return matrix[[position[text] for text in texts]]
 

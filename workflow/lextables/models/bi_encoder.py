@@ -51,7 +51,9 @@ TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 
 @loading_weights()
 def load(
-    folder: str, where: torch.device, max_length: int | None = None
+    folder: str,
+    where: torch.device,
+    max_length: int | None = None,
 ) -> SentenceTransformer:
     """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
@@ -74,7 +76,11 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     without padding encoding is faster, and a text's vector does not depend on the other
     texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _Encoder(model, model.default_prompt_name, unit=True).encode(texts)
+    return _Encoder(
+        model,
+        model.default_prompt_name,
+        unit=True,
+    ).encode(texts)
 
 
 def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
@@ -171,7 +177,11 @@ class _Encoder:
                 features = self.model.preprocess(part, **self._options)
                 yield np.arange(start, start + len(part)), self._forward(features)
             return
-        inputs = tokenised(self.model, texts, **self._options)
+        inputs = tokenised(
+            self.model,
+            texts,
+            **self._options,
+        )
 
         def forward(part: np.ndarray) -> np.ndarray:
             return self._forward(inputs.batch(part))
@@ -182,7 +192,11 @@ class _Encoder:
         most = TOKENS[self.model.device.type]
         all_batches = [*batches(inputs.lengths(), most)]
         results = _in_parallel(encode, all_batches, self.model.device)
-        yield from zip(all_batches, results, strict=True)
+        yield from zip(
+            all_batches,
+            results,
+            strict=True,
+        )
 
     def _reads_tokens(self, text: str) -> bool:
         """Whether the model is a transformer, and not one of word vectors."""
@@ -203,7 +217,12 @@ class _Encoder:
 
 def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
     unit = model.similarity_fn_name == COSINE
-    return _Encoder(model, prompt_name(model, part), unit, task=part)
+    return _Encoder(
+        model,
+        prompt_name(model, part),
+        unit,
+        task=part,
+    )
 
 
 def _in_parallel(
@@ -222,7 +241,9 @@ def _in_parallel(
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(
-            threads, initializer=torch.set_num_threads, initargs=(1,)
+            threads,
+            initializer=torch.set_num_threads,
+            initargs=(1,),
         ) as pool:
             yield from pool.map(encode, all_batches)
     finally:
@@ -243,9 +264,20 @@ class VectorCache:
         Vectors that earlier code or libraries made from the same data on the same device
         are deleted.
         """
-        about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+        about = (
+            json.dumps(
+                identity,
+                indent=2,
+                sort_keys=True,
+            )
+            + "\n"
+        )
         self.folder = Path(root) / _digest(about.encode())
-        _drop_earlier(Path(root), identity, keep=self.folder)
+        _drop_earlier(
+            Path(root),
+            identity,
+            keep=self.folder,
+        )
         write_text(self.folder / _IDENTITY, about)
         self._shards: dict[bytes, Path] = {}
         for shard in sorted(self.folder.glob("*.npz")):
@@ -260,14 +292,24 @@ class VectorCache:
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
-        wanted = dict(zip(keys, texts, strict=True))
+        wanted = dict(
+            zip(
+                keys,
+                texts,
+                strict=True,
+            )
+        )
         vectors = self._stored(wanted)
         # Sorted by length, so that an encoder's batches need little padding.
         missing = [key for key in wanted if key not in vectors]
         missing.sort(key=lambda key: (len(wanted[key]), key))
         starts = range(0, len(missing), SHARD)
         description = f"parts of {SHARD} texts"
-        for start in tqdm(starts, desc=description, disable=len(starts) < 2):
+        for start in tqdm(
+            starts,
+            desc=description,
+            disable=len(starts) < 2,
+        ):
             part = missing[start : start + SHARD]
             result = encode([wanted[key] for key in part])
             encoded = np.asarray(result, dtype=np.float32)
@@ -275,7 +317,13 @@ class VectorCache:
                 what = f"shape {encoded.shape} for {len(part)} texts"
                 raise ValueError(f"the encoder returned {what}")
             self._store(part, encoded)
-            vectors.update(zip(part, encoded, strict=True))
+            vectors.update(
+                zip(
+                    part,
+                    encoded,
+                    strict=True,
+                )
+            )
         return np.stack([vectors[key] for key in keys])
 
     def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:
@@ -291,7 +339,11 @@ class VectorCache:
     def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         shard = self.folder / f"{_digest(b''.join(keys))}.npz"
         with replacing(shard) as temporary, temporary.open("wb") as file:
-            np.savez(file, keys=np.array(keys, dtype="V32"), vectors=vectors)
+            np.savez(
+                file,
+                keys=np.array(keys, dtype="V32"),
+                vectors=vectors,
+            )
         self._shards.update(dict.fromkeys(keys, shard))
 
 
@@ -322,7 +374,11 @@ def _read(
         return [], []
 
 
-def _drop_earlier(root: Path, identity: Mapping[str, Any], keep: Path) -> None:
+def _drop_earlier(
+    root: Path,
+    identity: Mapping[str, Any],
+    keep: Path,
+) -> None:
     """Delete the vectors of the same data on the same device, except those to keep."""
     for about in root.glob(f"*/{_IDENTITY}"):
         other = read_json(about, dict[str, Any])

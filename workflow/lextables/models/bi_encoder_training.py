@@ -74,7 +74,11 @@ class GradedSoftmax(torch.nn.Module):
     ) -> torch.Tensor:
         """Return the loss of a batch; ``labels`` (pairs, 2): positions of the texts."""
         vectors, positions = [], []
-        for part, column in zip(features, labels.T.tolist(), strict=True):
+        for part, column in zip(
+            features,
+            labels.T.tolist(),
+            strict=True,
+        ):
             # Repeated queries and documents count once.
             rows = {position: row for row, position in enumerate(column)}
             embeddings = self.model(part)["sentence_embedding"].float()
@@ -84,7 +88,11 @@ class GradedSoftmax(torch.nn.Module):
         for query in positions[0]:
             gains.append([self.gains.get((query, at), 0) for at in positions[1]])
         queries, documents = vectors
-        target = torch.tensor(gains, dtype=queries.dtype, device=queries.device)
+        target = torch.tensor(
+            gains,
+            dtype=queries.dtype,
+            device=queries.device,
+        )
         target = target / target.sum(dim=-1, keepdim=True)
         # In half precision a cosine has two digits, which is not enough for small
         # temperatures.
@@ -110,7 +118,11 @@ class _Trainer(InParts, SentenceTransformerTrainer):
 
 def in_order(data: Dataset, batch_size: int, **_: object) -> DefaultBatchSampler:
     """Return the batches of ``data`` in its order."""
-    return DefaultBatchSampler(SequentialSampler(data), batch_size, drop_last=False)
+    return DefaultBatchSampler(
+        SequentialSampler(data),
+        batch_size,
+        drop_last=False,
+    )
 
 
 def finetune(

@@ -54,7 +54,9 @@ def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
 
 
 def _local(
-    settings: Mapping[str, Any], cache: str | Path, device_choice: str
+    settings: Mapping[str, Any],
+    cache: str | Path,
+    device_choice: str,
 ) -> "CachedModel":
     from lextables.models.device import describe, pick
     from lextables.models.local_language_model import CausalModel, LocalLanguageModel
@@ -143,7 +145,11 @@ class CachedModel:
             desc=self.name,
             disable=not missing,
         )
-        for place, evaluate in zip(missing, bar, strict=True):
+        for place, evaluate in zip(
+            missing,
+            bar,
+            strict=True,
+        ):
             fields = partial(_fields, evaluate)
             answers[place] = self._cache.get_or_ask(keys[place], fields)
         return answers

@@ -43,7 +43,14 @@ def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
     text = json.dumps(settings, sort_keys=True)
     folder = Path(root) / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    readable = (
+        json.dumps(
+            settings,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n"
+    )
     write_text(folder / "settings.json", readable)
     return folder
 
@@ -67,7 +74,11 @@ def keep(
     """
     folder = Path(root) / work
     with finishing(folder) as content:
-        shutil.copytree(weights, content / "weights", copy_function=_linked)
+        shutil.copytree(
+            weights,
+            content / "weights",
+            copy_function=_linked,
+        )
         shutil.copy2(record, content / "run.json")
     for left in (*Path(root).iterdir(), *folder.iterdir()):
         if left not in (folder, folder / _FINISHED):
@@ -287,7 +298,11 @@ def latest(work: str | Path) -> Path | None:
             complete.append(folder)
         else:
             shutil.rmtree(folder)
-    return max(complete, key=_update_of, default=None)
+    return max(
+        complete,
+        key=_update_of,
+        default=None,
+    )
 
 
 def _update_of(checkpoint: Path) -> int:

@@ -118,7 +118,11 @@ class Constituency:
         if tokenizer is None:
             return True
         text = ""
-        for word, space in zip(example.words, example.space_after, strict=True):
+        for word, space in zip(
+            example.words,
+            example.space_after,
+            strict=True,
+        ):
             text += f"{word} " if space else word
         return len(tokenizer(text)["input_ids"]) <= limit
 
@@ -136,7 +140,13 @@ class _Sentence:
     ) -> None:
         self.words = [_TO_NORMAL.get(word, word) for word in words]
         self.space_after = list(space_after)
-        self._leaves = list(zip(words, tags, strict=True))
+        self._leaves = list(
+            zip(
+                words,
+                tags,
+                strict=True,
+            )
+        )
 
     def leaves(self) -> list[str]:
         return [word for word, _ in self._leaves]

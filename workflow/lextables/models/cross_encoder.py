@@ -60,7 +60,9 @@ def load(
 
 
 def score(
-    model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64
+    model: CrossEncoder,
+    pairs: Sequence[Pair],
+    batch_size: int = 64,
 ) -> np.ndarray:
     """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
@@ -84,11 +86,17 @@ def score(
 
 
 def _logits(
-    model: CrossEncoder, pairs: Sequence[Pair], batch_size: int
+    model: CrossEncoder,
+    pairs: Sequence[Pair],
+    batch_size: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield positions of some of the pairs and their logits (pairs,), until all are done."""
     name = model.default_prompt_name
-    inputs = tokenised(model, pairs, prompt=model.prompts[name] if name else None)
+    inputs = tokenised(
+        model,
+        pairs,
+        prompt=model.prompts[name] if name else None,
+    )
     by_length = np.argsort([-length for length in inputs.lengths()], kind="stable")
 
     @torch.inference_mode()
@@ -150,7 +158,13 @@ class _Collator(CrossEncoderDataCollator):
 
     def __call__(self, features):
         batch = super().__call__(features)
-        pairs = list(zip(batch.pop("query"), batch.pop("clause"), strict=True))
+        pairs = list(
+            zip(
+                batch.pop("query"),
+                batch.pop("clause"),
+                strict=True,
+            )
+        )
         return batch | dict(self.preprocess_fn(pairs))
 
 

@@ -209,11 +209,19 @@ def _rows(batch: Batch) -> int:
 
 def _ends(mask: torch.Tensor) -> list[int]:
     """Return the columns of each text up to its last token, at least 1; all if padding is on the left."""
-    columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    columns = torch.arange(
+        1,
+        mask.shape[1] + 1,
+        device=mask.device,
+    )
     return (mask.bool() * columns).amax(dim=1).clamp(min=1).tolist()
 
 
-def _part(batch: Batch, rows: Sequence[int], width: int) -> dict[str, Any]:
+def _part(
+    batch: Batch,
+    rows: Sequence[int],
+    width: int,
+) -> dict[str, Any]:
     """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
     count, part = _rows(batch), {}
     for name, value in batch.items():
@@ -267,7 +275,9 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
 
 
 def in_parts_that_fit(
-    rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]
+    rows: Sequence[T],
+    size: int,
+    work: Callable[[Sequence[T]], R],
 ) -> Iterator[R]:
     """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
 
@@ -281,7 +291,11 @@ def in_parts_that_fit(
         done += size
 
 
-def _first_rows(work: Callable[[Sequence[T]], R], rows: Sequence[T], size: int) -> R:
+def _first_rows(
+    work: Callable[[Sequence[T]], R],
+    rows: Sequence[T],
+    size: int,
+) -> R:
     return work(rows[:size])
 
 

@@ -72,7 +72,11 @@ def inspect(
         write_text(stored, sound)
 
 
-def _check_hub_name(model: str, fetch: bool, where: str) -> None:
+def _check_hub_name(
+    model: str,
+    fetch: bool,
+    where: str,
+) -> None:
     """Raise `BadInput` if a model is neither here nor can be fetched from the hub."""
     from huggingface_hub.errors import HFValidationError  # slow to import
     from huggingface_hub.utils import validate_repo_id
@@ -139,7 +143,11 @@ def _gguf_fault(file: Path, kind: str) -> Fault | None:
     return None
 
 
-def _loading_fault(folder: str, kind: str, tokens: int) -> Fault | None:
+def _loading_fault(
+    folder: str,
+    kind: str,
+    tokens: int,
+) -> Fault | None:
     """Return the fault that `loading.fault_of` finds, from a separate process."""
     command = [sys.executable, "-m", "lextables.models.loading"]
     # Files missing from the folder are not fetched from the hub.

@@ -293,11 +293,24 @@ def fit_shares(
     """
     rows, answers = shares.shape
     without_features = np.zeros((answers, features.shape[1]))
-    repeated = np.vstack([np.repeat(features, answers, axis=0), without_features])
+    repeated = np.vstack(
+        [
+            np.repeat(
+                features,
+                answers,
+                axis=0,
+            ),
+            without_features,
+        ]
+    )
     labels = np.tile(np.arange(answers), rows + 1)
     weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
     model = LogisticRegression(C=penalty, max_iter=STEPS)
-    model.fit(repeated, labels, sample_weight=weights)
+    model.fit(
+        repeated,
+        labels,
+        sample_weight=weights,
+    )
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
     of_second = model.coef_[0]
@@ -341,7 +354,9 @@ def document_frequencies(columns: csr_matrix) -> np.ndarray:
 
 
 def overlap_shares(
-    firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
+    firsts: Sequence[csr_matrix],
+    seconds: Sequence[csr_matrix],
+    rare: np.ndarray,
 ) -> np.ndarray:
     """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
 
@@ -386,7 +401,11 @@ def save(
     for key, values in names.items():
         packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(out, **arrays, **packed)
+        np.savez_compressed(
+            out,
+            **arrays,
+            **packed,
+        )
 
 
 def load(

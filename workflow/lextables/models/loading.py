@@ -58,7 +58,9 @@ def quiet() -> Iterator[None]:
 
 
 def save(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    folder: str | Path,
 ) -> None:
     """Write model and tokenizer to ``folder`` as safetensors and JSON, atomically."""
     with replacing_folder(folder) as temporary, quiet():
@@ -121,7 +123,13 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     """
     if kind in _WITH_HEAD:
         options = {"num_labels": 1} if kind == "cross-encoder" else {}
-        return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
+        return fresh(
+            _without_values(
+                _WITH_HEAD[kind],
+                folder,
+                **options,
+            )[1]
+        )
     loaders = [AutoModel]
     if kind == "encoder":  # for both uses of an encoder
         loaders = [AutoModelForQuestionAnswering, AutoModelForSequenceClassification]
@@ -154,7 +162,11 @@ def _without_values(
     return model, report
 
 
-def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) -> None:
+def _check_kind(
+    config: PretrainedConfig,
+    kind: str,
+    is_sentence_encoder: bool,
+) -> None:
     """Raise `BadInput` if the architectures in a configuration are of another kind."""
     names = config.architectures or [type(config).__name__]
     what = " or ".join(names)
@@ -170,7 +182,11 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
         raise BadInput(f"{what} has a head of another kind")
 
 
-def _check(folder: Path, kind: str, tokens: int) -> None:
+def _check(
+    folder: Path,
+    kind: str,
+    tokens: int,
+) -> None:
     """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of ``tokens``."""
     body = folder
     if kind == "bi-encoder":
@@ -223,7 +239,11 @@ def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
         SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
 
-def fault_of(folder: str, kind: str, tokens: int) -> tuple[str, str]:
+def fault_of(
+    folder: str,
+    kind: str,
+    tokens: int,
+) -> tuple[str, str]:
     """Return why ``folder`` cannot be used as ``kind``, and how to fix it.
 
     Both are empty for a usable model.  ``tokens`` is the maximum length of its texts.

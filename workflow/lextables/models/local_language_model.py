@@ -119,7 +119,11 @@ class LocalLanguageModel:
     def _after(self, ids: Sequence[int]) -> np.ndarray:
         """Return the log-probabilities of the token after ``ids``, (vocabulary,)."""
         shared = 0
-        for token, last in zip(ids, self._last, strict=False):
+        for token, last in zip(
+            ids,
+            self._last,
+            strict=False,
+        ):
             if token != last:
                 break
             shared += 1
@@ -157,7 +161,9 @@ class LocalLanguageModel:
 
 
 def _sample(
-    log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator
+    log_probabilities: np.ndarray,
+    temperature: float,
+    generator: np.random.Generator,
 ) -> int:
     if temperature == 0:
         return int(log_probabilities.argmax())
@@ -219,7 +225,11 @@ class CausalModel:
     def ids(self, text: str, begins: bool) -> list[int]:
         """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
         # verbose=False: texts longer than the window are counted too, without a warning.
-        ids = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
+        ids = self._tokenizer(
+            text,
+            add_special_tokens=False,
+            verbose=False,
+        ).input_ids
         return [*self._begin, *ids] if begins else ids
 
     def text(self, ids: Sequence[int]) -> str:

@@ -49,7 +49,9 @@ _DAMAGE = (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorErr
 
 
 def binary_cross_entropy(
-    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return each text's loss (texts,); ``logits`` (texts, answers).
 
@@ -68,7 +70,9 @@ def binary_cross_entropy(
 
 
 def cross_entropy(
-    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return each text's loss (texts,) times the weight of its correct answer; arguments as above.
 
@@ -127,7 +131,11 @@ class MultiHead(nn.Module):
         self.body, self.own, self.sizes, self.loss = body, own, tuple(sizes), loss
         self.spans = tuple(pairwise(accumulate(self.sizes, initial=0)))
         together = _side_by_side(weights, self.sizes)
-        self.register_buffer("weights", together, persistent=False)
+        self.register_buffer(
+            "weights",
+            together,
+            persistent=False,
+        )
 
     @property
     def mixed_precision(self) -> bool:
@@ -192,7 +200,11 @@ def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor
     if weights is None:
         return None
     parts = []
-    for part, size in zip(weights, sizes, strict=True):
+    for part, size in zip(
+        weights,
+        sizes,
+        strict=True,
+    ):
         parts.append(torch.ones(size) if part is None else part)
     lengths = [len(part) for part in parts]
     if lengths != list(sizes):
@@ -200,7 +212,11 @@ def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor
     return torch.cat(parts).float()
 
 
-def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
+def _chosen(
+    label: Labels,
+    chosen: Sequence[int],
+    size: int,
+) -> torch.Tensor:
     """Return the labels of the ``chosen`` texts, all of one head, in the form for a loss."""
     rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
     return rows if rows.dim() == 1 else rows[:, :size]
@@ -233,7 +249,9 @@ def load(
         own = None
     else:
         body, report = AutoModel.from_pretrained(
-            folder, output_loading_info=True, trust_remote_code=False
+            folder,
+            output_loading_info=True,
+            trust_remote_code=False,
         )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
@@ -245,7 +263,9 @@ def load(
 
 
 def save(
-    model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]
+    model: MultiHead,
+    folder: str | Path,
+    heads: Mapping[str, Sequence[str]],
 ) -> None:
     """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
@@ -267,7 +287,14 @@ def save(
         model.body.save_pretrained(temporary)
         if model.own is not None:
             save_file(model.own.state_dict(), temporary / _OWN)
-        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        text = (
+            json.dumps(
+                about,
+                indent=2,
+                ensure_ascii=False,
+            )
+            + "\n"
+        )
         (temporary / _ABOUT).write_text(text, encoding="utf-8")
 
 

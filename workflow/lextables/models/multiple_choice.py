@@ -52,7 +52,13 @@ class Question:
         ``options`` are in another order than that of the question.
         """
         fields = {**self.fields, "options": listed(options or self.options)}
-        return fitted(model, self.template, ANSWER_TOKENS, self.cut, **fields)
+        return fitted(
+            model,
+            self.template,
+            ANSWER_TOKENS,
+            self.cut,
+            **fields,
+        )
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,11 @@ def listed(options: Sequence[str]) -> str:
     """Return the options for a prompt, one per line after its letter."""
     lines = (
         f"{letter}. {' '.join(option.split())}"
-        for letter, option in zip(ascii_uppercase, options, strict=False)
+        for letter, option in zip(
+            ascii_uppercase,
+            options,
+            strict=False,
+        )
     )
     return "\n".join(lines)
 
@@ -142,7 +152,11 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
     matching = [
         place for place, option in enumerate(options) if _begins(answer, _plain(option))
     ]
-    return max(matching, key=lambda place: len(options[place]), default=None)
+    return max(
+        matching,
+        key=lambda place: len(options[place]),
+        default=None,
+    )
 
 
 def counts(answers: Iterable[Answered]) -> dict[str, Any]:
@@ -171,7 +185,9 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
 
 
 def pick(
-    model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int
+    model: LanguageModel,
+    asked: Sequence[tuple[Prompt, Sequence[str]]],
+    samples: int,
 ) -> list[Picked]:
     """Return a model's distribution for each (prompt, options listed in it).
 
@@ -195,7 +211,9 @@ def pick(
 
 
 def weighed(
-    model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]
+    model: LanguageModel,
+    prompts: Sequence[Prompt],
+    signs: Sequence[str],
 ) -> list[Picked | None]:
     """Return a model's distribution over each prompt's ``signs``; None if it reports none.
 
@@ -203,7 +221,11 @@ def weighed(
     it, since models differ in how an answer begins.
     """
     choices = []
-    for prompt, of_prompt in zip(prompts, signs, strict=True):
+    for prompt, of_prompt in zip(
+        prompts,
+        signs,
+        strict=True,
+    ):
         spaced = [f" {sign}" for sign in of_prompt]
         choices.append(Choice(prompt, (*of_prompt, *spaced)))
     return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]
@@ -213,7 +235,11 @@ def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
     if log_probabilities is None:
         return None
     half = len(log_probabilities) // 2
-    both = zip(log_probabilities[:half], log_probabilities[half:], strict=True)
+    both = zip(
+        log_probabilities[:half],
+        log_probabilities[half:],
+        strict=True,
+    )
     masses = [math.exp(bare) + math.exp(spaced) for bare, spaced in both]
     return Picked(_normalised(masses), outside=max(0.0, 1 - sum(masses)))
 

@@ -36,7 +36,9 @@ def idf_by_frequency(words: np.ndarray) -> np.ndarray:
 
 
 def okapi_scores(
-    counts: np.ndarray, idf: np.ndarray, lengths: np.ndarray
+    counts: np.ndarray,
+    idf: np.ndarray,
+    lengths: np.ndarray,
 ) -> np.ndarray:
     """Return the texts' scores, float64 (texts,).
 

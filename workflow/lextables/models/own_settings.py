@@ -45,7 +45,11 @@ def prompt_name(model: SentenceTransformer, part: str) -> str | None:
     return next((name for name in PROMPTS[part] if model.prompts.get(name)), None)
 
 
-def closeness(query: np.ndarray, parts: np.ndarray, similarity: str) -> np.ndarray:
+def closeness(
+    query: np.ndarray,
+    parts: np.ndarray,
+    similarity: str,
+) -> np.ndarray:
     """Return the negative distance of a query's vector (d) to each part (parts, d), float64 (parts,).
 
     ``similarity`` is in `DISTANCES`.  Each distance is computed separately, so equal vectors have equal ones.

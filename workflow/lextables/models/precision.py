@@ -13,7 +13,11 @@ from contextlib import contextmanager
 import torch
 
 
-def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
+def mixed(
+    asked: bool,
+    device: torch.device,
+    able: bool = True,
+) -> bool:
     """Whether training on ``device`` uses bfloat16 mixed precision.
 
     Always on a GPU with bfloat16, elsewhere where the grid ``asked`` for it; never for a model that is not

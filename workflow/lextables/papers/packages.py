@@ -32,17 +32,30 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
     return create_model(
-        base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {})
+        base.__name__,
+        __base__=base,
+        __doc__=base.__doc__,
+        tasks=(dict[Name, task], {}),
     )
 
 
 def load(path: str | Path) -> Paper:
     """Read and check a paper's file; `BadInput` names the key of the first error."""
     path = Path(path)
-    checked(Name, path.stem, where=path.name, do="rename the file")
+    checked(
+        Name,
+        path.stem,
+        where=path.name,
+        do="rename the file",
+    )
     values = content(path)
     model = model_of(path.stem, _kinds(values))
-    return checked(model, values, where=path.name, do=SEE_SCHEMA)
+    return checked(
+        model,
+        values,
+        where=path.name,
+        do=SEE_SCHEMA,
+    )
 
 
 def _kinds(values: Any) -> list[str]:

@@ -29,7 +29,11 @@ TRAIN = "train"
 EXCLUDED = "excluded in the configuration"
 
 
-def plan(paper: Paper, context: Context, excluded: Collection[str] = ()) -> Plan:
+def plan(
+    paper: Paper,
+    context: Context,
+    excluded: Collection[str] = (),
+) -> Plan:
     """Plan the runs of a paper under a configuration, and the rows of each of its tables.
 
     Published rows in ``excluded`` are not run, and additional rows are removed, with the
@@ -78,7 +82,11 @@ def share_trainings(
     return shared
 
 
-def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
+def _with_shared(
+    plan: Plan,
+    paper: Paper,
+    planned: Mapping[Run, Spec],
+) -> Plan:
     """Return a paper's plan with the trainings of other papers among ``planned``."""
     shared = {}
     for run, spec in plan.specs.items():
@@ -97,7 +105,9 @@ def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
 
 
 def check_excluded(
-    names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]
+    names: Iterable[str],
+    plans: Mapping[str, Plan],
+    papers: Container[str],
 ) -> None:
     """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
 
@@ -112,7 +122,11 @@ def check_excluded(
         if name in rows or (paper in papers and paper not in plans):
             continue
         lower = {row.lower(): row for row in sorted(rows)}
-        near = get_close_matches(name.lower(), lower, n=3)
+        near = get_close_matches(
+            name.lower(),
+            lower,
+            n=3,
+        )
         do = "take the name from the table"
         if near:
             do = f"did you mean {' or '.join(repr(lower[row]) for row in near)}"
@@ -144,11 +158,17 @@ def _exclude(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
         if row.row not in excluded:
             yield row
         elif not row.additional:
-            yield replace(row, runs={}, reason=EXCLUDED)
+            yield replace(
+                row,
+                runs={},
+                reason=EXCLUDED,
+            )
 
 
 def _table_rows(
-    table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]
+    table: TableEntry,
+    rows: Mapping[str, list[Row]],
+    planners: Mapping[str, Planner],
 ) -> list[dict]:
     if not table.rows:
         return []
@@ -160,7 +180,10 @@ def _table_rows(
 
 
 def absent_data(
-    config: Config, papers: Mapping[str, Paper], registry: Registry, root: Path
+    config: Config,
+    papers: Mapping[str, Paper],
+    registry: Registry,
+    root: Path,
 ) -> dict[str, str]:
     """Return {auxiliary data set of a paper: why it is not available} under a configuration.
 
@@ -183,7 +206,9 @@ def absent_data(
 
 
 def _why_absent(
-    files: Iterable[SourceFile], config: Config, mirrors: list[Path]
+    files: Iterable[SourceFile],
+    config: Config,
+    mirrors: list[Path],
 ) -> str:
     """Return why at least one of the files is not available; empty if all are."""
     lacking = []

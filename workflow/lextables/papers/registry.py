@@ -248,7 +248,11 @@ class Paper(Shown):
         return self
 
 
-def _check_table(name: str, table: TableEntry, paper: Paper) -> None:
+def _check_table(
+    name: str,
+    table: TableEntry,
+    paper: Paper,
+) -> None:
     """Raise ValueError for a name in a table's entry that does not exist."""
     if table.rows and table.of not in paper.tasks:
         what = f"rows of {table.of!r}, which is not a task of the paper"

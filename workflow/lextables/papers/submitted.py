@@ -27,7 +27,11 @@ class Found:
     places: Mapping[str, str]
 
 
-def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
+def find(
+    config: Config,
+    papers: Mapping[str, Paper],
+    contents: Contents,
+) -> Found:
     """Find the data set of each of the config's ``extra_predictions``, for the config's papers.
 
     ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper, data set or format,
@@ -71,7 +75,9 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
 
 
 def fits(
-    extra: ExtraPredictions, papers: Mapping[str, Paper], where: str
+    extra: ExtraPredictions,
+    papers: Mapping[str, Paper],
+    where: str,
 ) -> tuple[str, str]:
     """Return the data set and the format of submitted predictions; `BadInput` if none or several fit.
 
@@ -113,7 +119,9 @@ def fits(
 
 
 def _unknown_form(
-    extra: ExtraPredictions, allowed: Sequence[str], where: str
+    extra: ExtraPredictions,
+    allowed: Sequence[str],
+    where: str,
 ) -> BadInput:
     if extra.format:
         what = f"format = {extra.format!r} is not a format for {extra.paper}"
@@ -142,7 +150,11 @@ def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | 
     return None
 
 
-def _content(file: str, contents: Contents, where: str) -> str:
+def _content(
+    file: str,
+    contents: Contents,
+    where: str,
+) -> str:
     """The digest of a file that exists and is not empty."""
     path = Path(file)
     try:

@@ -46,7 +46,9 @@ def known(papers: Mapping[str, Paper]) -> set[str]:
 
 
 def check(
-    config: Config, models: Mapping[str, Model], papers: Mapping[str, Paper]
+    config: Config,
+    models: Mapping[str, Model],
+    papers: Mapping[str, Paper],
 ) -> None:
     """Raise `BadInput` for a name in a ``trained_on`` that is not a data set here."""
     allowed = known(papers)
@@ -62,7 +64,11 @@ def check(
                 _check_names(panel.also_trained_on, allowed, f"{name}.yaml, {key}")
 
 
-def _check_names(names: Names, allowed: set[str], where: str) -> None:
+def _check_names(
+    names: Names,
+    allowed: set[str],
+    where: str,
+) -> None:
     """Raise `BadInput` for the first of ``names`` that is not allowed."""
     unknown = sorted({*(names or ())} - allowed)
     if not unknown:
@@ -144,7 +150,9 @@ def with_training_data(
 
 
 def _names_of_models(
-    runs: Collection[Run], specs: Mapping[Run, Spec], context: Context
+    runs: Collection[Run],
+    specs: Mapping[Run, Spec],
+    context: Context,
 ) -> tuple[set[str], bool]:
     """Return the data that the models of runs were trained on, and whether all of it is known."""
     of_models = _of_models(context)
@@ -184,7 +192,12 @@ def _of_models(context: Context) -> dict[str, Names]:
     return trained_on
 
 
-def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
+def _part(
+    name: str,
+    texts: str,
+    paper: Paper,
+    context: Context,
+) -> str:
     """Return a text on the part of the test split of ``texts`` in the data set ``name``.
 
     It is empty if the part is small.

@@ -289,7 +289,11 @@ def census(table: Table, path: str | Path) -> JsonObject:
     with parquet_file(path) as file:
         total = file.metadata.num_rows
     # In a table of one or two rows a row has its last name only.
-    marks = {0: "first", total // 2: "middle", total - 1: "last"}
+    marks = {
+        0: "first",
+        total // 2: "middle",
+        total - 1: "last",
+    }
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
     hashes: dict[str, str] = {}
     all_rows = hashlib.sha256()

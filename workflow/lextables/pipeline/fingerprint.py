@@ -107,7 +107,11 @@ def _parsed(source: bytes, package: str) -> tuple[str, frozenset[str]]:
     return hashlib.sha256(code.encode()).hexdigest(), frozenset(texts)
 
 
-def _plain(node: object, package: str, texts: set[str]) -> str:
+def _plain(
+    node: object,
+    package: str,
+    texts: set[str],
+) -> str:
     """Return a syntax tree as text; add its names, strings and imports to ``texts``.
 
     Imports are dotted names; ``*`` stands for a field of an f-string.  Unlike the text of

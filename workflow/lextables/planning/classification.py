@@ -83,7 +83,11 @@ class Classification:
         model = settings["tokenizer"]["model"]
         dataset = wildcards.dataset
         return [
-            self.tokens.format(dataset=dataset, model=model, length=length)
+            self.tokens.format(
+                dataset=dataset,
+                model=model,
+                length=length,
+            )
             for length in sorted(lengths)
         ]
 

@@ -63,7 +63,9 @@ def check_options(has_no_cores: bool) -> None:
 
 
 def check_targets(
-    project: Project, targets: Collection[str], rules: Collection[str]
+    project: Project,
+    targets: Collection[str],
+    rules: Collection[str],
 ) -> None:
     """End the run if a target is neither one of ``rules`` nor a file, or was removed."""
     or_exit(removed.check, sorted(targets), "command line")

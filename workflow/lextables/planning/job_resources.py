@@ -105,7 +105,11 @@ class JobResources:
     def of_small_model(self, minutes: int, mem_mb: int = resources.LEAST_MB) -> Params:
         """Return the resources of a job with a small model."""
         runtime = self.runtime(minutes)
-        return {**self.on_gpu, "mem_mb": per_attempt(mem_mb), "runtime": runtime}
+        return {
+            **self.on_gpu,
+            "mem_mb": per_attempt(mem_mb),
+            "runtime": runtime,
+        }
 
     def of_model(self, work_of: Callable[[Wildcards], Work]) -> Params:
         """Return the resources of a job with a model that does ``work_of`` its wildcards."""
@@ -117,7 +121,11 @@ class JobResources:
             minutes = resources.minutes(work_of(wildcards), bool(self.gpus))
             return self.limited(minutes * attempt)
 
-        return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}
+        return {
+            **self.on_gpu,
+            "mem_mb": mem_mb,
+            "runtime": runtime,
+        }
 
     def of_asking(self, minutes: int, work_of: Callable[[Wildcards], Work]) -> Params:
         """Return the resources of a job that asks a language model, for ``minutes`` at least.

@@ -130,7 +130,12 @@ class Project:
         return {**settings, "content": content}
 
 
-def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
+def load(
+    root: Path,
+    path: Path,
+    defaults: Values,
+    config: Values,
+) -> Project:
     """Check the configuration, read the registries and plan the papers.
 
     ``defaults`` are the values of config.yaml.  ``config`` are those of the command line
@@ -149,7 +154,13 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     trained_on.check(checked, models, papers)
     absent = planning.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
-    context = Context(checked, models, root, gpu, absent=absent)
+    context = Context(
+        checked,
+        models,
+        root,
+        gpu,
+        absent=absent,
+    )
     _check_names(path, papers, context)
     contents = Contents(Path(checked.results) / ".cache")
     predictions = submitted.find(checked, papers, contents)
@@ -183,7 +194,11 @@ def _paper_files(path: Path) -> dict[str, str]:
     return {file.stem: str(file) for file in files}
 
 
-def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> None:
+def _check_names(
+    path: Path,
+    papers: Mapping[str, Paper],
+    context: Context,
+) -> None:
     """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
     config = context.config
     extra_names = {

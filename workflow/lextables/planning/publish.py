@@ -17,7 +17,11 @@ EXPORTED_FIELDS = {
     *("pool", "views", "asking"),
 }
 # The field of a task's `asking` that names the prompt of its multiple-choice questions.
-PROMPT_FIELDS = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
+PROMPT_FIELDS = {
+    "classification": "prompt",
+    "answers": "prompt",
+    "spans": "presence",
+}
 # Experiments that predict the test split with trained weights.
 READING = ("read", "rerank-tuned", "retrieve-tuned")
 

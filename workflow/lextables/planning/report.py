@@ -131,8 +131,20 @@ class Report:
             Offer("a GPU", gpu=True),
             Offer("the model hub", hub=True),
             *(Offer("an API key", host=host) for host in hosts),
-            Offer("a GPU and the model hub", gpu=True, hub=True),
-            *(Offer(everything, gpu=True, hub=True, host=host) for host in hosts),
+            Offer(
+                "a GPU and the model hub",
+                gpu=True,
+                hub=True,
+            ),
+            *(
+                Offer(
+                    everything,
+                    gpu=True,
+                    hub=True,
+                    host=host,
+                )
+                for host in hosts
+            ),
         ]
 
     def _offered(self, offer: Offer) -> Context:

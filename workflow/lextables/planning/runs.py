@@ -32,7 +32,11 @@ class Runs:
 
     def run_of(self, wildcards: Wildcards, **fixed: str | int) -> Run:
         """Return the run that wildcards name; its seed is 0 if the rule has none."""
-        parts = {"seed": 0, **dict(wildcards.items()), **fixed}
+        parts = {
+            "seed": 0,
+            **dict(wildcards.items()),
+            **fixed,
+        }
         return Run(
             paper=parts["dataset"],
             experiment=parts["experiment"],
@@ -108,7 +112,11 @@ class Runs:
             values = {part: settings[name] for part, name in parts.items()}
             encoder = settings["model"]
             return [
-                pattern.format(dataset=wildcards.dataset, encoder=encoder, **values)
+                pattern.format(
+                    dataset=wildcards.dataset,
+                    encoder=encoder,
+                    **values,
+                )
             ]
 
         return files

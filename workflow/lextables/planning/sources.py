@@ -62,7 +62,12 @@ class SourceParams:
             fetched = read_record(file.with_name(f"{file.name}.json"), Provenance)
         return self.key(wildcards.source, wildcards.file, fetched)
 
-    def key(self, source: str, file: str, fetched: Provenance | None) -> str:
+    def key(
+        self,
+        source: str,
+        file: str,
+        fetched: Provenance | None,
+    ) -> str:
         """Return the pin or digest of a source file.
 
         ``fetched`` is the provenance of the one that was fetched, if any.  The digest of a

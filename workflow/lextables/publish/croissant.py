@@ -121,7 +121,11 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
 
 
 def _described(
-    table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = ""
+    table: str,
+    field: pa.Field,
+    kind: pa.DataType,
+    column: str,
+    part: str = "",
 ) -> mlc.Field:
     """Return the field of a column of ``table``, or of one ``part`` of its structures."""
     transforms = [mlc.Transform(json_path=part)] if part else []

@@ -116,7 +116,9 @@ def _write_outputs(data_set: PublishedSet, folder: Path) -> Format:
 
 
 def _write_nbests(
-    data_set: PublishedSet, questions: Mapping[str, list[Row]], folder: Path
+    data_set: PublishedSet,
+    questions: Mapping[str, list[Row]],
+    folder: Path,
 ) -> Format:
     """Write the n-best spans of each run; ``questions`` are those of the test split by contract."""
     folder.mkdir()
@@ -144,7 +146,9 @@ def _write_nbests(
 
 
 def _write_nbest(
-    run: PublishedRun, word_starts: Mapping[str, list[int]], path: Path
+    run: PublishedRun,
+    word_starts: Mapping[str, list[int]],
+    path: Path,
 ) -> None:
     """Write one question per line.
 

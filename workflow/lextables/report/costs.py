@@ -23,7 +23,11 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
-SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
+SUMS = {
+    "core_seconds": HOUR,
+    "disk_bytes": 1,
+    "download_bytes": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -213,7 +217,11 @@ def _column(
 ) -> list[str]:
     """The sums of a column as text, with > where jobs are unknown."""
     cells = []
-    for value, unknown in zip(lines[name], lines[f"{name}_unknown"], strict=True):
+    for value, unknown in zip(
+        lines[name],
+        lines[f"{name}_unknown"],
+        strict=True,
+    ):
         mark = ">" if unknown else ""
         cells.append(f"{mark}{form(value)}" if value or unknown else "")
     return cells
@@ -227,7 +235,10 @@ def _size(value: float) -> str:
 
 
 def write(
-    folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
+    folder: Path,
+    lines: pd.DataFrame,
+    estimated: pd.DataFrame,
+    finished: pd.DataFrame,
 ) -> str:
     """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
     tables = {

@@ -25,7 +25,10 @@ TITLE = "Text that the data sets share"
 
 
 def read_texts(
-    folder: Path, texts: Mapping[str, Any], *, once: bool = True
+    folder: Path,
+    texts: Mapping[str, Any],
+    *,
+    once: bool = True,
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (split, unit, text) of a data set, as `papers.registry.Texts` describes it.
 
@@ -122,7 +125,11 @@ def lines(table: pd.DataFrame) -> list[Line]:
                 decimals=3,
             )
         )
-    return build([], cells, comparable=True)
+    return build(
+        [],
+        cells,
+        comparable=True,
+    )
 
 
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
@@ -137,7 +144,9 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
 
 
 def page(
-    table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame
+    table: pd.DataFrame,
+    units: pd.DataFrame,
+    scores: pd.DataFrame,
 ) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
@@ -206,7 +215,11 @@ def _html(title: str, frame: pd.DataFrame) -> Markup:
     """A table under its title."""
     names = {column: column.replace("_", " ") for column in frame}
     text = frame.rename(columns=names).to_html(
-        index=False, border=0, float_format="{:.3f}".format, na_rep="", classes="plain"
+        index=False,
+        border=0,
+        float_format="{:.3f}".format,
+        na_rep="",
+        classes="plain",
     )
     box = f'<div class="scroll" role="region" tabindex="0">{text}</div>\n'
     return Markup("<h2>{}</h2>\n{}").format(title, Markup(box))

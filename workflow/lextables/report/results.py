@@ -237,7 +237,10 @@ def _is_complete(
 
 
 def _read_exhibit(
-    folder: Path, name: str, entry: TableEntry, sources: Sequence[Record]
+    folder: Path,
+    name: str,
+    entry: TableEntry,
+    sources: Sequence[Record],
 ) -> Exhibit:
     table = folder / f"{name}.csv"
     with damage_named(table):

@@ -41,10 +41,18 @@ BEST_ROWS = 3  # of a benchmark
 NOTHING_ELSE = "none of these"
 LOOKS = {
     "match": {"facecolor": figures.OURS},
-    "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
+    "near": {
+        "facecolor": figures.OURS,
+        "alpha": 0.6,
+        "hatch": "////",
+    },
     "off": {"facecolor": "none", "hatch": "xxxx"},
     "unjudged": {"facecolor": figures.OURS, "alpha": 0.25},
-    "elsewhere": {"facecolor": figures.OURS, "alpha": 0.25, "hatch": ".."},
+    "elsewhere": {
+        "facecolor": figures.OURS,
+        "alpha": 0.25,
+        "hatch": "..",
+    },
     "not run": {"facecolor": "none"},
 }
 # Colours that work on light and dark pages.
@@ -138,7 +146,11 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
             "label": NAMES[outcome],
         }
         handles.append(Patch(**look))
-    place = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
+    place = {
+        "loc": "outside upper left",
+        "ncols": 6,
+        "columnspacing": 1,
+    }
     axes.figure.legend(
         handles=handles,
         handlelength=1.4,
@@ -252,7 +264,9 @@ def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
 
 
 def _table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    texts: Collection[str] = (),
 ) -> str:
     """A Markdown table; columns but the first and ``texts`` are right-aligned."""
     sides = ["---:"] * len(columns)

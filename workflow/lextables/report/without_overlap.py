@@ -157,7 +157,11 @@ def _units(
     shared = shared[shared.shared >= LIMIT * shared.words]
     data = root / "data" / benchmark.dataset
     texts = {}
-    for part, unit, text in read_texts(data, benchmark.texts, once=False):
+    for part, unit, text in read_texts(
+        data,
+        benchmark.texts,
+        once=False,
+    ):
         if part in TEST:
             texts[unit] = text
     overlapping = {texts[unit] for unit in shared.unit}
@@ -201,7 +205,10 @@ def _lines_without(
 
 
 def _lines(
-    benchmark: Benchmark, rows: Sequence[PlannedRow], root: Path, scores: Path
+    benchmark: Benchmark,
+    rows: Sequence[PlannedRow],
+    root: Path,
+    scores: Path,
 ) -> dict[Place, Line]:
     """The lines of the table; of one whose headline is a row, of that row.
 
@@ -220,7 +227,11 @@ def _lines(
     tables = modules.module(benchmark.paper, "tables")
     computed = tables.cells(benchmark.table, inputs)
     lines = {}
-    for line in build(inputs.published, computed, comparable=False):
+    for line in build(
+        inputs.published,
+        computed,
+        comparable=False,
+    ):
         lines[line.row, line.column] = line
     headline = inputs.entry.headline.row
     if headline:

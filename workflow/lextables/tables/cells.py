@@ -321,7 +321,9 @@ def _joined(*clauses: str) -> str:
 
 
 def verdict(
-    published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()
+    published: PublishedCell,
+    cell: Cell,
+    numbers: Sequence[float] = (),
 ) -> tuple[Verdict, str, str]:
     """Return the verdict on a computed cell, its difference if it is off, and the reason.
 

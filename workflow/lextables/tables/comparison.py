@@ -170,7 +170,9 @@ class _System:
 
 
 def compare(
-    cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: OfRun
+    cells: Iterable[Cell],
+    published: Iterable[PublishedCell],
+    of_run: OfRun,
 ) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
@@ -199,7 +201,9 @@ def compare(
 
 
 def _pairs(
-    cells: Sequence[Cell], numbers: Mapping[tuple[str, str], float], of_run: OfRun
+    cells: Sequence[Cell],
+    numbers: Mapping[tuple[str, str], float],
+    of_run: OfRun,
 ) -> Iterator[Pair]:
     """Yield the pairs of one measure: tested ones, published neighbours, the best baseline."""
     measure = cells[0].score.measure
@@ -331,7 +335,11 @@ def _p_values(
     for tested in by_units.values():
         differences = np.array([_differences(*pair) for pair in tested])
         values = sign_flip(differences).tolist()
-        for (better, worse), p in zip(tested, values, strict=True):
+        for (better, worse), p in zip(
+            tested,
+            values,
+            strict=True,
+        ):
             p_values[better.name, worse.name] = p
     return p_values
 

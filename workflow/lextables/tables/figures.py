@@ -114,7 +114,11 @@ def to_svg(
 ) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
-    metadata = {"Date": None, "Creator": None, "Title": title}
+    metadata = {
+        "Date": None,
+        "Creator": None,
+        "Title": title,
+    }
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": f"{kind} {title}"}):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
@@ -382,7 +386,11 @@ def _draw_bar(
     )
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
-        look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
+        look = {
+            "linewidth": 1.6,
+            "marker": "|",
+            "markersize": 6,
+        }
         axes.plot(
             [bar.low, bar.high],
             [at, at],
@@ -407,7 +415,11 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     first = next((line.row for line in lines if line.column in CENTRES), None)
     centres = [line for line in lines if line.row == first and line.column in CENTRES]
     axes = figure.add_subplot()
-    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    look = {
+        **BORDER,
+        "facecolor": OURS,
+        "alpha": 0.55,
+    }
     bins = 0
     for line in lines:
         bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
@@ -463,7 +475,11 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
             handles.append(axes.add_artist(mark))
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
-    place = {"loc": "outside upper left", "ncols": 2, "columnspacing": 1}
+    place = {
+        "loc": "outside upper left",
+        "ncols": 2,
+        "columnspacing": 1,
+    }
     figure.legend(
         handles=handles,
         handlelength=1.6,

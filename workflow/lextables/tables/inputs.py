@@ -75,7 +75,11 @@ class Inputs:
         return scores
 
     def values(
-        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+        self,
+        runs: Sequence[str],
+        metric: str,
+        group: str = "all",
+        scale: float = 100,
     ) -> tuple[float, ...]:
         """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
         missing = (math.nan, 0)
@@ -83,7 +87,11 @@ class Inputs:
         return tuple(scale * value for value, _ in scores)
 
     def mean(
-        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+        self,
+        runs: Sequence[str],
+        metric: str,
+        group: str = "all",
+        scale: float = 100,
     ) -> float | None:
         """The mean of `values`; None where a run lacks the score, and without runs."""
         values = self.values(
@@ -97,7 +105,11 @@ class Inputs:
         return statistics.fmean(values)
 
     def interval(
-        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
+        self,
+        runs: Sequence[str],
+        metric: str,
+        group: str = "all",
+        scale: float = 100,
     ) -> tuple[float | None, float | None]:
         """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
         low = self.mean(

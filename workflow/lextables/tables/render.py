@@ -17,7 +17,11 @@ from markupsafe import Markup
 
 from lextables.tables.cells import Line, count
 
-MARKS = {"match": "✓", "near": "≈", "off": "✗"}
+MARKS = {
+    "match": "✓",
+    "near": "≈",
+    "off": "✗",
+}
 KEY = (
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
@@ -377,7 +381,10 @@ MACROS = "table.html.j2"  # of the cells and rows
 
 
 def html(
-    about: About, lines: Sequence[Line], svg: str = "", more: Markup | str = ""
+    about: About,
+    lines: Sequence[Line],
+    svg: str = "",
+    more: Markup | str = "",
 ) -> str:
     """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
     numbers = reasons(lines)
@@ -440,7 +447,9 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
 
 
 def _rows(
-    rows: Rows, columns: Sequence[str], numbers: Mapping[str, int]
+    rows: Rows,
+    columns: Sequence[str],
+    numbers: Mapping[str, int],
 ) -> list[ShownRow]:
     """Rows of a grid; a note on all cells of a row, or on those that are not run, is the row's."""
     shown_rows = []
@@ -461,7 +470,11 @@ def _rows(
 def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
     """A row whose cells have no note that is also the one of their column in ``notes``."""
     cells = []
-    for cell, note in zip(row.cells, notes, strict=True):
+    for cell, note in zip(
+        row.cells,
+        notes,
+        strict=True,
+    ):
         if cell and cell.note == note:
             cell = replace(cell, note=0)
         cells.append(cell)

@@ -18,7 +18,9 @@ def runs_of(system: System, condition: str) -> tuple[str, ...]:
 
 
 def published_cell(
-    published: PublishedCell, value: str | float | None, missing: str
+    published: PublishedCell,
+    value: str | float | None,
+    missing: str,
 ) -> Cell:
     """Return the cell of a published one; without a value, with the reason ``missing``."""
     reason = missing if value is None else ""
@@ -38,13 +40,21 @@ def number_cells(
 ) -> list[Cell]:
     """Return a cell for each of ``values``, {column: number}."""
     return [
-        Cell(row, column, float(value), decimals=decimals, runs=tuple(runs))
+        Cell(
+            row,
+            column,
+            float(value),
+            decimals=decimals,
+            runs=tuple(runs),
+        )
         for column, value in values.items()
     ]
 
 
 def curve_cells(
-    row: str, curves: Sequence[Mapping[int, float]], runs: Sequence[str]
+    row: str,
+    curves: Sequence[Mapping[int, float]],
+    runs: Sequence[str],
 ) -> list[Cell]:
     """Return the mean of several curves, {recall: precision} in per cent.
 

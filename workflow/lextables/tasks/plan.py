@@ -293,7 +293,12 @@ class Planner(ABC):
     STAGES: ClassVar[tuple[str, ...]]
     FORMS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
-    def __init__(self, name: str, task: Any, context: Context) -> None:
+    def __init__(
+        self,
+        name: str,
+        task: Any,
+        context: Context,
+    ) -> None:
         self.name, self.task, self.context = name, task, context
         self.specs: dict[Run, Spec] = {}
         self.others: Mapping[str, Planner] = {}
@@ -324,7 +329,12 @@ class Planner(ABC):
             )
             runs.append(self.add(run, {"form": extra.form, "content": content}))
         shown = {self.MAIN: tuple(runs)}
-        return Row(extra.row, additional=True, submitted=True, runs=shown)
+        return Row(
+            extra.row,
+            additional=True,
+            submitted=True,
+            runs=shown,
+        )
 
     def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
@@ -341,7 +351,9 @@ class Planner(ABC):
         """
         return {
             extra.key: entry(
-                row=extra.name, model=extra.key, **{"additional": True, **fields}
+                row=extra.name,
+                model=extra.key,
+                **{"additional": True, **fields},
             )
             for extra in self.user_models(*kinds)
         }
@@ -350,7 +362,11 @@ class Planner(ABC):
         """The entries of the user's language models; none if the task has no `Asking`."""
         if not self.task.asking:
             return {}
-        return self.user_panels(entry, LANGUAGE_MODELS, kind="language-model")
+        return self.user_panels(
+            entry,
+            LANGUAGE_MODELS,
+            kind="language-model",
+        )
 
     def in_grid(self, panel: Panel) -> bool:
         """Whether a panel has a row under the grid that is searched."""
@@ -382,7 +398,11 @@ class Planner(ABC):
         return Row(panel.row, **{**marks, **fields})
 
     def asked_row(
-        self, key: str, panel: Panel, settings: Mapping[str, Any], about: dict[str, Any]
+        self,
+        key: str,
+        panel: Panel,
+        settings: Mapping[str, Any],
+        about: dict[str, Any],
     ) -> Row:
         """The additional row of a language model, with one run."""
         run = self.add(
@@ -394,10 +414,20 @@ class Planner(ABC):
             {**settings, "kind": panel.kind},
         )
         return self.panel_row(
-            panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about
+            panel,
+            additional=True,
+            asked=True,
+            runs={self.MAIN: (run,)},
+            about=about,
         )
 
-    def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
+    def run(
+        self,
+        experiment: str,
+        model: str,
+        condition: str,
+        seed: int = 0,
+    ) -> Run:
         return Run(self.name, experiment, model, condition, seed)
 
     def add(
@@ -456,9 +486,20 @@ class Planner(ABC):
         """The published row with its runs; if settings differ, without runs, and an additional row."""
         if row.additional or not row.runs or not differences:
             return [row]
-        published = replace(row, runs={}, reason=reason_not_run(differences))
+        published = replace(
+            row,
+            runs={},
+            reason=reason_not_run(differences),
+        )
         name = additional_name(row.row, differences)
-        return [published, replace(row, row=name, additional=True)]
+        return [
+            published,
+            replace(
+                row,
+                row=name,
+                additional=True,
+            ),
+        ]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, described by ``descriptions``."""
@@ -500,7 +541,9 @@ def additional_name(row: str, differences: Sequence[Difference]) -> str:
 
 
 def shown(
-    rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: Sequence[str]
+    rows: Sequence[Row],
+    where: Sequence[Mapping[str, Any]],
+    conditions: Sequence[str],
 ) -> list[dict]:
     """The rows of a table as plain values, in their order.
 

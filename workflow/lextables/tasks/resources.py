@@ -73,7 +73,11 @@ def minutes(work: Work, gpu: bool) -> int:
     return min(MOST_MINUTES, at_least(needed, least))
 
 
-def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> int:
+def volume_minutes(
+    volumes: int,
+    seconds: float,
+    least: int = STEP_MINUTES,
+) -> int:
     """Return the minutes that a job requests for volumes of case law, each of which takes ``seconds``."""
     return at_least(MARGIN * volumes * seconds / 60, least)
 
@@ -100,14 +104,22 @@ class ModelSizes:
         parameters, applied = self._of_run(spec)
         settings = spec.settings
         if runs[0].experiment == ASK or settings.get("kind") == "language-model":
-            return Work("ask", parameters, applied=applied)
+            return Work(
+                "ask",
+                parameters,
+                applied=applied,
+            )
         action: Action = "train" if "batch_size" in settings else "read"
         return Work(action, parameters, max(_lengths(settings)), applied)
 
     def encoding(self, encoder: str) -> Work:
         """Return the work of encoding texts."""
         parameters, applied = self._of_model(encoder)
-        return Work("read", parameters, applied=applied)
+        return Work(
+            "read",
+            parameters,
+            applied=applied,
+        )
 
     def parameters(self, spec: Spec) -> int:
         """Return the number of parameters of a run's model."""

@@ -80,7 +80,16 @@ class File:
                 do = f"name the columns in the first row: {', '.join(needed)}"
                 raise BadInput(f"the column {column!r} is missing", where=place, do=do)
         for place, cells in rows:
-            yield place, dict(zip(header, cells, strict=True))
+            yield (
+                place,
+                dict(
+                    zip(
+                        header,
+                        cells,
+                        strict=True,
+                    )
+                ),
+            )
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,9 @@ RowType = TypeVar("RowType", bound=SubmittedRow)
 
 
 def read_rows(
-    records: Records, row: type[RowType], do: str = ""
+    records: Records,
+    row: type[RowType],
+    do: str = "",
 ) -> Iterator[tuple[str, RowType]]:
     """Yield (place, row) for each record; `BadInput` names the place and the key of the first error.
 
@@ -184,7 +195,12 @@ def known(name: str, names: Collection[str]) -> str:
     return name.strip()
 
 
-def identified(name: str, names: Collection[str], kind: str, place: str) -> str:
+def identified(
+    name: str,
+    names: Collection[str],
+    kind: str,
+    place: str,
+) -> str:
     """Return the id of something of this ``kind`` in the data set; `BadInput` if it has none."""
     found = known(name, names)
     if found not in names:
@@ -199,7 +215,10 @@ def repeated(what: str, place: str) -> BadInput:
 
 
 def check_complete(
-    expected: Collection[Any], found: Collection[Any], things: str, name: str
+    expected: Collection[Any],
+    found: Collection[Any],
+    things: str,
+    name: str,
 ) -> None:
     """Raise `BadInput` if a file (``name``) has no prediction for one of the ``expected`` ``things``."""
     missing = sorted(set(expected) - set(found))
@@ -249,7 +268,13 @@ class Distribution:
                 )
                 do = f"give one for each, in this order: {_listed(self.choices)}"
                 raise BadInput(what, where=place, do=do)
-            probabilities = dict(zip(self.choices, probabilities, strict=True))
+            probabilities = dict(
+                zip(
+                    self.choices,
+                    probabilities,
+                    strict=True,
+                )
+            )
         for name, value in probabilities.items():
             index = self._index(name, place)
             share = probability(value, place)

@@ -35,7 +35,9 @@ def read(name: str, published: Published) -> Rows:
 
 
 def read_release(
-    path: Path, categories: Mapping[str, str], aliases: Mapping[str, str]
+    path: Path,
+    categories: Mapping[str, str],
+    aliases: Mapping[str, str],
 ) -> Rows:
     """Return the rows of the four tables, sorted by their keys, and counts of ratings left out.
 
@@ -88,7 +90,11 @@ def _clauses(archive: zipfile.ZipFile) -> list[Row]:
         record = json.loads(line)
         text = record["text"]
         clauses.append(
-            {"clause_id": record["_id"], "text": text, "words": len(text.split())}
+            {
+                "clause_id": record["_id"],
+                "text": text,
+                "words": len(text.split()),
+            }
         )
     return sorted(clauses, key=itemgetter("clause_id"))
 
@@ -111,7 +117,9 @@ class _Titles:
 
 
 def _queries(
-    archive: zipfile.ZipFile, categories: Mapping[str, str], aliases: Mapping[str, str]
+    archive: zipfile.ZipFile,
+    categories: Mapping[str, str],
+    aliases: Mapping[str, str],
 ) -> list[Row]:
     """Return the queries in the order of the table of their formats."""
     declared = {}

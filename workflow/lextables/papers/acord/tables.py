@@ -75,7 +75,10 @@ class Results(Inputs):
         return list(dict.fromkeys(cell.row for cell in self.published))
 
     def by_query(
-        self, folders: Sequence[str], metric: str, group: str = "all"
+        self,
+        folders: Sequence[str],
+        metric: str,
+        group: str = "all",
     ) -> dict[str, float]:
         """Return {scored query of a group: score}, the mean over runs that differ in their seed."""
         scores = {}
@@ -118,7 +121,11 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = (_likeness(text, printed.value), text)
-        nearest = max(likeness, key=likeness.get, default=None)
+        nearest = max(
+            likeness,
+            key=likeness.get,
+            default=None,
+        )
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -152,7 +159,14 @@ def table_c2(results: Results) -> list[Cell]:
                 cells.append(Cell(row, column, float(statistic(clauses))))
             else:
                 missing = "too few queries have a clause of this score"
-                cells.append(Cell(row, column, None, reason=missing))
+                cells.append(
+                    Cell(
+                        row,
+                        column,
+                        None,
+                        reason=missing,
+                    )
+                )
     return cells
 
 
@@ -205,7 +219,10 @@ def _system_row(system: System) -> str:
 
 
 def _metric_cells(
-    results: Results, system: System, row: str, scored: Scored
+    results: Results,
+    system: System,
+    row: str,
+    scored: Scored,
 ) -> list[Cell]:
     """Return one cell per metric for one system, and its strict score where it differs."""
     runs = runs_of(system, scored.style)
@@ -261,12 +278,24 @@ def _size(row: str, parameters: int | None) -> Cell:
     """
     if parameters is None:
         missing = "no verdict: the size is not public"
-        return Cell(row, "Size", None, reason=missing, judged=False)
+        return Cell(
+            row,
+            "Size",
+            None,
+            reason=missing,
+            judged=False,
+        )
     if parameters < 1e9:
         size = f"{parameters / 1e6:.0f}M"
     else:
         size = f"{parameters / 1e9:.2f}B"
-    return Cell(row, "Size", size, reason=SIZE, judged=False)
+    return Cell(
+        row,
+        "Size",
+        size,
+        reason=SIZE,
+        judged=False,
+    )
 
 
 def table3(results: Results) -> list[Cell]:
@@ -281,7 +310,10 @@ def table3(results: Results) -> list[Cell]:
 
 
 def _by_category(
-    results: Results, system: System, name: str, label: str = ""
+    results: Results,
+    system: System,
+    name: str,
+    label: str = "",
 ) -> list[Cell]:
     """Return the cells of a system called ``name``; its rows by category end in ``label``."""
     categories = [row.partition(" / ")[0] for row in results.published_rows]
@@ -291,11 +323,24 @@ def _by_category(
         row = f"{category} / {label}" if label else category
         if category in tested or not system["runs"]:
             group = f"category: {category}"
-            scored = Scored(LONG_NAMES, group, strict=False, name=name)
+            scored = Scored(
+                LONG_NAMES,
+                group,
+                strict=False,
+                name=name,
+            )
             cells += _metric_cells(results, system, row, scored)
         else:
             missing = "no test query of this category"
-            cells += [Cell(row, column, None, reason=missing) for column in METRICS]
+            cells += [
+                Cell(
+                    row,
+                    column,
+                    None,
+                    reason=missing,
+                )
+                for column in METRICS
+            ]
     return cells
 
 
@@ -382,7 +427,11 @@ def _change(
     """Return the cell at ``place`` (row, column) with the mean change of the test queries."""
     runs, runs_before = runs_of(after, SHORT), runs_of(before, SHORT)
     if not runs or not runs_before:
-        return Cell(*place, None, reason=after["reason"] or before["reason"])
+        return Cell(
+            *place,
+            None,
+            reason=after["reason"] or before["reason"],
+        )
     old = results.by_query(runs_before, metric)
 
     def changes(folders: Sequence[str]) -> list[float]:
@@ -464,11 +513,22 @@ def table_e2(results: Results) -> list[Cell]:
                 row = f"{label} / {name} / {style}"
                 if query_id in tested:
                     group = f"query: {query_id}"
-                    scored = Scored(LONG_NAMES, group, style.lower(), strict=False)
+                    scored = Scored(
+                        LONG_NAMES,
+                        group,
+                        style.lower(),
+                        strict=False,
+                    )
                     cells += _metric_cells(results, system, row, scored)
                 else:
                     cells += [
-                        Cell(row, each, None, reason=NOT_HERE) for each in METRICS
+                        Cell(
+                            row,
+                            each,
+                            None,
+                            reason=NOT_HERE,
+                        )
+                        for each in METRICS
                     ]
     return cells
 

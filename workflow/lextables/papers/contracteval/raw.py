@@ -32,7 +32,11 @@ def read(name: str, published: Published) -> Rows:
         contract = document.contract_id
         split = "test" if contract in test else "train"
         contracts.append(
-            {"contract_id": contract, "split": split, "text": document.text}
+            {
+                "contract_id": contract,
+                "split": split,
+                "text": document.text,
+            }
         )
         questions += question_rows(document, split)
         answers += answer_rows(document)
@@ -63,5 +67,9 @@ def _examples(document: Document) -> Iterator[Row]:
         single = [(answer,) for answer in question.answers] or [()]
         for number, answers in enumerate(single):
             example_id = f"{question.question_id}_{number}"
-            example = replace(question, question_id=example_id, answers=answers)
+            example = replace(
+                question,
+                question_id=example_id,
+                answers=answers,
+            )
             yield example_row(document, example, question.question_id)

@@ -5,7 +5,12 @@ from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 
-COLUMNS = {"F1": "F1", "F2": "F2", "Jaccard": "Jaccard", LOWER: "False rate"}
+COLUMNS = {
+    "F1": "F1",
+    "F2": "F2",
+    "Jaccard": "Jaccard",
+    LOWER: "False rate",
+}
 UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 
 
@@ -19,7 +24,13 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
         row = system["row"]
         columns = COLUMNS | UNPUBLISHED if system["runs"] else COLUMNS
         for metric, column in columns.items():
-            score = Score(column, row, metric, units="contracts", lower=metric == LOWER)
+            score = Score(
+                column,
+                row,
+                metric,
+                units="contracts",
+                lower=metric == LOWER,
+            )
             cell = score_cell(
                 inputs,
                 system,

@@ -198,7 +198,9 @@ def _add_content(page: _Page, page_object: PageObject) -> None:
 
 
 def _has_picture(
-    content: DictionaryObject, drawn_parts: set[str], depth: int = 0
+    content: DictionaryObject,
+    drawn_parts: set[str],
+    depth: int = 0,
 ) -> bool:
     """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are names."""
     resources = _dictionary(content.get("/Resources"))
@@ -315,7 +317,9 @@ def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str
 
 
 def _notes_on_file(
-    root: DictionaryObject, pages: list[_Page], attached: list[str]
+    root: DictionaryObject,
+    pages: list[_Page],
+    attached: list[str],
 ) -> Iterator[str]:
     """Yield a sentence for each part of the file that is not on its pages."""
     if attached:

@@ -20,7 +20,11 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import Bounds, OverBounds, read_member
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.
-WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
+WORD = Bounds(
+    member=64 << 20,
+    volume=128 << 20,
+    ratio=1000,
+)
 MAIN_PART = "word/document.xml"
 MISSING = "missing"  # name of the root of a part that is missing or damaged
 
@@ -29,7 +33,13 @@ _READ = (
     "document body hyperlink ins moveTo smartTag customXml dir bdo sdtContent ruby"
     " rubyBase Choice Fallback"
 ).split()
-_LITERAL = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_LITERAL = {
+    "tab": "\t",
+    "ptab": "\t",
+    "br": "\n",
+    "cr": "\n",
+    "noBreakHyphen": "-",
+}
 # Elements with content that no reader sees.
 _INVISIBLE = (
     "instrText delInstrText fldData docPr cNvPr hlinkClick hlinkHover printerSettings"
@@ -88,14 +98,30 @@ _FORM_FIELDS = {"FORMCHECKBOX", "FORMDROPDOWN"}  # noted by their data
 CELL = 100
 
 # Properties of text that is left out.
-_LEFT_OUT = {"vanish": HIDDEN, "strike": STRUCK, "dstrike": STRUCK}
+_LEFT_OUT = {
+    "vanish": HIDDEN,
+    "strike": STRUCK,
+    "dstrike": STRUCK,
+}
 
 _WINGDINGS = b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe"
 _SYMBOL = b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF"
 # {font: {code: character}}; codes in a file may be shifted by 0xF000.
 _CODES = {
-    "wingdings": dict(zip(_WINGDINGS, "●■❑▪◻➢→✗✓☒☑", strict=True)),
-    "symbol": dict(zip(_SYMBOL, "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ", strict=True)),
+    "wingdings": dict(
+        zip(
+            _WINGDINGS,
+            "●■❑▪◻➢→✗✓☒☑",
+            strict=True,
+        )
+    ),
+    "symbol": dict(
+        zip(
+            _SYMBOL,
+            "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ",
+            strict=True,
+        )
+    ),
 }
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
@@ -237,7 +263,11 @@ def _parsed(content: bytes) -> etree._Element:
 
     Attributes that refer to another part begin with `REFERENCE`.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+    )
     root = etree.fromstring(content, parser)
     for element in root.iter(etree.Element):
         element.tag = etree.QName(element).localname

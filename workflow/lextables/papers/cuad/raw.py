@@ -109,7 +109,13 @@ def _csv_records(content: bytes) -> Iterator[dict[str, str]]:
     # One released header has a space before "Answer".
     columns = [re.sub(r"-\s*Answer$", "-Answer", cell.strip()) for cell in next(rows)]
     for cells in rows:
-        yield dict(zip(columns, cells, strict=True))
+        yield dict(
+            zip(
+                columns,
+                cells,
+                strict=True,
+            )
+        )
 
 
 def _contract_facts(path: Path, contract_types: Mapping[str, str]) -> dict[str, Row]:
@@ -138,20 +144,31 @@ def _categories(path: Path, names: Iterable[str]) -> list[Row]:
             "group": group.removeprefix("-"),
         }
     return [
-        {"category": name, "position": position, **described[name.casefold()]}
+        {
+            "category": name,
+            "position": position,
+            **described[name.casefold()],
+        }
         for position, name in enumerate(names)
     ]
 
 
 def _clause_table(
-    content: bytes, titles: Iterable[str], categories: Iterable[str]
+    content: bytes,
+    titles: Iterable[str],
+    categories: Iterable[str],
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of clauses and of supplementary answers."""
     title_of = {_letters(title): title for title in titles}
     clauses, supplementary = [], []
     for record in _csv_records(content):
         # One released name has a quote after the suffix: "….PDF'".
-        name = re.sub(r"\.pdf\W*$", "", record["Filename"], flags=re.IGNORECASE)
+        name = re.sub(
+            r"\.pdf\W*$",
+            "",
+            record["Filename"],
+            flags=re.IGNORECASE,
+        )
         key = {"contract_id": title_of[_letters(name)]}
         for category in categories:
             of_category = key | {"category": category}

@@ -47,7 +47,11 @@ def read_with_linear_model(
 
     model = linear.load(Path(weights) / linear.WEIGHTS)
     questions = [
-        {"question_id": question_id(name), "contract_id": CONTRACT, "category": name}
+        {
+            "question_id": question_id(name),
+            "contract_id": CONTRACT,
+            "category": name,
+        }
         for name in categories
     ]
     plain_text = plain(text)
@@ -58,7 +62,9 @@ def read_with_linear_model(
 
 
 def _in_source(
-    rows: Iterable[Row], source: str, plain_text: PlainText
+    rows: Iterable[Row],
+    source: str,
+    plain_text: PlainText,
 ) -> Iterator[Row]:
     """Yield ``rows`` about the plain text with the places and the words of the source."""
     for row in rows:
@@ -113,8 +119,19 @@ def read_with_fine_tuned_model(
             "category": list(wordings),
         }
         pq.write_table(pa.table(rows), questions)
-        source = WindowSource(contracts, questions, wordings, labelled=False)
-        write_features(source, folder, tokenizer, settings, shards=1)
+        source = WindowSource(
+            contracts,
+            questions,
+            wordings,
+            labelled=False,
+        )
+        write_features(
+            source,
+            folder,
+            tokenizer,
+            settings,
+            shards=1,
+        )
         limit, chosen = settings.windows_per_question, None
         if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)

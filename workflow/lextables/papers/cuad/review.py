@@ -333,7 +333,12 @@ class _Group:
     none: Sequence[Finding]
 
 
-def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> str:
+def to_html(
+    text: str,
+    items: Sequence[Finding],
+    title: str,
+    about: About,
+) -> str:
     """Return the contract with its findings as a self-contained page.
 
     Raises `ValueError` if a finding's text is not at its offsets.

@@ -78,7 +78,12 @@ class Reviewer:
         return f"{results}/{self.weights_of.folder}/{WEIGHTS}"
 
 
-def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
+def choose(
+    config: Config,
+    paper: Cuad,
+    plan: Plan,
+    results: str | Path,
+) -> Reviewer:
     """Return the best available model, or config's ``review_model``.
 
     Of the finished runs in ``results``, the one with the best AUPR on the test contracts is used.  If there
@@ -120,7 +125,12 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
 def _planned(run: Run, plan: Plan) -> Reviewer:
     spec = plan.specs[run]
     windows = _reads_windows(spec.settings)
-    return Reviewer(run, spec.weights_of, planned=True, windows=windows)
+    return Reviewer(
+        run,
+        spec.weights_of,
+        planned=True,
+        windows=windows,
+    )
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
@@ -138,7 +148,13 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
         if not all(path.exists() for path in needed):
             continue
         digest = hashlib.sha256(text).hexdigest()[:16]
-        reviewer = Reviewer(run, source, planned=False, record=digest, windows=windows)
+        reviewer = Reviewer(
+            run,
+            source,
+            planned=False,
+            record=digest,
+            windows=windows,
+        )
         for row in read(record.parent / "scores.parquet"):
             if (row["metric"], row["group"]) == (METRIC, "all"):
                 runs.append((row["value"], reviewer))

@@ -33,7 +33,11 @@ from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
 AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"
-COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
+COLUMNS = {
+    AUPR: "AUPR",
+    AT_80: "Precision@80% Recall",
+    AT_90: "Precision@90% Recall",
+}
 # {category in the paper's tables: category in the release}, if they differ.
 RELEASED_NAMES = {
     "Perpetual License": "Irrevocable or Perpetual License",
@@ -197,7 +201,10 @@ def _folders(system: System) -> tuple[str, ...]:
 
 
 def _score_cells(
-    results: Results, system: System, metric: str, row: str = ""
+    results: Results,
+    system: System,
+    metric: str,
+    row: str = "",
 ) -> list[Cell]:
     """Return one score of one system over the test set, and its strict score where it differs."""
     row = row or system["row"]
@@ -217,7 +224,11 @@ def _score_cells(
     return [cell, *strict_cells(results, cell, score)]
 
 
-def _precision_cells(results: Results, system: System, row: str = "") -> list[Cell]:
+def _precision_cells(
+    results: Results,
+    system: System,
+    row: str = "",
+) -> list[Cell]:
     """Return the precision at 80 % recall without the strict score."""
     cells = _score_cells(results, system, AT_80, row)
     return [cell for cell in cells if STRICT not in cell.column]
@@ -264,11 +275,23 @@ def figure4(results: Results) -> list[Cell]:
         row = "rank correlation with the published order"
         column = f"Spearman: {system['row']}"
         if len(set(ranks.values())) == 1:
-            cell = Cell(row, column, "undefined", reason=ALL_TIED, runs=folders)
+            cell = Cell(
+                row,
+                column,
+                "undefined",
+                reason=ALL_TIED,
+                runs=folders,
+            )
         else:
             order = [cell.number for cell in results.published if cell.row in ranks]
             agreement = float(spearmanr(order, list(ranks.values())).statistic)
-            cell = Cell(row, column, agreement, decimals=2, runs=folders)
+            cell = Cell(
+                row,
+                column,
+                agreement,
+                decimals=2,
+                runs=folders,
+            )
         cells.append(cell)
     return cells
 
@@ -300,7 +323,10 @@ Ranks = dict[str, float]  # {published category: its rank, 1 is the best}
 
 
 def _rank_cell(
-    printed: PublishedCell, model: System, ranks: Ranks, of_seeds: Sequence[Ranks]
+    printed: PublishedCell,
+    model: System,
+    ranks: Ranks,
+    of_seeds: Sequence[Ranks],
 ) -> Cell:
     """Return the rank of a category; one that is tied with others has no verdict."""
     folders = _folders(model)
@@ -310,16 +336,33 @@ def _rank_cell(
         missing = "no test clause of this category"
         if not folders:
             missing = model["reason"] or OWN_SHARES
-        return Cell(*place, None, reason=missing, runs=folders)
+        return Cell(
+            *place,
+            None,
+            reason=missing,
+            runs=folders,
+        )
     tied = list(ranks.values()).count(rank) - 1
     if tied:
         others = "category" if tied == 1 else "categories"
         reason = f"no verdict: tied with {tied} other {others}"
-        return Cell(*place, f"{rank:g}", runs=folders, judged=False, reason=reason)
+        return Cell(
+            *place,
+            f"{rank:g}",
+            runs=folders,
+            judged=False,
+            reason=reason,
+        )
     seeds = None
     if model["trained"]:
         seeds = tuple(of_seed.get(printed.row, math.nan) for of_seed in of_seeds)
-    return Cell(*place, rank, runs=folders, seeds=seeds, averages=model["averages"])
+    return Cell(
+        *place,
+        rank,
+        runs=folders,
+        seeds=seeds,
+        averages=model["averages"],
+    )
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
@@ -341,7 +384,10 @@ def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
 
 
 def _category_score(
-    results: Results, folders: Sequence[str], metric: str, printed: str
+    results: Results,
+    folders: Sequence[str],
+    metric: str,
+    printed: str,
 ) -> float | None:
     category = results.category(printed)
     group = f"category: {category['category']}" if category else ""
@@ -365,7 +411,13 @@ def figure5(results: Results) -> list[Cell]:
         elif folders := _folders(system):
             value = results.mean(folders, AT_80)
             additional.append(
-                Cell(row, f"{column} ours", value, decimals=1, runs=folders)
+                Cell(
+                    row,
+                    f"{column} ours",
+                    value,
+                    decimals=1,
+                    runs=folders,
+                )
             )
     for name, models in classes.items():
         mean = statistics.fmean(models.values())
@@ -376,7 +428,10 @@ def figure5(results: Results) -> list[Cell]:
 
 
 def _class_mean(
-    results: Results, row: str, column: str, of_models: Sequence[tuple[str, ...]]
+    results: Results,
+    row: str,
+    column: str,
+    of_models: Sequence[tuple[str, ...]],
 ) -> Cell:
     """Return the mean over the models of a class, given the runs of each, if all models ran."""
     values = [results.mean(folders, AT_80) for folders in of_models if folders]
@@ -388,7 +443,14 @@ def _class_mean(
         reason = f"{len(values)} of the {len(of_models)} models of this class ran"
     else:
         reason = "none of this class ran"
-    return Cell(row, column, value, reason=reason, decimals=1, runs=runs)
+    return Cell(
+        row,
+        column,
+        value,
+        reason=reason,
+        decimals=1,
+        runs=runs,
+    )
 
 
 def figure6(results: Results) -> list[Cell]:

@@ -46,7 +46,12 @@ class Styles:
             yield style
             name = value_at(style, "basedOn")
 
-    def is_set(self, name: str, run: etree._Element, styles: Mapping[str, str]) -> bool:
+    def is_set(
+        self,
+        name: str,
+        run: etree._Element,
+        styles: Mapping[str, str],
+    ) -> bool:
         """Whether the property ``name`` holds for the text of a run.
 
         ``styles`` maps the kinds table, paragraph and character to a style's id.

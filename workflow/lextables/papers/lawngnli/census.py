@@ -68,7 +68,13 @@ def volume_sources(shards: Iterable[Record]) -> list[Record]:
             sizes[*entry, host].append(volume["bytes"])
     sources = []
     for entry, volumes in sizes.items():
-        source = dict(zip((*fields, "obtained_from"), entry, strict=True))
+        source = dict(
+            zip(
+                (*fields, "obtained_from"),
+                entry,
+                strict=True,
+            )
+        )
         source["file"] = f"{len(volumes)} volumes"
         source["bytes"] = sum(volumes)
         sources.append(source | {"comparable": False, "note": NOTE})

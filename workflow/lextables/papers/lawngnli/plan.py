@@ -148,7 +148,11 @@ def _parser(
         available = _first(paper.parsers, models, "available", mirrors)
         if available is not None:
             name, found = available
-            return {"name": "benepar", "model": found.location, "found": name}
+            return {
+                "name": "benepar",
+                "model": found.location,
+                "found": name,
+            }
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -169,7 +173,11 @@ def _parser(
             where="config",
             do="give the folder of a benepar model",
         )
-    return {"name": "benepar", "model": PARSER, "found": folder.name}
+    return {
+        "name": "benepar",
+        "model": PARSER,
+        "found": folder.name,
+    }
 
 
 def _encoder(

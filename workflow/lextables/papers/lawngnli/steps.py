@@ -57,7 +57,10 @@ OUTCOME = (
         nullable=True,
     ),
     Column(
-        "twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True
+        "twin",
+        pa.string(),
+        "the hypothesis that contradicts it (A.1.5)",
+        nullable=True,
     ),
 )
 
@@ -103,5 +106,9 @@ def logged(
     try:
         yield
     finally:
-        for logger, (propagate, handlers) in zip(muted, previous, strict=True):
+        for logger, (propagate, handlers) in zip(
+            muted,
+            previous,
+            strict=True,
+        ):
             logger.propagate, logger.handlers = propagate, handlers

@@ -65,7 +65,14 @@ def table2(inputs: Inputs) -> list[Cell]:
         reason, value = _missing(column, row), None
         if not reason:
             value = _statistic(column, row, printed.value)
-        cells.append(Cell(printed.row, printed.column, value, reason=reason))
+        cells.append(
+            Cell(
+                printed.row,
+                printed.column,
+                value,
+                reason=reason,
+            )
+        )
     return cells
 
 
@@ -84,9 +91,19 @@ def _public_cell(
     else:
         reason = _missing(column, row)
     if reason:
-        return Cell(printed.row, printed.column, None, reason=reason)
+        return Cell(
+            printed.row,
+            printed.column,
+            None,
+            reason=reason,
+        )
     value = _statistic(column, row, printed.value)
-    return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])
+    return Cell(
+        printed.row,
+        printed.column,
+        value,
+        comparable=inputs.beside[name],
+    )
 
 
 def _missing(column: DatasetStatistics, row: str) -> str:
@@ -145,7 +162,14 @@ def table3(inputs: Inputs) -> list[Cell]:
         previous = count if previous is None else previous
         reason = "" if previous else "nothing remained before this step"
         share = count / previous if previous else None
-        cells.append(Cell(step, "Left", float(count), decimals=0))
+        cells.append(
+            Cell(
+                step,
+                "Left",
+                float(count),
+                decimals=0,
+            )
+        )
         cells.append(
             Cell(
                 step,
@@ -185,7 +209,14 @@ def table4(inputs: Inputs) -> list[Cell]:
         elif length != "Short premise":
             reason = "only short premises were annotated"
         if reason:
-            cells.append(Cell(printed.row, printed.column, None, reason=reason))
+            cells.append(
+                Cell(
+                    printed.row,
+                    printed.column,
+                    None,
+                    reason=reason,
+                )
+            )
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
         cells.append(_reading_cell(printed.row, printed.column, chosen))
@@ -249,7 +280,12 @@ def _reading_cell(
         "High confidence, if agreement": (agreed, sure),
     }[measure]
     if not total:
-        return Cell(row, column, None, reason="no agreement on any of these")
+        return Cell(
+            row,
+            column,
+            None,
+            reason="no agreement on any of these",
+        )
     if measure == "Accuracy":
         labels = [(example["label"], pair[0].label) for example, pair in gold]
         value = _balanced(labels)

@@ -20,7 +20,11 @@ from lextables.sources.records import csv_records
 
 SPLITS = ("train", "dev", "test")
 # The three parts of the data, as named in the release and in Table 2.
-DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
+DATA_TYPES = {
+    "main": "main",
+    "abridged": "abridged",
+    "rare_answers": "rare",
+}
 OTHER = "<OTHER>"  # the released name of any other answer than the head's
 NO_SUBQUESTION = "<NONE>"
 
@@ -212,7 +216,11 @@ def _author_numbers(
     of_question = {}
     for category, numbers in bases.items():
         questions = [each for each in catalogue.questions if each.category == category]
-        of_question |= zip(questions, sorted(numbers), strict=True)
+        of_question |= zip(
+            questions,
+            sorted(numbers),
+            strict=True,
+        )
     author_numbers = {}
     for head in catalogue.heads:
         number = str(of_question[head.question])
@@ -239,7 +247,13 @@ def _grid(text: str, abridged: bool) -> Iterator[Row]:
         if {"epoch_num", "aupr"} <= set(cells):
             columns = cells
         elif cells and columns and not line.startswith("```"):
-            record = dict(zip(columns, cells[-len(columns) :], strict=True))
+            record = dict(
+                zip(
+                    columns,
+                    cells[-len(columns) :],
+                    strict=True,
+                )
+            )
             yield {
                 "model": record["model_name"],
                 "abridged": abridged,

@@ -54,7 +54,11 @@ def constraint_violations(
         }
         answers = [_plain(answer) for answer in example["answer"].split(", ")]
         if alone.get(question) in answers and len(answers) > 1:
-            broken = {"constraint": NONE_OF_THE_ABOVE, "needs": None, "found": None}
+            broken = {
+                "constraint": NONE_OF_THE_ABOVE,
+                "needs": None,
+                "found": None,
+            }
             rows.append(row | broken)
         condition = condition_of.get(question)
         if condition is None or example["contract"] is None:

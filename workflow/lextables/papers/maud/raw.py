@@ -126,7 +126,11 @@ def published_settings(settings: AuthorSettings) -> Iterator[Row]:
     for row in settings.multi_task_grid:
         if row["abridged"]:
             first = best.setdefault(row["model"], row)
-            best[row["model"]] = max(first, row, key=itemgetter("validation_aupr"))
+            best[row["model"]] = max(
+                first,
+                row,
+                key=itemgetter("validation_aupr"),
+            )
     for row in best.values():
         yield {
             "model": row["model"],
@@ -171,7 +175,11 @@ def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]
     uses = Counter(example["text_id"] for example in examples)
     text_rows = []
     for text_id, text in sorted(texts.items()):
-        row = {"text_id": text_id, "text": text, "words": len(text.split())}
+        row = {
+            "text_id": text_id,
+            "text": text,
+            "words": len(text.split()),
+        }
         text_rows.append(row | {"examples": uses[text_id]})
     return examples, text_rows
 
@@ -190,7 +198,11 @@ def _records(path: Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
                     yield split, place, where, record
 
 
-def _head(record: Mapping[str, str], catalogue: Catalogue, where: str) -> Head:
+def _head(
+    record: Mapping[str, str],
+    catalogue: Catalogue,
+    where: str,
+) -> Head:
     """Return the head of a row, whose label must be that of its answer."""
     head = catalogue.head(record["question"], record["subquestion"])
     if head is None:
@@ -231,7 +243,11 @@ def contract_rows(path: Path, examples: Iterable[Row]) -> Iterator[Row]:
             text = None
             if contract in members:
                 text = archives.text(archive, members[contract])
-            yield {"contract_id": contract, "examples": used[contract], "text": text}
+            yield {
+                "contract_id": contract,
+                "examples": used[contract],
+                "text": text,
+            }
 
 
 def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -253,7 +269,9 @@ def _extraction(published: Published, catalogue: Catalogue) -> Rows:
 
 
 def read_squad_release(
-    files: Iterable[Path], catalogue: Catalogue, printed: Mapping[str, str]
+    files: Iterable[Path],
+    catalogue: Catalogue,
+    printed: Mapping[str, str],
 ) -> Rows:
     """Return the rows of the extraction task's SQuAD files, whose names end in the split.
 
@@ -275,7 +293,9 @@ def read_squad_release(
 
 
 def _with_types(
-    document: squad.Document, types: Mapping[str, str], name: str
+    document: squad.Document,
+    types: Mapping[str, str],
+    name: str,
 ) -> squad.Document:
     """Return a document whose questions have the deal point type as category."""
     questions = []
@@ -300,7 +320,11 @@ def _extraction_rows(
     for split, document in documents:
         contract = document.contract_id
         contracts.append(
-            {"contract_id": contract, "split": split, "text": document.text}
+            {
+                "contract_id": contract,
+                "split": split,
+                "text": document.text,
+            }
         )
         questions += squad.question_rows(document, split)
         answers += squad.answer_rows(document)
@@ -308,7 +332,11 @@ def _extraction_rows(
             single = [(answer,) for answer in question.answers] or [()]
             for index, of_example in enumerate(single):
                 example_id = f"{question.question_id}_{index}"
-                example = replace(question, question_id=example_id, answers=of_example)
+                example = replace(
+                    question,
+                    question_id=example_id,
+                    answers=of_example,
+                )
                 examples.append(
                     squad.example_row(document, example, question.question_id)
                 )
@@ -324,7 +352,10 @@ Snippet = Mapping[str, Any]
 
 
 def read_legalbench_rag(
-    spans: Path, release: Path, catalogue: Catalogue, queries: Mapping[str, str]
+    spans: Path,
+    release: Path,
+    catalogue: Catalogue,
+    queries: Mapping[str, str],
 ) -> Rows:
     """Map LegalBench-RAG's spans onto the contracts of the zip ``release``.
 
@@ -401,4 +432,10 @@ def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
     tenth = round(len(shuffled) / 10)
     names = ["dev"] * tenth + ["test"] * tenth
     names += ["train"] * (len(shuffled) - 2 * tenth)
-    return dict(zip(shuffled, names, strict=True))
+    return dict(
+        zip(
+            shuffled,
+            names,
+            strict=True,
+        )
+    )

@@ -206,7 +206,12 @@ CONSTRAINT_VIOLATIONS = Table(
             "the question that is answered against the constraint",
         ),
         Column("answer", pa.string(), "its answer"),
-        Column("needs", pa.string(), "the question that it depends on", nullable=True),
+        Column(
+            "needs",
+            pa.string(),
+            "the question that it depends on",
+            nullable=True,
+        ),
         Column(
             "found",
             pa.string(),

@@ -88,7 +88,12 @@ class Results(Inputs):
             logits = [0.0] * answers[row["head_id"]]
             place = {"head_id": row["head_id"], "example_id": row["example_id"]}
             blank.append(place | {"logits": logits})
-        scores, _ = scores_and_jackknives(blank, tested, self.heads, partial=True)
+        scores, _ = scores_and_jackknives(
+            blank,
+            tested,
+            self.heads,
+            partial=True,
+        )
         return by_name(scores)
 
 
@@ -170,7 +175,14 @@ def _long_texts(row: str, lengths: Sequence[int]) -> list[Cell]:
     column = "Percent Long Texts"
     if not lengths:
         missing = "no example of this category in these data"
-        return [Cell(row, column, None, reason=missing)]
+        return [
+            Cell(
+                row,
+                column,
+                None,
+                reason=missing,
+            )
+        ]
     counted = {column: SPECIALS, f"{column}, special tokens not counted": 0}
     shares = {}
     for name, specials in counted.items():
@@ -214,7 +226,10 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 
 
 def _score_cells(
-    results: Results, metric: str, groups: Mapping[str, str], missing: str
+    results: Results,
+    metric: str,
+    groups: Mapping[str, str],
+    missing: str,
 ) -> list[Cell]:
     """Return one row per group, {row: group}; the published columns first, then those of other models."""
     systems = {system["row"]: system for system in results.rows}
@@ -231,14 +246,33 @@ def _score_cells(
     return cells
 
 
-def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
+def _random(
+    results: Results,
+    metric: str,
+    row: str,
+    group: str,
+    missing: str,
+) -> Cell:
     """The expected values of random scores, computed exactly; a baseline of every table."""
     value, _ = results.random_scores.get(
         (metric.replace(AUPR, RANDOM), group), (math.nan, 0)
     )
     if math.isnan(value):
-        return Cell(row, "Random", None, reason=missing, measure=row)
-    return Cell(row, "Random", 100 * value, decimals=1, measure=row, baseline="Random")
+        return Cell(
+            row,
+            "Random",
+            None,
+            reason=missing,
+            measure=row,
+        )
+    return Cell(
+        row,
+        "Random",
+        100 * value,
+        decimals=1,
+        measure=row,
+        baseline="Random",
+    )
 
 
 def _score(
@@ -252,7 +286,13 @@ def _score(
 ) -> Cell:
     """A score of a system; systems are compared by row."""
     if system is None:
-        return Cell(row, column, None, reason="not in the panel of models", measure=row)
+        return Cell(
+            row,
+            column,
+            None,
+            reason="not in the panel of models",
+            measure=row,
+        )
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
     return score_cell(
         results,
@@ -284,7 +324,15 @@ def _trained(results: Results) -> list[Cell]:
         spread = _range_text(results.values(folders, AUPR))
         if spread:
             column = "Overall, minimum to maximum of runs"
-            cells.append(Cell(system["row"], column, spread, decimals=0, runs=folders))
+            cells.append(
+                Cell(
+                    system["row"],
+                    column,
+                    spread,
+                    decimals=0,
+                    runs=folders,
+                )
+            )
     return cells
 
 
@@ -321,7 +369,16 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.rows:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        cells.append(replace(cell, score=replace(cell.score, measure=AUPR, system=row)))
+        cells.append(
+            replace(
+                cell,
+                score=replace(
+                    cell.score,
+                    measure=AUPR,
+                    system=row,
+                ),
+            )
+        )
         curves = [_curve(results.scores[folder]) for folder in folders]
         cells += curve_cells(row, curves, folders)
     return cells
@@ -359,7 +416,14 @@ def figure3(results: Results) -> list[Cell]:
                 cells.append(cell)
             elif is_published:
                 missing = system["reason"] or NOT_TRAINED
-                cells.append(Cell(row, column, None, reason=missing))
+                cells.append(
+                    Cell(
+                        row,
+                        column,
+                        None,
+                        reason=missing,
+                    )
+                )
     for system in results.rows:
         for share in sorted(system["runs"], key=int):
             cells += _of_share(results, system, share)
@@ -367,7 +431,10 @@ def figure3(results: Results) -> list[Cell]:
 
 
 def _difference_to_all(
-    results: Results, system: System, row: str, column: str
+    results: Results,
+    system: System,
+    row: str,
+    column: str,
 ) -> Cell | None:
     """Return a system's AUPR on all examples less that on the share in the column's name, if both have it."""
     share = re.fullmatch(r"(\d+)% .+", column)[1]
@@ -377,7 +444,11 @@ def _difference_to_all(
     if not values or not of_share or math.isnan(sum(values + of_share)):
         return None
     # The shares are sampled and trained with the same seeds.
-    pairs = zip(values, of_share, strict=True)
+    pairs = zip(
+        values,
+        of_share,
+        strict=True,
+    )
     return Cell(
         row,
         column,
@@ -389,7 +460,11 @@ def _difference_to_all(
     )
 
 
-def _of_share(results: Results, system: System, share: str) -> list[Cell]:
+def _of_share(
+    results: Results,
+    system: System,
+    share: str,
+) -> list[Cell]:
     """Return a system's AUPR on a share of the training examples, and their number."""
     row = f"{system['row']} / {share}% of the training examples"
     folders = runs_of(system, share)
@@ -399,7 +474,15 @@ def _of_share(results: Results, system: System, share: str) -> list[Cell]:
     low, high = results.interval(folders, AUPR)
     records = [training(record(results.root, folder)) for folder in folders]
     size = statistics.fmean(each["training_examples"] for each in records)
-    aupr = Cell(row, AUPR, value, low, high, decimals=1, runs=folders)
+    aupr = Cell(
+        row,
+        AUPR,
+        value,
+        low,
+        high,
+        decimals=1,
+        runs=folders,
+    )
     return [aupr, *number_cells(row, {"Training examples": size}, 0, folders)]
 
 
@@ -423,7 +506,12 @@ def table12(results: Results) -> list[Cell]:
                 types, group = [text_type], f"category: {text_type}"
             if types == [None]:
                 missing = "these data have no question about this type"
-                cell = Cell(row, column, None, reason=missing)
+                cell = Cell(
+                    row,
+                    column,
+                    None,
+                    reason=missing,
+                )
             elif column in ("Train", "Dev", "Test"):
                 number = sum(spans[each, column.lower()] for each in types)
                 cell = Cell(row, column, float(number))
@@ -490,13 +578,22 @@ def _column(system: System) -> str:
     return f"{system['row']}{setting} (ours, test)"
 
 
-def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
+def _of_question(
+    results: Results,
+    system: System,
+    name: str,
+) -> Iterator[Cell]:
     column, group = _column(system), f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
     spread = _range_text(results.values(folders, AUPR, group))
     if spread:
-        yield Cell(name, f"{column}, minimum to maximum of runs", spread, runs=folders)
+        yield Cell(
+            name,
+            f"{column}, minimum to maximum of runs",
+            spread,
+            runs=folders,
+        )
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
@@ -510,9 +607,20 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     for column, values in values_of.items():
         mean, folders = statistics.fmean(values), runs.get(column, ())
         low = high = None
-        if folders and math.isclose(mean, results.mean(folders, AUPR), rel_tol=1e-9):
+        if folders and math.isclose(
+            mean,
+            results.mean(folders, AUPR),
+            rel_tol=1e-9,
+        ):
             low, high = results.interval(folders, AUPR)
-        cell = Cell("Mean of these questions", column, mean, low, high, decimals=1)
+        cell = Cell(
+            "Mean of these questions",
+            column,
+            mean,
+            low,
+            high,
+            decimals=1,
+        )
         means.append(replace(cell, runs=folders))
     return means
 

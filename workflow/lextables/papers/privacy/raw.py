@@ -138,7 +138,11 @@ def sentence_spans(paragraph: str) -> list[tuple[int, int]]:
     return list(_punkt().span_tokenize(paragraph)) if paragraph.strip() else []
 
 
-def paragraph_id(site: str, document: str, place: int) -> str:
+def paragraph_id(
+    site: str,
+    document: str,
+    place: int,
+) -> str:
     """Return the id of a paragraph: site, document and place in the document."""
     return f"{site}/{document}/{place}"
 
@@ -283,7 +287,9 @@ def _check_highlights(release: Release, highlights: Sequence[Row]) -> None:
 
 
 def _notes(
-    release: Release, highlights: Sequence[Row], sentences: Sentences
+    release: Release,
+    highlights: Sequence[Row],
+    sentences: Sentences,
 ) -> dict[str, int]:
     """Count irregularities of the data."""
     notes = Counter(

@@ -37,7 +37,12 @@ NOT_SCORED = "these data have nothing of this kind to score"
 LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
 MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
-MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
+MARKING = {
+    "F1": F1,
+    "Recall": "recall",
+    "Accuracy": ACCURACY,
+    "Precision": "precision",
+}
 HIGHER = MARKING.values()
 UNITS = "policies"
 
@@ -147,7 +152,11 @@ def table_agreement(results: Results) -> list[Cell]:
         if not math.isnan(value):
             alphas[name] = value
     cells = []
-    of = {"least": min, "greatest": max, "mean": statistics.fmean}
+    of = {
+        "least": min,
+        "greatest": max,
+        "mean": statistics.fmean,
+    }
     for name, function in of.items():
         values = list(alphas.values())
         cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
@@ -166,19 +175,44 @@ def table_agreement(results: Results) -> list[Cell]:
         cells += [
             _summary_cell(values, statistics.fmean, row, ALPHA, 2),
             _summary_cell(shares, _per_cent, row, AGREEMENT, 1),
-            Cell(row, "Share of all disagreement (%)", 100 * part, decimals=1),
-            Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
+            Cell(
+                row,
+                "Share of all disagreement (%)",
+                100 * part,
+                decimals=1,
+            ),
+            Cell(
+                row,
+                "Answers of two coders or more",
+                float(len(shares)),
+                decimals=0,
+            ),
         ]
     return cells
 
 
 def _summary_cell(
-    values: Sequence[float], of: Callable, row: str, column: str, decimals: int
+    values: Sequence[float],
+    of: Callable,
+    row: str,
+    column: str,
+    decimals: int,
 ) -> Cell:
     """Return a cell with ``of(values)``; without values, with the reason."""
     if not values:
-        return Cell(row, column, None, decimals=decimals, reason=ONE_ANSWER)
-    return Cell(row, column, of(values), decimals=decimals)
+        return Cell(
+            row,
+            column,
+            None,
+            decimals=decimals,
+            reason=ONE_ANSWER,
+        )
+    return Cell(
+        row,
+        column,
+        of(values),
+        decimals=decimals,
+    )
 
 
 def _part(part: float, whole: float) -> float:
@@ -204,7 +238,14 @@ def figure1(results: Results) -> list[Cell]:
     """Documents and words of each site with a policy in these data, by its traffic rank."""
     if results.file is None:
         reason = "config key traffic_ranks is empty"
-        return [Cell("All sites", "Documents", None, reason=reason)]
+        return [
+            Cell(
+                "All sites",
+                "Documents",
+                None,
+                reason=reason,
+            )
+        ]
     sites = [row for row in results.sites if row["documents"]]
     rank = traffic_ranks(results.file, [row["site"] for row in sites])
     sites.sort(key=lambda row: (rank.get(row["site"], math.inf), row["site"]))
@@ -275,9 +316,24 @@ def figure3(results: Results) -> list[Cell]:
     for mean, of_mean in sorted(shares.items()):
         row = f"Coders / {mean:.1f}"
         cells += [
-            Cell(row, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
-            Cell(row, "Answers", float(len(of_mean)), decimals=0),
-            Cell(row, "Mean confidence", mean, decimals=1),
+            Cell(
+                row,
+                AGREEMENT,
+                100 * statistics.fmean(of_mean),
+                decimals=1,
+            ),
+            Cell(
+                row,
+                "Answers",
+                float(len(of_mean)),
+                decimals=0,
+            ),
+            Cell(
+                row,
+                "Mean confidence",
+                mean,
+                decimals=1,
+            ),
         ]
     return cells
 
@@ -304,7 +360,14 @@ def figure5(results: Results) -> list[Cell]:
         for first in results.questions:
             value = 1.0 if first == second else values.get((first, second), math.nan)
             if not math.isnan(value):
-                cells.append(Cell(second, first, value, decimals=2))
+                cells.append(
+                    Cell(
+                        second,
+                        first,
+                        value,
+                        decimals=2,
+                    )
+                )
     return cells + _means(results, values)
 
 
@@ -324,8 +387,22 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
             pooled[row].append(value)
     cells = []
     for row, pairs in sorted(pooled.items()):
-        cells.append(Cell(row, "Mean", statistics.fmean(pairs), decimals=2))
-        cells.append(Cell(row, "Pairs", float(len(pairs)), decimals=0))
+        cells.append(
+            Cell(
+                row,
+                "Mean",
+                statistics.fmean(pairs),
+                decimals=2,
+            )
+        )
+        cells.append(
+            Cell(
+                row,
+                "Pairs",
+                float(len(pairs)),
+                decimals=0,
+            )
+        )
     return cells
 
 
@@ -341,7 +418,12 @@ def table2(results: Results) -> list[Cell]:
         row: f"category: {released[row]}" if row in released else "all"
         for row in _printed_rows(results)
     }
-    cells = _by_group(results, LOSS, groups, decimals=3)
+    cells = _by_group(
+        results,
+        LOSS,
+        groups,
+        decimals=3,
+    )
     cells += _by_group(
         results,
         LOSS,
@@ -349,14 +431,24 @@ def table2(results: Results) -> list[Cell]:
         decimals=3,
     )
     for metric in MORE:
-        cells += _by_group(results, metric, {f"overall, {metric}": "all"}, decimals=3)
+        cells += _by_group(
+            results,
+            metric,
+            {f"overall, {metric}": "all"},
+            decimals=3,
+        )
     return cells
 
 
 def table_b(results: Results) -> list[Cell]:
     """Loss of the holistic classification by question."""
     groups = {name: f"question: {name}" for name in _all_questions(results)}
-    return _by_group(results, LOSS, groups, decimals=4)
+    return _by_group(
+        results,
+        LOSS,
+        groups,
+        decimals=4,
+    )
 
 
 def _printed_rows(results: Results) -> list[str]:
@@ -369,7 +461,10 @@ def _all_questions(results: Results) -> list[str]:
 
 
 def _by_group(
-    results: Results, metric: str, groups: Mapping[str, str], decimals: int
+    results: Results,
+    metric: str,
+    groups: Mapping[str, str],
+    decimals: int,
 ) -> list[Cell]:
     """Return a row per group, {row: group}, and a column per model.
 
@@ -385,7 +480,14 @@ def _by_group(
     cells = []
     for row, group in groups.items():
         for column, name in columns.items():
-            score = Score(row, column, metric, group, UNITS, lower=metric != ACCURACY)
+            score = Score(
+                row,
+                column,
+                metric,
+                group,
+                UNITS,
+                lower=metric != ACCURACY,
+            )
             cell = _score(
                 results, results.systems.get(name), row, column, decimals, score
             )
@@ -411,7 +513,12 @@ def _score(
 ) -> Cell:
     """A score of a system; scores of single questions are not compared, and losses have no baseline."""
     if system is None:
-        return Cell(row, column, None, reason=NOT_IN_PANEL)
+        return Cell(
+            row,
+            column,
+            None,
+            reason=NOT_IN_PANEL,
+        )
     cell = score_cell(
         results,
         system,
@@ -423,12 +530,25 @@ def _score(
         no_runs=NOT_SCORED,
         compared=not score.group.startswith("question: "),
     )
-    return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
+    return (
+        cell
+        if score.metric in HIGHER
+        else replace(
+            cell,
+            measure="",
+            baseline="",
+        )
+    )
 
 
 def table3(results: Results) -> list[Cell]:
     """Marking of paragraphs, over all questions."""
-    columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
+    columns = {
+        "acc.": ACCURACY,
+        "recall": "recall",
+        "f1": F1,
+        "precision": "precision",
+    }
     cells = []
     for row in dict.fromkeys([*_printed_rows(results), *results.systems]):
         for column, metric in columns.items():

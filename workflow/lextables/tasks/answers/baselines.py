@@ -54,7 +54,11 @@ def prior(shares: Shares, settings: PriorSettings) -> Answers:
         sums_of_others = (1 - np.eye(len(rows))) @ rows
         sums = sums_of_others + settings.pseudo / rows.shape[1]
         means = sums / (len(rows) - 1 + settings.pseudo)
-        for document, mean in zip(of_question, means, strict=True):
+        for document, mean in zip(
+            of_question,
+            means,
+            strict=True,
+        ):
             answers[document, question] = mean
     return answers
 
@@ -88,7 +92,10 @@ class QuestionData:
 
 
 def linear_answers(
-    space: Space, shares: Shares, settings: LearningSettings, threads: int = 1
+    space: Space,
+    shares: Shares,
+    settings: LearningSettings,
+    threads: int = 1,
 ) -> tuple[Answers, dict[int, float]]:
     """Return the answers of linear models for documents with a text, and the penalty chosen for each fold.
 
@@ -110,7 +117,9 @@ def linear_answers(
 
 
 def question_data(
-    space: Space, shares: Shares, settings: LearningSettings
+    space: Space,
+    shares: Shares,
+    settings: LearningSettings,
 ) -> list[QuestionData]:
     """Return the training data of each question that was answered about a document with a text."""
     questions = []
@@ -185,7 +194,9 @@ def _choose_penalties(
 
 
 def _predict(
-    question: QuestionData, penalties: Mapping[int, float], settings: LearningSettings
+    question: QuestionData,
+    penalties: Mapping[int, float],
+    settings: LearningSettings,
 ) -> Answers:
     """Return the answers to a question; those of a fold by a model of the other folds."""
     answers: Answers = {}
@@ -194,16 +205,28 @@ def _predict(
         model = _fit(question, known, penalties[number], settings)
         rows = np.flatnonzero(question.has_text & ~known)
         shares = _shares(model, question.features[rows])
-        for row, share in zip(rows, shares, strict=True):
+        for row, share in zip(
+            rows,
+            shares,
+            strict=True,
+        ):
             answers[question.documents[row], question.question_id] = share
     return answers
 
 
 def _fit(
-    question: QuestionData, rows: np.ndarray, penalty: float, settings: LearningSettings
+    question: QuestionData,
+    rows: np.ndarray,
+    penalty: float,
+    settings: LearningSettings,
 ) -> Linear:
     features, target = question.features[rows], question.target[rows]
-    return fit_shares(features, target, penalty=penalty, pseudo=settings.pseudo)
+    return fit_shares(
+        features,
+        target,
+        penalty=penalty,
+        pseudo=settings.pseudo,
+    )
 
 
 def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
@@ -234,11 +257,19 @@ def linear_marks(
     """
     predicted = similarity_marks(space)
     texts = data.texts()
-    words = vocabulary(texts, longest=settings.longest, least=settings.least)
+    words = vocabulary(
+        texts,
+        longest=settings.longest,
+        least=settings.least,
+    )
     features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
     of_documents = [fold(document, settings.folds) for document in space.documents]
     folds = np.repeat(of_documents, np.diff(space.bounds))
-    options = {"alpha": settings.alpha, "epochs": settings.epochs, "threads": threads}
+    options = {
+        "alpha": settings.alpha,
+        "epochs": settings.epochs,
+        "threads": threads,
+    }
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number

@@ -82,7 +82,12 @@ RESPONSES = Table(
             pa.list_(pa.int32()),
             "places of the chosen options, ascending; may be empty",
         ),
-        Column("confidence", pa.float64(), "the reader's own, 0 to 1", nullable=True),
+        Column(
+            "confidence",
+            pa.float64(),
+            "the reader's own, 0 to 1",
+            nullable=True,
+        ),
     ),
     key=("document_id", "question_id", "response"),
 )
@@ -194,7 +199,9 @@ def questions_of(path: str | Path) -> dict[str, Question]:
 
 
 def shares_of(
-    path: str | Path, questions: Mapping[str, Question], document: str
+    path: str | Path,
+    questions: Mapping[str, Question],
+    document: str,
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.
 
@@ -295,8 +302,18 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
         values = np.round(probabilities[rows_of[document], column[question]], DIGITS)
         ids = [paragraph.paragraph_id for paragraph in data.paragraphs[document]]
         key = {"document_id": document, "question_id": question}
-        for name, value in sorted(zip(ids, values.tolist(), strict=True)):
-            yield {**key, "paragraph_id": name, "probability": value}
+        for name, value in sorted(
+            zip(
+                ids,
+                values.tolist(),
+                strict=True,
+            )
+        ):
+            yield {
+                **key,
+                "paragraph_id": name,
+                "probability": value,
+            }
 
 
 @dataclass(frozen=True)
@@ -338,7 +355,12 @@ class Space:
         """The rows of a document's paragraphs."""
         return slice(int(self.bounds[document]), int(self.bounds[document + 1]))
 
-    def best(self, document: int, question: int, count: int) -> np.ndarray:
+    def best(
+        self,
+        document: int,
+        question: int,
+        count: int,
+    ) -> np.ndarray:
         """Return the rows of the ``count`` paragraphs of a document most similar to a question.
 
         They are in reading order; of equally similar paragraphs the first are taken.
@@ -366,7 +388,11 @@ class Space:
             ]
             means.append(np.asarray(rows.mean(axis=0), dtype=np.float64).ravel())
         stacked = np.stack(means)
-        lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
+        lengths = np.linalg.norm(
+            stacked,
+            axis=1,
+            keepdims=True,
+        )
         return stacked / np.maximum(lengths, 1e-12)
 
 
@@ -378,12 +404,18 @@ def of_words(data: Collection) -> Space:
     # Loads scikit-learn, which scoring does not need.
     from lextables.models.linear import vocabulary
 
-    words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
+    words = vocabulary(
+        data.texts(),
+        longest=1,
+        least=MIN_PARAGRAPHS,
+    )
     return of_vectors(data, words.weigh, words.weigh)
 
 
 def of_vectors(
-    data: Collection, encode_paragraphs: Encode, encode_questions: Encode
+    data: Collection,
+    encode_paragraphs: Encode,
+    encode_questions: Encode,
 ) -> Space:
     """Return the space of an encoder with unit vectors; see `of_words` for the questions' texts."""
     counts = [len(paragraphs) for paragraphs in data.paragraphs.values()]

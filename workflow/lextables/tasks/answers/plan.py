@@ -196,19 +196,35 @@ class AnswersPlanner(Planner):
         if panel.kind in ("linear", "vectors"):
             settings.update(self.task.learning.model_dump(mode="json"))
             settings["folds"] = self.task.folds
-        return self.baseline(ANSWER, key, panel, settings, trained=is_trained)
+        return self.baseline(
+            ANSWER,
+            key,
+            panel,
+            settings,
+            trained=is_trained,
+        )
 
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
         if marker.unpublished:
-            return self.row(MARKS, marker, reason=marker.unpublished)
+            return self.row(
+                MARKS,
+                marker,
+                reason=marker.unpublished,
+            )
         if marker.kind == "language-model":
             return self.marked_when_asked(key, marker)
         settings: dict[str, Any] = {"kind": marker.kind}
         is_trained = marker.kind == "linear"
         if is_trained:
             settings.update(self.task.marking.model_dump(), folds=self.task.folds)
-        return self.baseline(MARK, key, marker, settings, trained=is_trained)
+        return self.baseline(
+            MARK,
+            key,
+            marker,
+            settings,
+            trained=is_trained,
+        )
 
     def baseline(
         self,
@@ -224,7 +240,11 @@ class AnswersPlanner(Planner):
         if panel.model:
             weights = self.context.weights(panel.model)
             if isinstance(weights, Missing):
-                return self.row(part, panel, reason=weights.reason)
+                return self.row(
+                    part,
+                    panel,
+                    reason=weights.reason,
+                )
             settings.update(model_settings(panel.model, weights))
             settings["max_length"] = self.context.models[panel.model].max_length
         run = self.add(
@@ -249,7 +269,14 @@ class AnswersPlanner(Planner):
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
-            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
+            return [
+                self.row(
+                    ANSWERS,
+                    panel,
+                    reason=reason,
+                    asked=True,
+                )
+            ]
         rows = []
         if panel.unpublished:
             rows.append(
@@ -308,7 +335,12 @@ class AnswersPlanner(Planner):
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
-            return self.row(MARKS, marker, reason=settings.reason, asked=True)
+            return self.row(
+                MARKS,
+                marker,
+                reason=settings.reason,
+                asked=True,
+            )
         settings.update(
             asking.settings(),
             kind=marker.kind,
@@ -332,7 +364,11 @@ class AnswersPlanner(Planner):
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""
-        return self.panel_row(panel, about={"part": part}, **fields)
+        return self.panel_row(
+            panel,
+            about={"part": part},
+            **fields,
+        )
 
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:

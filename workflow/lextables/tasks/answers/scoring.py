@@ -21,7 +21,9 @@ Scored = tuple[list[Row], list[Row]]
 
 
 def of_answers(
-    predictions: Iterable[Row], data: Collection, smoothing: float
+    predictions: Iterable[Row],
+    data: Collection,
+    smoothing: float,
 ) -> Scored:
     """Score the answers of a run on the documents it predicts; see `metrics.answers.scores_and_units`.
 
@@ -85,7 +87,11 @@ def _answered(
             )
 
 
-def _missing(what: str, question: str, document: str) -> BadInput:
+def _missing(
+    what: str,
+    question: str,
+    document: str,
+) -> BadInput:
     return BadInput(
         f"no {what} the question {question!r} about {document!r}",
         where="predictions",
@@ -93,7 +99,11 @@ def _missing(what: str, question: str, document: str) -> BadInput:
     )
 
 
-def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
+def _check_distribution(
+    probabilities: list[float],
+    options: int,
+    where: str,
+) -> None:
     """Raise `BadInput` for anything but a distribution over so many options."""
     values = np.asarray(probabilities, dtype=np.float64)
     valid = len(values) == options and np.isfinite(values).all() and (values >= 0).all()

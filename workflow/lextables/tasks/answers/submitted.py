@@ -40,7 +40,10 @@ class AnswerRow(SubmittedRow):
 
 
 def predictions(
-    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+    file: File,
+    form: str,
+    data: Sequence[str | Path],
+    task: Mapping[str, Any],
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`; ``data`` are questions, responses and paragraphs.
 
@@ -58,7 +61,14 @@ def predictions(
             skipped.add((document, name))
             continue
         options, key = collection.questions[name].options, (name, document)
-        new = Distribution("question", key, "option", options, place, by_index=True)
+        new = Distribution(
+            "question",
+            key,
+            "option",
+            options,
+            place,
+            by_index=True,
+        )
         answers.setdefault(key, new).add(row.probabilities, place)
     if not answers:
         what = "no document of the data set is answered"

@@ -42,7 +42,9 @@ class AskedFiles(NamedTuple):
 
 
 def asked_examples(
-    files: AskedFiles, settings: AskingSettings, test: Sequence[str]
+    files: AskedFiles,
+    settings: AskingSettings,
+    test: Sequence[str],
 ) -> list[AskedExample]:
     """Return the examples of the splits ``test`` to ask about, under each reading.
 
@@ -83,7 +85,11 @@ def answer(
     while several := list(islice(questions, ASKED_AT_ONCE)):
         answers += ask(model, several, settings.samples, settings.orders)
     rows = []
-    for (condition, row), answered in zip(asked, answers, strict=True):
+    for (condition, row), answered in zip(
+        asked,
+        answers,
+        strict=True,
+    ):
         prediction = _prediction(row, answered)
         rows.append({"condition": condition, **prediction} if condition else prediction)
     names = ("condition", "head_id", "example_id")
@@ -121,7 +127,12 @@ def _questions(
             fields["question"] = head[settings.question]
         wordings = settings.wordings
         options = [wordings.get(answer, answer) for answer in head["answers"]]
-        yield Question(template, fields, tuple(options), cut=("text",))
+        yield Question(
+            template,
+            fields,
+            tuple(options),
+            cut=("text",),
+        )
 
 
 def _prediction(row: Row, answered: Answered) -> Row:

@@ -59,7 +59,9 @@ def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
 
 
 def training_rows(
-    rows: Iterable[Row], splits: Sequence[str], selection: ExampleSelection
+    rows: Iterable[Row],
+    splits: Sequence[str],
+    selection: ExampleSelection,
 ) -> list[Row]:
     """Return the examples of the splits and heads for which ``where`` is true."""
     chosen = []
@@ -109,7 +111,9 @@ def by_head(
 
 
 def check_labels(
-    rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool
+    rows: Iterable[Row],
+    answers: Mapping[str, int],
+    multi_label: bool,
 ) -> None:
     """Raise `BadInput` for labels that do not fit {head: number of answers}."""
     for row in rows:
@@ -136,7 +140,9 @@ class Text:
 
 
 def texts_of(
-    examples: str | Path, texts: str | Path, views: Iterable[View] = ()
+    examples: str | Path,
+    texts: str | Path,
+    views: Iterable[View] = (),
 ) -> Iterator[Text]:
     """Yield the texts and pairs of the examples, each once, in the order of ``texts``.
 

@@ -137,7 +137,12 @@ def _contents(side: Side) -> Iterable[str]:
 
 def _compared_ngrams(side: Side, length: int) -> csr_matrix:
     """Return the n-grams of ``length`` words for comparisons, (texts, WORDS)."""
-    return hashed_ngrams(_contents(side), length, length, buckets=WORDS)
+    return hashed_ngrams(
+        _contents(side),
+        length,
+        length,
+        buckets=WORDS,
+    )
 
 
 def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
@@ -159,7 +164,11 @@ def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray
         return [np.hstack([_means(pieces[0]), maxima])]
     first, second = map(_means, pieces)
     closest = []
-    for of_text, vector in zip(pieces[0], second, strict=True):
+    for of_text, vector in zip(
+        pieces[0],
+        second,
+        strict=True,
+    ):
         closest.append([float((of_text @ vector).max())])
     compared = [
         first,
@@ -187,7 +196,11 @@ def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
 def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
     means = np.array([of_text.mean(axis=0) for of_text in pieces])
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    lengths = np.linalg.norm(
+        means,
+        axis=1,
+        keepdims=True,
+    )
     return means / np.where(lengths > 0, lengths, 1)
 
 
@@ -302,7 +315,11 @@ def learn(
     its number of answers.  The result does not depend on ``threads``.
     """
     pairs = settings.sides == "both" and any(text.second is not None for text in texts)
-    sides = sides_of(texts, settings.sides, pairs=pairs)
+    sides = sides_of(
+        texts,
+        settings.sides,
+        pairs=pairs,
+    )
     rare = rarity(sides)
     features = linear_features(sides, settings, rare, vectors)
     place = {text.key: at for at, text in enumerate(texts)}
@@ -317,7 +334,16 @@ def learn(
     heads = sorted(head for head, rows in training.items() if rows)
     # With several threads sums differ in the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        return Classifier(dict(zip(heads, pool.map(of_head, heads), strict=True)), rare)
+        return Classifier(
+            dict(
+                zip(
+                    heads,
+                    pool.map(of_head, heads),
+                    strict=True,
+                )
+            ),
+            rare,
+        )
 
 
 def predict(
@@ -328,7 +354,11 @@ def predict(
     vectors: Vectors | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of `schema.PREDICTIONS`, sorted, for the heads of the model."""
-    sides = sides_of(texts, settings.sides, pairs=len(model.rare) > 0)
+    sides = sides_of(
+        texts,
+        settings.sides,
+        pairs=len(model.rare) > 0,
+    )
     features = linear_features(sides, settings, model.rare, vectors)
     place = {text.key: at for at, text in enumerate(texts)}
     for head, rows in sorted(to_predict.items()):
@@ -337,7 +367,12 @@ def predict(
         with threadpool_limits(1):
             logits = model.heads[head].logits(features, _places(rows, place))
         likely = shares(logits, multi_label=settings.multi_label)
-        for row, of_row, share in zip(rows, logits, likely, strict=True):
+        for row, of_row, share in zip(
+            rows,
+            logits,
+            likely,
+            strict=True,
+        ):
             yield {
                 "head_id": head,
                 "example_id": row["example_id"],
@@ -379,7 +414,9 @@ class LinearFiles:
             raise BadInput(f"there is no text {min(missing)[0]!r}", where=where)
         for text in texts:
             for text_id, content in zip(
-                text.key, (text.text, text.second), strict=True
+                text.key,
+                (text.text, text.second),
+                strict=True,
             ):
                 if content is not None and not content.strip():
                     raise BadInput("the text is empty", where=f"text {text_id}")
@@ -408,8 +445,17 @@ def train(
         raise BadInput(what, where="examples", do="check the splits")
     check_labels(rows, answers, settings.multi_label)
     share = settings.percent / 100
-    part = subset(rows, share, 0, multi_label=settings.multi_label)
-    training = by_head(part, answers, labelled=True)
+    part = subset(
+        rows,
+        share,
+        0,
+        multi_label=settings.multi_label,
+    )
+    training = by_head(
+        part,
+        answers,
+        labelled=True,
+    )
     texts = files.contents(training, settings.view)
     vectors = files.vectors_by_text()
     model = learn(texts, training, answers, settings, vectors, threads)

@@ -289,7 +289,13 @@ class ClassificationPlanner(Planner):
         settings = {}
         for name in SETTINGS:
             settings[name] = any(getattr(panel, name) for panel in encoders)
-        panels.update(self.user_panels(Panel, ["encoder"], **settings))
+        panels.update(
+            self.user_panels(
+                Panel,
+                ["encoder"],
+                **settings,
+            )
+        )
         panels.update(self.user_language_models(Panel))
         rows = []
         for key, panel in panels.items():
@@ -393,7 +399,11 @@ class ClassificationPlanner(Planner):
         )
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run("train", key, name), settings)
-        return self.add(self.run("read", key, name), settings, weights_of=training)
+        return self.add(
+            self.run("read", key, name),
+            settings,
+            weights_of=training,
+        )
 
     def linear_settings(
         self, panel: Panel, weights: Weights | None, **fields: Any
@@ -508,10 +518,18 @@ class ClassificationPlanner(Planner):
         for seed in self.seeds(grid):
             if setting == "single":
                 run = self.run("single-task", key, name, seed)
-                yield self.add(run, training.plain(), choice=choice)
+                yield self.add(
+                    run,
+                    training.plain(),
+                    choice=choice,
+                )
                 continue
             run = self.run("train", key, name, seed)
-            self.add(run, training.plain(), choice=choice)
+            self.add(
+                run,
+                training.plain(),
+                choice=choice,
+            )
             inference = InferenceSettings(
                 **model_settings(panel.model, weights),
                 weights_of=run.folder,
@@ -521,7 +539,11 @@ class ClassificationPlanner(Planner):
                 tokenizer=training.tokenizer,
             )
             reading = self.run("read", key, name, seed)
-            yield self.add(reading, inference.plain(), weights_of=run)
+            yield self.add(
+                reading,
+                inference.plain(),
+                weights_of=run,
+            )
 
     def choice(
         self,
@@ -551,7 +573,11 @@ class ClassificationPlanner(Planner):
             learning_rates=rates,
         )
         run = self.run("choice", key, name)
-        return self.add(run, settings.plain(), needs=tuple(searched))
+        return self.add(
+            run,
+            settings.plain(),
+            needs=tuple(searched),
+        )
 
     def training_settings(
         self, grid: ClassificationGrid, start: Start, **fields: Any
@@ -669,7 +695,14 @@ class ClassificationPlanner(Planner):
         if panel.kind == "linear":
             run = self.run("train", key, f"{panel.kind}-{view}")
             fields = {"percent": WHOLE, "view": columns}
-            return self.add(run, self.linear_settings(panel, start.weights, **fields))
+            return self.add(
+                run,
+                self.linear_settings(
+                    panel,
+                    start.weights,
+                    **fields,
+                ),
+            )
         grid = self.grid(panel, "multi")
         fields = {
             "setting": "multi",
@@ -691,7 +724,11 @@ class ClassificationPlanner(Planner):
             **fields,
         )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(run, settings.plain(), weights_of=start.run)
+        return self.add(
+            run,
+            settings.plain(),
+            weights_of=start.run,
+        )
 
     def read(
         self,
@@ -711,7 +748,11 @@ class ClassificationPlanner(Planner):
         readings = self.readings(panel)
         if panel.kind == "linear":
             run = self.run("read", key, panel.kind)
-            settings = self.linear_settings(panel, start.weights, readings=readings)
+            settings = self.linear_settings(
+                panel,
+                start.weights,
+                readings=readings,
+            )
         else:
             run = self.run("read", key, self.context.grid, seed)
             inference = InferenceSettings(

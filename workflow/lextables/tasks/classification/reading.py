@@ -70,7 +70,9 @@ def read_views(
 
 
 def inputs(
-    tokens: Tokens, keys: Sequence[Key], padding: int
+    tokens: Tokens,
+    keys: Sequence[Key],
+    padding: int,
 ) -> dict[str, torch.Tensor]:
     """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
@@ -129,7 +131,12 @@ def read_heads(
         for number in sorted({number for key in part for number in examples_of[key]}):
             logits = model.answer(represented, number).double().cpu()
             shares = SHARES[model.loss](logits).tolist()
-            for key, of_text, share in zip(part, logits.tolist(), shares, strict=True):
+            for key, of_text, share in zip(
+                part,
+                logits.tolist(),
+                shares,
+                strict=True,
+            ):
                 for example_id in examples_of[key].get(number, ()):
                     row = {"head_id": heads[number], "example_id": example_id}
                     rows.append(row | {"logits": of_text, "probabilities": share})

@@ -86,7 +86,11 @@ def by_condition(
     return by_key(rows), by_key(units)
 
 
-def _renamed(rows: Iterable[Row], condition: str, group: str) -> list[Row]:
+def _renamed(
+    rows: Iterable[Row],
+    condition: str,
+    group: str,
+) -> list[Row]:
     """Return rows with `<condition>, <group>, ` before their own group; `all` once."""
     renamed = []
     for row in rows:
@@ -160,7 +164,9 @@ def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
 
 
 def published(
-    settings: ChoiceSettings, heads: Iterable[str], best: Iterable[Row]
+    settings: ChoiceSettings,
+    heads: Iterable[str],
+    best: Iterable[Row],
 ) -> dict[str, Trial]:
     """Return the authors' best trial of each head, or of `JOINT` for a multi-task model.
 
@@ -198,7 +204,11 @@ def searched(
     """
     # {head: {(learning rate, updates): scores}}
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(dict)
-    for rate, path in zip(settings.learning_rates, predictions, strict=True):
+    for rate, path in zip(
+        settings.learning_rates,
+        predictions,
+        strict=True,
+    ):
         by_updates: dict[int, list[Row]] = defaultdict(list)
         for row in read(path):
             by_updates[row["updates"]].append(row)
@@ -222,7 +232,12 @@ def _validation_scores(
     if settings.evaluator == "minority AUPR":
         return head_auprs(predictions, labelled, heads)
     several = settings.multi_label
-    answered_heads = answered(predictions, labelled, heads, multi_label=several)
+    answered_heads = answered(
+        predictions,
+        labelled,
+        heads,
+        multi_label=several,
+    )
     return by_head(METRICS[settings.choose_by], answered_heads)
 
 

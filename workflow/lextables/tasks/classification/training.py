@@ -96,7 +96,12 @@ def material(
     sizes = {head["head_id"]: len(head["answers"]) for head in used}
     check_labels(training, sizes, settings.multi_label)
     share = settings.percent / 100
-    training = subset(training, share, seed, multi_label=settings.multi_label)
+    training = subset(
+        training,
+        share,
+        seed,
+        multi_label=settings.multi_label,
+    )
     answers = usable(used, training, to_predict)
     if settings.setting == "single" and settings.heads is not None:
         answers = evenly_spaced(answers, settings.heads)
@@ -104,12 +109,18 @@ def material(
         if (key := key_of(row)) not in tokens.position:
             where = f"example {row['example_id']}"
             raise BadInput(f"text {named(key)} has no tokens", where=where)
-    training = by_head(training, answers, labelled=True)
+    training = by_head(
+        training,
+        answers,
+        labelled=True,
+    )
     return Material(answers, training, by_head(to_predict, answers))
 
 
 def usable(
-    heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]
+    heads: Iterable[Row],
+    training: Iterable[Row],
+    to_predict: Iterable[Row],
 ) -> dict[str, list[str]]:
     """Return {head: answers} of the heads that can be trained and read, sorted."""
     labels: dict[str, set[tuple[int, ...]]] = defaultdict(set)
@@ -218,7 +229,11 @@ def read_while_training(
     return _record(run, records, trials)
 
 
-def train(run: Training, trial: Trial, output: str | Path) -> dict[str, Any]:
+def train(
+    run: Training,
+    trial: Trial,
+    output: str | Path,
+) -> dict[str, Any]:
     """Train one model with all heads, save it to ``output`` and return the record."""
     heads = sorted(run.material.answers)
     work = _work(run, heads, trial)
@@ -240,7 +255,9 @@ class _OneModel:
 
 
 def _record(
-    run: Training, models: Sequence[_OneModel], trials: Mapping[str, Trial]
+    run: Training,
+    models: Sequence[_OneModel],
+    trials: Mapping[str, Trial],
 ) -> dict[str, Any]:
     training_examples, resumed = 0, {}
     for model in models:
@@ -258,7 +275,11 @@ def _record(
     }
 
 
-def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
+def _work(
+    run: Training,
+    heads: Sequence[str],
+    trial: Trial,
+) -> Path:
     """Return the work folder of a model: a hash of all that its training depends on."""
     digest = hashlib.sha256()
     for head in heads:
@@ -278,7 +299,9 @@ def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
 
 
 def _train_once(
-    run: Training, heads: Sequence[str], trial: Trial
+    run: Training,
+    heads: Sequence[str],
+    trial: Trial,
 ) -> tuple[Path, _OneModel]:
     """Train one model unless it was finished before; return the path of its predictions."""
     work = _work(run, heads, trial)
@@ -432,7 +455,11 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     weights = None
     if settings.class_weights == "balanced":
         weights = []
-        for of_head, size in zip(labels.values(), sizes, strict=True):
+        for of_head, size in zip(
+            labels.values(),
+            sizes,
+            strict=True,
+        ):
             right = [*itertools.chain.from_iterable(of_head)]
             weights.append(balanced_weights(right, size))
     model = multi_head.load(
@@ -450,6 +477,10 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
 def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
-    for row, of_example in zip(right, labels, strict=True):
+    for row, of_example in zip(
+        right,
+        labels,
+        strict=True,
+    ):
         row[torch.tensor(of_example, dtype=torch.long)] = 1
     return right

@@ -67,7 +67,11 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield the id and content of each different text and second text."""
     seen: set[str] = set()
     for text in texts:
-        for text_id, content in zip(text.key, (text.text, text.second), strict=True):
+        for text_id, content in zip(
+            text.key,
+            (text.text, text.second),
+            strict=True,
+        ):
             if content is not None and text_id not in seen:
                 seen.add(text_id)
                 yield text_id, content
@@ -82,6 +86,10 @@ def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     for table in row_groups(path, ["text_id", "vector"]):
         values = table["vector"].combine_chunks().flatten().to_numpy()
         vectors = values.reshape(table.num_rows, -1)
-        for text_id, vector in zip(table["text_id"].to_pylist(), vectors, strict=True):
+        for text_id, vector in zip(
+            table["text_id"].to_pylist(),
+            vectors,
+            strict=True,
+        ):
             pieces_of.setdefault(text_id, []).append(vector)
     return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}

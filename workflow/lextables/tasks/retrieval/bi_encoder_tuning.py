@@ -16,7 +16,9 @@ from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 
 def load(
-    settings: TuningSettings, device: torch.device, seed: int
+    settings: TuningSettings,
+    device: torch.device,
+    seed: int,
 ) -> SentenceTransformer:
     """Load the model; ``seed`` is not used, since no weights are initialised."""
     folder = weights_folder(settings.plain())

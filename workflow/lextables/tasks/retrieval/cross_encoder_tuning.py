@@ -26,11 +26,19 @@ def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[
     return pairs, targets
 
 
-def load(settings: TuningSettings, device: torch.device, seed: int) -> CrossEncoder:
+def load(
+    settings: TuningSettings,
+    device: torch.device,
+    seed: int,
+) -> CrossEncoder:
     """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
     folder = weights_folder(settings.plain())
     return cross_encoder.load(
-        folder, device, settings.max_length, seed, fresh_head=True
+        folder,
+        device,
+        settings.max_length,
+        seed,
+        fresh_head=True,
     )
 
 

@@ -117,7 +117,9 @@ def _batches(
 
 
 def _similarities(
-    batch: Batch, vectors: Mapping[str, np.ndarray], encoders: Encoders
+    batch: Batch,
+    vectors: Mapping[str, np.ndarray],
+    encoders: Encoders,
 ) -> dict[tuple[str, str], float]:
     """Return {(document id, text of a query): similarity}; each distinct part is encoded once."""
     row_of: dict[str, int] = {}
@@ -134,7 +136,11 @@ def _similarities(
     return similarities
 
 
-def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
+def nearest(
+    query: np.ndarray,
+    parts: np.ndarray,
+    similarity: str = COSINE,
+) -> float:
     """Return the largest similarity of a query's vector with those of a document's parts.
 
     ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the similarity

@@ -7,7 +7,9 @@ from lextables.models.okapi import Paragraphs
 
 
 def read_as(
-    how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]
+    how: str,
+    documents: Mapping[str, str],
+    pairs: Sequence[tuple[str, str]],
 ) -> list[str]:
     """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
 

@@ -309,7 +309,12 @@ class RetrievalPlanner(Planner):
     }
     task: RetrievalTask
 
-    def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        task: RetrievalTask,
+        context: Any,
+    ) -> None:
         super().__init__(name, task, context)
         self.MAIN = task.forms[0]
         self.found: list[Row] = []
@@ -354,17 +359,33 @@ class RetrievalPlanner(Planner):
             if retriever.kind == "bi-encoder"
         ]
         fields = {"kind": "bi-encoder", "documents": [*documents, ("whole",)][0]}
-        retrievers.update(self.user_panels(Retriever, ["bi-encoder"], **fields))
+        retrievers.update(
+            self.user_panels(
+                Retriever,
+                ["bi-encoder"],
+                **fields,
+            )
+        )
         return retrievers
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
-        retriever = Retriever(row=submitted.row, kind="bm25", additional=True)
+        retriever = Retriever(
+            row=submitted.row,
+            kind="bm25",
+            additional=True,
+        )
         row = self.system(retriever, None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = {**row.about, "read": {self.MAIN: "whole"}}
-        return replace(row, submitted=True, reason=reason, parameters=None, about=about)
+        return replace(
+            row,
+            submitted=True,
+            reason=reason,
+            parameters=None,
+            about=about,
+        )
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
         return {
@@ -472,7 +493,11 @@ class RetrievalPlanner(Planner):
         if retriever.kind == "bm25":
             settings.update(BM25, index=retriever.index or "corpus")
         elif retriever.kind == "linear":
-            settings.update(BM25, topics=retriever.topics, penalty=retriever.penalty)
+            settings.update(
+                BM25,
+                topics=retriever.topics,
+                penalty=retriever.penalty,
+            )
         if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
@@ -485,7 +510,11 @@ class RetrievalPlanner(Planner):
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
-            of_form = {"form": form, "documents": read, "queries": self.wanted(form)}
+            of_form = {
+                "form": form,
+                "documents": read,
+                "queries": self.wanted(form),
+            }
             run = self.run("retrieve", key, condition)
             found[condition] = (self.add(run, {**settings, **of_form}),)
         return found
@@ -507,7 +536,12 @@ class RetrievalPlanner(Planner):
         """The system of a fusion with this key."""
         return self.task.retrievers.get(key) or self.task.finetuned[key]
 
-    def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
+    def fuse(
+        self,
+        key: str,
+        fusion: Retriever,
+        first: Mapping[str, Found],
+    ) -> Found:
         """The runs of a fusion: for each form that all its systems have, one per seed of a trained system."""
         parts = [first[part] for part in fusion.of]
         for part in parts:
@@ -548,7 +582,11 @@ class RetrievalPlanner(Planner):
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {**encoder.settings, **settings, "kind": stage}
+                settings = {
+                    **encoder.settings,
+                    **settings,
+                    "kind": stage,
+                }
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
             fused.append(
@@ -565,12 +603,20 @@ class RetrievalPlanner(Planner):
         registered = self.context.models.get(model)
         return registered.max_length if registered else None
 
-    def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
+    def zero_shot(
+        self,
+        key: str,
+        retriever: Retriever,
+        first: Found,
+    ) -> None:
         """Add the rows of rerankers that are not trained here, for a retriever's hits."""
         rerankers = dict(self.task.rerankers)
         # Not additional here, so that a reason is shown if their weights are missing.
         encoders = self.user_panels(
-            Reranker, ["cross-encoder"], kind="cross-encoder", additional=False
+            Reranker,
+            ["cross-encoder"],
+            kind="cross-encoder",
+            additional=False,
         )
         rerankers.update(encoders)
         rerankers.update(self.user_language_models(Reranker))
@@ -614,7 +660,11 @@ class RetrievalPlanner(Planner):
             for form, hits in first.items():
                 of_form = {"form": form, "queries": self.wanted(form)}
                 run = self.run("rerank", f"{key}+{name}", form)
-                added = self.add(run, {**settings, **of_form}, needs=hits)
+                added = self.add(
+                    run,
+                    {**settings, **of_form},
+                    needs=hits,
+                )
                 outcome[form] = (added,)
         if name not in self.task.rerankers:
             reranker = reranker.model_copy(update={"additional": True})
@@ -652,7 +702,11 @@ class RetrievalPlanner(Planner):
             outcome = {}
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
-                settings = {**model, **self.question(way), **of_form}
+                settings = {
+                    **model,
+                    **self.question(way),
+                    **of_form,
+                }
                 run = self.run(
                     ASK,
                     f"{key}+{name}",
@@ -740,7 +794,12 @@ class RetrievalPlanner(Planner):
             "answers": dict(reranker.answers),
         }
 
-    def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
+    def tuned(
+        self,
+        key: str,
+        retriever: Retriever,
+        first: Found,
+    ) -> None:
         """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
@@ -810,7 +869,13 @@ class RetrievalPlanner(Planner):
             )
             settings = {"pool": self.task.pool, "top": self.task.top}
             settings.update(self.read(training))
-            runs.append(self.add(reading, settings, weights_of=training))
+            runs.append(
+                self.add(
+                    reading,
+                    settings,
+                    weights_of=training,
+                )
+            )
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> dict[str, Any]:
@@ -862,7 +927,12 @@ class RetrievalPlanner(Planner):
             ]
             return [self.add(run, settings) for run in runs]
         found = self.search(
-            name, budget, settings, trials, seeds, needs=self.candidates()
+            name,
+            budget,
+            settings,
+            trials,
+            seeds,
+            needs=self.candidates(),
         )
         choice = self.add(
             self.run("choice", chosen, budget),
@@ -878,7 +948,14 @@ class RetrievalPlanner(Planner):
             )
             for seed in seeds
         ]
-        return [self.add(run, settings, choice=choice) for run in runs]
+        return [
+            self.add(
+                run,
+                settings,
+                choice=choice,
+            )
+            for run in runs
+        ]
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that are reranked."""

@@ -47,7 +47,14 @@ def scores(
                 members[group].append(value)
         for group, of_group in members.items():
             mean, n = _mean(of_group)
-            rows.append({"metric": metric, "group": group, "value": mean, "n": n})
+            rows.append(
+                {
+                    "metric": metric,
+                    "group": group,
+                    "value": mean,
+                    "n": n,
+                }
+            )
     return sorted(rows, key=itemgetter("metric", "group"))
 
 
@@ -75,7 +82,11 @@ def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
     for row in scored:
         kind, _, query = row["group"].partition(": ")
         if kind == "query" and not math.isnan(row["value"]):
-            unit = {"metric": row["metric"], "unit": query, "value": row["value"]}
+            unit = {
+                "metric": row["metric"],
+                "unit": query,
+                "value": row["value"],
+            }
             for group in _groups(queries[query], collection.task):
                 rows.append({**unit, "group": group})
     return sorted(rows, key=itemgetter("metric", "group", "unit"))
@@ -109,7 +120,11 @@ def choose(
     name = f"validation {metric}"
     means = []
     for (rate, updates), scores in sorted(values.items()):
-        trial = {"learning_rate": rate, "updates": updates, "seeds": len(scores)}
+        trial = {
+            "learning_rate": rate,
+            "updates": updates,
+            "seeds": len(scores),
+        }
         means.append({**trial, name: sum(scores) / len(scores)})
     best = min(
         means,

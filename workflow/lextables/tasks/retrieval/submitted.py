@@ -53,7 +53,10 @@ Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
 
 
 def predictions(
-    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+    file: File,
+    form: str,
+    data: Sequence[str | Path],
+    task: Mapping[str, Any],
 ) -> Submitted:
     """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
 
@@ -184,4 +187,8 @@ def _csv(file: File) -> Records:
     return file.table("query_id", "document_id", "score")
 
 
-FORMS: Forms = {"trec": _trec, "csv": _csv, "jsonl": File.json_lines}
+FORMS: Forms = {
+    "trec": _trec,
+    "csv": _csv,
+    "jsonl": File.json_lines,
+}

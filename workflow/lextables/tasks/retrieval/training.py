@@ -31,7 +31,10 @@ class Tuning(Protocol):
     """How one kind of model is fine-tuned; a module with these functions."""
 
     def load(
-        self, settings: TuningSettings, device: torch.device, seed: int
+        self,
+        settings: TuningSettings,
+        device: torch.device,
+        seed: int,
     ) -> torch.nn.Module:
         """Load the model to train."""
 
@@ -103,7 +106,11 @@ class Training:
         return work_folder(self.work_root, key)
 
 
-def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
+def search(
+    run: Training,
+    candidates: Sequence[Pairs],
+    output: str,
+) -> Record:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
     ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
@@ -129,7 +136,12 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
             pools,
         )
         rows = (
-            {"updates": updates, "query_id": query, "document_id": name, "score": score}
+            {
+                "updates": updates,
+                "query_id": query,
+                "document_id": name,
+                "score": score,
+            }
             for (query, name), score in sorted(scores.items())
         )
         write(TRIED, rows, part(updates))

@@ -179,7 +179,11 @@ class Reader:
         counts = extracted.counts
         likely = []
         probabilities = self._presence(shown, questions, counts)
-        for row, probability in zip(questions, probabilities, strict=True):
+        for row, probability in zip(
+            questions,
+            probabilities,
+            strict=True,
+        ):
             if probability >= self.settings.least:
                 likely.append((row, probability))
         requests = []
@@ -188,7 +192,11 @@ class Reader:
             requests.append(Request(prompt, self.settings.tokens))
         counts["requests"] += len(requests)
         answers = self.model.write(requests) if requests else []
-        for (row, probability), answer in zip(likely, answers, strict=True):
+        for (row, probability), answer in zip(
+            likely,
+            answers,
+            strict=True,
+        ):
             counts["cut_answers"] += answer.cut
             spans = extracted.spans[row["question_id"]]
             for quote in quotes(answer.text):

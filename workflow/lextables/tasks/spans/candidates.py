@@ -383,7 +383,11 @@ def context_features(
         ((0, 0), (2, 0)),
         constant_values=OUTSIDE,
     )
-    second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
+    second, best = np.partition(
+        padded,
+        (-2, -1),
+        axis=1,
+    )[:, -2:].T
     return np.column_stack([best, scores[:, category] - best, second])
 
 

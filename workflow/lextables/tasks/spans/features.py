@@ -133,7 +133,12 @@ def write_features(
         "shards": shards,
         "counts": counts,
     }
-    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(
+        record,
+        indent=2,
+        sort_keys=True,
+        ensure_ascii=False,
+    )
     write_text(folder / RECORD, text + "\n")
     return counts
 
@@ -216,9 +221,15 @@ def _write_shard(job: _Shard) -> list[_Done]:
     with (
         replacing(job.file("tokens")) as tokens_path,
         replacing(job.file("windows")) as windows_path,
-        pq.ParquetWriter(tokens_path, TOKENS.schema, compression="zstd") as tokens_out,
         pq.ParquetWriter(
-            windows_path, WINDOWS.schema, compression="zstd"
+            tokens_path,
+            TOKENS.schema,
+            compression="zstd",
+        ) as tokens_out,
+        pq.ParquetWriter(
+            windows_path,
+            WINDOWS.schema,
+            compression="zstd",
         ) as windows_out,
     ):
         texts: list[tuple[str, Tokens]] = []
@@ -422,9 +433,18 @@ def write_parts(
         sources = {
             "train": WindowSource(contracts, examples, texts),
             "validation": WindowSource(
-                contracts, held_questions, texts, labelled=False
+                contracts,
+                held_questions,
+                texts,
+                labelled=False,
             ),
-            "test": WindowSource(contracts, questions, texts, "test", labelled=False),
+            "test": WindowSource(
+                contracts,
+                questions,
+                texts,
+                "test",
+                labelled=False,
+            ),
         }
         for part, source in sources.items():
             counts[part] = write_features(

@@ -235,7 +235,13 @@ def third_features(
     category, ``logits`` (units, categories) the first model's.
     """
     features = []
-    for category, (own, score) in enumerate(zip(candidates, scores, strict=True)):
+    for category, (own, score) in enumerate(
+        zip(
+            candidates,
+            scores,
+            strict=True,
+        )
+    ):
         columns = [
             spans.candidate_features(own, units, logits[:, category]),
             spans.overlap_features(own, score),
@@ -332,8 +338,22 @@ def _fit_categories(
 
     The ``similar`` ones stay near a shared model.
     """
-    inputs = [own.features[kept] for own, kept in zip(training, rows, strict=True)]
-    targets = [own.correct[kept] for own, kept in zip(training, rows, strict=True)]
+    inputs = [
+        own.features[kept]
+        for own, kept in zip(
+            training,
+            rows,
+            strict=True,
+        )
+    ]
+    targets = [
+        own.correct[kept]
+        for own, kept in zip(
+            training,
+            rows,
+            strict=True,
+        )
+    ]
     if similar:
         together = sorted(similar)
         shared = linear.fit_few(
@@ -392,7 +412,11 @@ class Golds:
         """
         matched = []
         texts = candidates.texts(self.units)
-        for contract, text in zip(candidates.contract.tolist(), texts, strict=True):
+        for contract, text in zip(
+            candidates.contract.tolist(),
+            texts,
+            strict=True,
+        ):
             numbers = set()
             if self.places.get(contract):
                 words = paper_words(text)
@@ -415,7 +439,11 @@ class Golds:
         counts: Counter[str] = Counter()
         for contract, places in self.places.items():
             text = self.units.texts[contract]
-            for gold, (start, end) in zip(self.words[contract], places, strict=True):
+            for gold, (start, end) in zip(
+                self.words[contract],
+                places,
+                strict=True,
+            ):
                 counts.update(_kind_of_part(text[start : end + 1], gold))
         least = MIN_PART_SHARE * sum(map(len, self.places.values()))
         return tuple(name for name in spans.PARTS if counts[name] > least)

@@ -414,7 +414,15 @@ class SpanPlanner(Planner):
         )
         name = f"{panel.row}, candidates only"
         runs = {self.MAIN: (run,)}
-        return [row, replace(row, row=name, additional=True, runs=runs)]
+        return [
+            row,
+            replace(
+                row,
+                row=name,
+                additional=True,
+                runs=runs,
+            ),
+        ]
 
     def linear(
         self,
@@ -453,7 +461,11 @@ class SpanPlanner(Planner):
             training = self.add(self.run("train", key, condition), of_training.plain())
             inference = self.run("read", key, condition)
             runs[str(percent)] = (
-                self.add(inference, settings.plain(), weights_of=training),
+                self.add(
+                    inference,
+                    settings.plain(),
+                    weights_of=training,
+                ),
             )
         return replace(row, runs=runs)
 

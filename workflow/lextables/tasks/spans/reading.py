@@ -172,7 +172,14 @@ class FinalText:
         self._spelt = b"".join(pieces)
         self._piece_from = [0, *accumulate(map(len, pieces))]
         numbers = np.arange(len(tokens))
-        self._word = np.searchsorted(words.token_from, numbers, side="right") - 1
+        self._word = (
+            np.searchsorted(
+                words.token_from,
+                numbers,
+                side="right",
+            )
+            - 1
+        )
 
         written = self._written(spelling.lower)
         # A word of which nothing is left is dropped with its blank.
@@ -403,7 +410,11 @@ def nbest(
     shares = (odds / odds.sum()).tolist()
     return [
         replace(span, probability=share)
-        for span, share in zip(spans, shares, strict=True)
+        for span, share in zip(
+            spans,
+            shares,
+            strict=True,
+        )
     ]
 
 
@@ -463,7 +474,11 @@ def predict(
     groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1)
     groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
     waiting: dict[int, list[Span]] = {}
-    with tqdm(total=len(rows), unit="window", desc="predict") as progress:
+    with tqdm(
+        total=len(rows),
+        unit="window",
+        desc="predict",
+    ) as progress:
         for items in groups:
             first = int(windows.example[rows[items[0]]])
             yield from _finished(waiting, windows.examples, first)
@@ -655,7 +670,15 @@ def read_contracts(
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
     recorded = settings.model_dump(include=set(NbestSettings.model_fields))
-    write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
+    write_text(
+        beside / RECORD,
+        json.dumps(
+            recorded,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n",
+    )
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
 

@@ -107,7 +107,10 @@ def released_nbest(content: Any, where: str) -> Nbest:
 
 
 def predictions(
-    file: File, form: str, data: Sequence[str | Path], task: Mapping[str, Any]
+    file: File,
+    form: str,
+    data: Sequence[str | Path],
+    task: Mapping[str, Any],
 ) -> Submitted:
     """Return submitted predictions; ``data`` are contracts and questions.
 
@@ -165,7 +168,11 @@ def _output_rows(outputs: Mapping[str, str]) -> list[Row]:
     ]
 
 
-def _outputs(file: File, form: str, questions: Collection[str]) -> dict[str, str]:
+def _outputs(
+    file: File,
+    form: str,
+    questions: Collection[str],
+) -> dict[str, str]:
     """Return {question: output} of a csv or JSON lines file."""
     outputs: dict[str, str] = {}
     if form == "jsonl":
@@ -236,7 +243,12 @@ class Positions:
             accumulate((len(word) + 1 for _, word in matches[:-1]), initial=0)
         )
 
-    def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
+    def find(
+        self,
+        span: str,
+        word: int | None,
+        where: str,
+    ) -> tuple[int, int]:
         """Return the characters [start, end) of a span: its first occurrence from ``word`` on, or of all.
 
         Raises `BadInput` for a span that does not occur in the contract.

@@ -89,7 +89,14 @@ class Words:
         White space belongs to the word before it, as in the released conversion; -1 if
         there is none.
         """
-        first, last = np.searchsorted(self.starts, (start, end - 1), side="right") - 1
+        first, last = (
+            np.searchsorted(
+                self.starts,
+                (start, end - 1),
+                side="right",
+            )
+            - 1
+        )
         return int(first), int(last)
 
 
@@ -130,7 +137,11 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     """
     pair = backend(tokenizer).encode("a", "b")
     parts = []
-    for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True):
+    for part, special in zip(
+        pair.sequence_ids,
+        pair.special_tokens_mask,
+        strict=True,
+    ):
         parts.append(None if special else part)
     if 0 not in parts or 1 not in parts:
         raise unfit(tokenizer, "has no token for one of the letters a and b")

@@ -267,7 +267,11 @@ def vocabularies(units: Units) -> Vocabularies:
         longest=2,
         least=LEAST,
     )
-    return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
+    return own, vocabulary(
+        texts,
+        longest=1,
+        least=LEAST_BESIDE,
+    )
 
 
 def views(

@@ -62,7 +62,11 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     stops = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
     passage_texts = []
-    for key, stop in zip(distinct.tolist(), stops.tolist(), strict=True):
+    for key, stop in zip(
+        distinct.tolist(),
+        stops.tolist(),
+        strict=True,
+    ):
         contract, first = divmod(key, span)
         name = windows.contracts[contract]
         start, end = tokens[name].starts[first], tokens[name].ends[stop - 1]
@@ -107,7 +111,11 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
         ) from error
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
-    for row, category in zip(weights, categories, strict=True):
+    for row, category in zip(
+        weights,
+        categories,
+        strict=True,
+    ):
         has_answer = labels[category]
         if has_answer.any() and not has_answer.all():
             model = SGDClassifier(

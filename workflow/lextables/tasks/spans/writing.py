@@ -74,7 +74,11 @@ def write(
     outputs: dict[str, list[str]] = defaultdict(list)
     for batch in batches:
         answers = model.write([request for _, request in batch])
-        for (question, _), answer in zip(batch, answers, strict=True):
+        for (question, _), answer in zip(
+            batch,
+            answers,
+            strict=True,
+        ):
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
             outputs[question].append(answer.text)

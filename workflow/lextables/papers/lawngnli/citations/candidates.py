@@ -65,7 +65,12 @@ CANDIDATES = Table(
             "whether a later case has the citing case's party names",
         ),
         *CITED,
-        Column("pincite", pa.string(), "the pincite as matched", nullable=True),
+        Column(
+            "pincite",
+            pa.string(),
+            "the pincite as matched",
+            nullable=True,
+        ),
         Column(
             "pages",
             STRINGS,
@@ -185,7 +190,13 @@ def write_candidates(
     dataset.write(
         CITES,
         (
-            dict(zip(("citing_case_id", "cited_case_id"), e, strict=True))
+            dict(
+                zip(
+                    ("citing_case_id", "cited_case_id"),
+                    e,
+                    strict=True,
+                )
+            )
             for e in edges.tolist()
         ),
         cites,

@@ -48,7 +48,11 @@ _PARTIES = np.dtype(
         ("case", "<i8"),
     ]
 )
-_ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
+_ARRAYS = {
+    "citations": _CITATION,
+    "cases": _CASE,
+    "parties": _PARTIES,
+}
 _Tables = tuple[np.ndarray, ...]  # the cases, citations and parties of a file
 _HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
 _COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
@@ -134,14 +138,22 @@ def build_case_index(
         )
     citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
     parties_of_cases = _joined(_PARTIES, [part for _, _, part in tables])
-    arrays = {"citations": citations, "cases": cases, "parties": parties_of_cases}
+    arrays = {
+        "citations": citations,
+        "cases": cases,
+        "parties": parties_of_cases,
+    }
     folder = Path(folder)
     for name, array in arrays.items():
         with (
             replacing(folder / f"{name}.npy") as temporary,
             temporary.open("wb") as file,
         ):
-            np.save(file, array, allow_pickle=False)
+            np.save(
+                file,
+                array,
+                allow_pickle=False,
+            )
     record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(
         folder / "index.json",
@@ -276,7 +288,9 @@ def _later(other: np.void, entry: np.void) -> bool:
     if other["case"] == entry["case"]:
         return False
     for first, second in zip(
-        _parts(int(other["date"])), _parts(int(entry["date"])), strict=True
+        _parts(int(other["date"])),
+        _parts(int(entry["date"])),
+        strict=True,
     ):
         if not first or not second:
             break  # from here on one of the dates is not given
@@ -371,5 +385,10 @@ def _shard(
                 cases[case_id] = (case_id, number, at, place)
     rows = (list(cases.values()), citations, headings)
     return tuple(
-        np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True)
+        np.array(*pair)
+        for pair in zip(
+            rows,
+            (_CASE, _CITATION, _PARTIES),
+            strict=True,
+        )
     )

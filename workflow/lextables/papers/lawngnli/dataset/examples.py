@@ -256,7 +256,11 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
     firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
     tables = [
         opened(path, first)
-        for path, first in zip(paths, firsts, strict=True)
+        for path, first in zip(
+            paths,
+            firsts,
+            strict=True,
+        )
         if first is not None
     ]
     merged = heapq.merge(*tables, key=itemgetter("case_id"))
@@ -368,7 +372,11 @@ def twin(row: Row) -> Row:
     The premise and the split stay the same. The hypothesis gains or loses pivotal negation; Entail and
     Contradict are exchanged, and Neutral stays. ``is_twin`` is true.
     """
-    return {**contradicted(row), "label": OPPOSITE[row["label"]], "is_twin": True}
+    return {
+        **contradicted(row),
+        "label": OPPOSITE[row["label"]],
+        "is_twin": True,
+    }
 
 
 def twinned(rows: Iterable[Row]) -> Iterator[Row]:
@@ -396,7 +404,9 @@ def split_by_jurisdiction(
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
                     pq.ParquetWriter(
-                        paths[jurisdiction], table.schema, compression="zstd"
+                        paths[jurisdiction],
+                        table.schema,
+                        compression="zstd",
                     )
                 )
             writers[jurisdiction].write_batch(

@@ -11,7 +11,11 @@ from itertools import islice
 from lextables.pipeline.dataset import Row
 
 ENTAIL, NEUTRAL, CONTRADICT = LABELS = ("entail", "neutral", "contradict")
-OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
+OPPOSITE = {
+    ENTAIL: CONTRADICT,
+    CONTRADICT: ENTAIL,
+    NEUTRAL: NEUTRAL,
+}
 
 # The longest premise, in RoBERTa tokens with its two special tokens, that the paper's models read whole.
 # Table 2 settles which text is measured: the median of the full set (3,692) is the 90th percentile of the
@@ -107,7 +111,11 @@ def closed_group(label: str, negated: bool) -> str:
 def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
     """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
     val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
-    return {TRAIN: n - val - test, VAL: val, TEST: test}
+    return {
+        TRAIN: n - val - test,
+        VAL: val,
+        TEST: test,
+    }
 
 
 def balance(

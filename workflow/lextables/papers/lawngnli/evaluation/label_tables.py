@@ -47,7 +47,12 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
     correct: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
     scores_of: dict[str, dict[str, float]] = defaultdict(dict)
     premise_of: dict[str, str] = {}
-    for row, share, score in zip(rows, decided(answers), scores.tolist(), strict=True):
+    for row, share, score in zip(
+        rows,
+        decided(answers),
+        scores.tolist(),
+        strict=True,
+    ):
         label, premise = LABELS[row["label"]], row["premise"]
         correct[label].append((premise, float(share[row["label"]])))
         if label == NEUTRAL:

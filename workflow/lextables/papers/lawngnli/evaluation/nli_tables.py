@@ -118,7 +118,11 @@ class Tested:
     ) -> list[bool]:
         """Whether each of these answers is the right one."""
         answers = self.answers(folder, condition, rows)
-        pairs = zip(answers, rows, strict=True)
+        pairs = zip(
+            answers,
+            rows,
+            strict=True,
+        )
         return [answer == row["label"] for answer, row in pairs]
 
     def has_scores(self, folders: Sequence[str], *conditions: str) -> bool:
@@ -211,7 +215,12 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
         for part, size in sizes.items():
-            yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(size), decimals=0)
+            yield Cell(
+                TEST_EXAMPLES,
+                f"{name}, {part}",
+                float(size),
+                decimals=0,
+            )
         for system in inputs.rows:
             folders = _folders(system)
             if not folders or not tested.has_scores(folders, condition):
@@ -289,7 +298,12 @@ def _accuracies(
         few = [n for _, n in counts if 0 < n < minimum]
         if few:
             reason = f"{few[0]} test examples, fewer than {minimum}"
-            yield Cell(row, column.name, None, reason=reason)
+            yield Cell(
+                row,
+                column.name,
+                None,
+                reason=reason,
+            )
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = None
@@ -355,7 +369,10 @@ def _p_value_row(
             values = p_values.get(printed.column)
             reason = "" if values else NO_PRINTED
             yield Cell(
-                P_VALUES, printed.column, max(values) if values else None, reason=reason
+                P_VALUES,
+                printed.column,
+                max(values) if values else None,
+                reason=reason,
             )
 
 
@@ -369,7 +386,12 @@ def _counts(
         for head in ANSWERS:
             if printed.row == f"{PREFIX[head]}N":
                 n = len(tested.of(head, groups[printed.column]))
-                yield Cell(printed.row, printed.column, float(n), decimals=0)
+                yield Cell(
+                    printed.row,
+                    printed.column,
+                    float(n),
+                    decimals=0,
+                )
 
 
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
@@ -391,7 +413,12 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
                 if not system["additional"]:
-                    yield Cell(row, column, None, reason=reason)
+                    yield Cell(
+                        row,
+                        column,
+                        None,
+                        reason=reason,
+                    )
                 continue
             labels = [example["label"] for example in rows]
             if entry["labels"] == "gold":
@@ -410,7 +437,12 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             )
     for cell in inputs.published:
         if cell.row == f"{PREFIX[NLI]}N":
-            yield Cell(cell.row, cell.column, float(len(rows)), decimals=0)
+            yield Cell(
+                cell.row,
+                cell.column,
+                float(len(rows)),
+                decimals=0,
+            )
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:

@@ -56,7 +56,10 @@ def table17(inputs: Inputs) -> list[Cell]:
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
             cells += _count_cells(
-                inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0
+                inputs,
+                f"{column} / Recall@{cutoff}",
+                cutoff,
+                again=at > 0,
             )
     return cells
 
@@ -132,7 +135,12 @@ def _count_cells(
         if are_equal
         else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
     )
-    yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
+    yield Cell(
+        "N",
+        column,
+        float(counts[ENTAIL]),
+        reason=reason,
+    )
     if again or not labels:
         return
     pools = read_json(inputs.data / "census.json", PoolCensus)["pools"]
@@ -152,7 +160,12 @@ def _count_cells(
         if chances := [
             min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label
         ]:
-            yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
+            yield Cell(
+                f"{group} / {RANDOM}",
+                column,
+                fmean(chances),
+                decimals=3,
+            )
 
 
 @cache

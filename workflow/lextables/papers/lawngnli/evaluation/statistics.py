@@ -127,7 +127,11 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
     is_hypothesis = np.zeros(len(ids), dtype=bool)
     is_hypothesis[hypotheses] = True
-    flagged_texts = zip(is_hypothesis, read(texts, ["text"]), strict=True)
+    flagged_texts = zip(
+        is_hypothesis,
+        read(texts, ["text"]),
+        strict=True,
+    )
     negation = np.array(
         [flag and has_negation_word(row["text"]) for flag, row in flagged_texts],
         dtype=bool,

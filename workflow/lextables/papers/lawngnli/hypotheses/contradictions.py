@@ -33,7 +33,12 @@ CONTRADICTIONS = Table(
             "the rule of the algorithm that changed it",
             nullable=True,
         ),
-        Column("kind", pa.string(), "what the rule did", nullable=True),
+        Column(
+            "kind",
+            pa.string(),
+            "what the rule did",
+            nullable=True,
+        ),
     ),
     key=("example_id",),
     labels=("rule", "negated"),
@@ -77,11 +82,19 @@ def write_contradictions(
                 fault = difficulty_fault(row["hypothesis"], row["short_premise"])
                 faults.append(fault)
             parsed = []
-            for row, fault in zip(batch, faults, strict=True):
+            for row, fault in zip(
+                batch,
+                faults,
+                strict=True,
+            ):
                 if fault is None or not filtered:
                     parsed.append(row["hypothesis"])
             trees = parser.parse(parsed)
-            for row, fault in zip(batch, faults, strict=True):
+            for row, fault in zip(
+                batch,
+                faults,
+                strict=True,
+            ):
                 example, result = row["example_id"], None
                 if fault is None or not filtered:
                     result = contradict(
@@ -115,7 +128,11 @@ def _steps_and_reasons(
 def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
     """The columns of `CONTRADICTIONS` other than the example id."""
     columns = ("negated", "twin", "rule", "kind")
-    outcome = {"fault": fault, "rejection": None, **dict.fromkeys(columns)}
+    outcome = {
+        "fault": fault,
+        "rejection": None,
+        **dict.fromkeys(columns),
+    }
     if isinstance(result, Rejected):
         outcome["rejection"] = result.reason
     elif result is not None:

@@ -194,7 +194,9 @@ def write_parentheticals(
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
             for row, premise in zip(
-                batch, _premises(batch, index, majorities, counts), strict=True
+                batch,
+                _premises(batch, index, majorities, counts),
+                strict=True,
             ):
                 if premise is None:
                     continue

@@ -66,7 +66,9 @@ def pairs_of(
         citing, cited = (column.to_numpy() for column in table.columns)
         is_involved = np.isin(citing, case_ids) | np.isin(cited, case_ids)
         yield from zip(
-            citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True
+            citing[is_involved].tolist(),
+            cited[is_involved].tolist(),
+            strict=True,
         )
 
 
@@ -165,7 +167,11 @@ def neutralized(
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}
-        yield {**row, **premise, "premise_example_id": source}
+        yield {
+            **row,
+            **premise,
+            "premise_example_id": source,
+        }
 
 
 def _pairings(
@@ -193,7 +199,12 @@ def _pairings(
         batch = by_id[start : start + size]
         vectors = _checked(encode, [query.hypothesis for query in batch])
         products = vectors @ embeddings.T
-        for query, vector, row in zip(batch, vectors, products, strict=True):
+        for query, vector, row in zip(
+            batch,
+            vectors,
+            products,
+            strict=True,
+        ):
             for case_id in _excluded_cases(query, network):
                 row[positions_of.get(case_id, [])] = -np.inf
             similarities = _nearest(row, vector, embeddings, top)
@@ -235,7 +246,13 @@ def _nearest(
     vectors = embeddings[candidates].astype(np.float64)
     exact = np.einsum("ij,j->i", vectors, query.astype(np.float64))
     order = np.argsort(-exact, kind="stable")[:top]
-    return dict(zip(candidates[order].tolist(), exact[order].tolist(), strict=True))
+    return dict(
+        zip(
+            candidates[order].tolist(),
+            exact[order].tolist(),
+            strict=True,
+        )
+    )
 
 
 def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:

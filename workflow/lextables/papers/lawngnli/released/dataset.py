@@ -121,7 +121,12 @@ class Released:
             if case is not None and case_id in self._citing:
                 yield case, majority(case["opinions"])
 
-    def _without_citations(self, name: str, text: str, row: Row) -> str:
+    def _without_citations(
+        self,
+        name: str,
+        text: str,
+        row: Row,
+    ) -> str:
         """A premise without citations; ``name`` is that of its mask."""
         if self.masks_fault:
             return remove_citations(text)
@@ -277,6 +282,11 @@ def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
     variant = "incomplete release" if reasons else "release"
     note = "; ".join(reasons) or "the data set has the counts of the paper's Table 2"
     return [
-        dict(source) | {"comparable": not reasons, "variant": variant, "note": note}
+        dict(source)
+        | {
+            "comparable": not reasons,
+            "variant": variant,
+            "note": note,
+        }
         for source in sources
     ]

@@ -34,8 +34,18 @@ HYPOTHESES = Table(
     columns=(
         *CITING,
         Column("is_twin", pa.bool_(), "whether it is the later row of two twins"),
-        Column("hypothesis", pa.string(), "the statement to judge", nullable=True),
-        Column("fault", pa.string(), "why there is none", nullable=True),
+        Column(
+            "hypothesis",
+            pa.string(),
+            "the statement to judge",
+            nullable=True,
+        ),
+        Column(
+            "fault",
+            pa.string(),
+            "why there is none",
+            nullable=True,
+        ),
     ),
     key=("example_id", "is_twin"),
 )
@@ -47,7 +57,11 @@ DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
 _NOT = ("no", "not", "never")
 _BE = ("am", "is", "are", "was", "were")
 _HAVE = ("has", "have", "had")
-_DO = {"VBP": "do", "VBZ": "does", "VBD": "did"}
+_DO = {
+    "VBP": "do",
+    "VBZ": "does",
+    "VBD": "did",
+}
 _VERBS = ("MD", "VBP", "VBZ", "VBD", "VBN", "VBG")
 _ADJECTIVES = ("JJ", "VBN")
 
@@ -76,7 +90,13 @@ def write_shard(
     parentheticals = []
     for row in of_shard:
         parentheticals.append(_parenthetical(row, case_by_id[row["citing_case_id"]]))
-    pairs = list(zip(of_shard, parentheticals, strict=True))
+    pairs = list(
+        zip(
+            of_shard,
+            parentheticals,
+            strict=True,
+        )
+    )
     fitting = [(row, text) for row, text in pairs if text is not None]
     converted = iter(hypotheses(fitting, parser))
     written = []
@@ -125,7 +145,11 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
             to_change.append((len(results), row, _expanded(nlp, text)))
         results.append(text)
     trees = parser.parse(text for _, _, text in to_change)
-    for (place, row, _), sentences in zip(to_change, trees, strict=True):
+    for (place, row, _), sentences in zip(
+        to_change,
+        trees,
+        strict=True,
+    ):
         changed = _contradicted(sentences, row, parser)
         if changed is not None:
             for edit in edits.get(row["index"], ()):

@@ -61,7 +61,10 @@ class Asker:
         return plain_template(self.settings.prompt)
 
     def question(
-        self, text: str, question: collection.Question, options: tuple[str, ...]
+        self,
+        text: str,
+        question: collection.Question,
+        options: tuple[str, ...],
     ) -> Question:
         """Return a question about a text; a text that does not fit is truncated, except whole documents."""
         cut = () if self.settings.text == WHOLE_DOCUMENT else ("text",)
@@ -162,9 +165,17 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     asker.expect(text_of.values())
     answers: Answers = {}
     answered: list[Answered] = []
-    for _, keys in tqdm(batches, desc="documents", mininterval=10):
+    for _, keys in tqdm(
+        batches,
+        desc="documents",
+        mininterval=10,
+    ):
         replies = asker.ask(list(questions(keys)))
-        for key, reply in zip(keys, replies, strict=True):
+        for key, reply in zip(
+            keys,
+            replies,
+            strict=True,
+        ):
             answers[key] = reply.probabilities
         answered += replies
     return answers, answered
@@ -184,21 +195,31 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
     asker.expect(paragraphs[row] for row, _ in places)
     answered: list[Answered] = []
     starts = range(0, len(places), BATCH)
-    for start in tqdm(starts, desc="thousands of questions", mininterval=10):
+    for start in tqdm(
+        starts,
+        desc="thousands of questions",
+        mininterval=10,
+    ):
         batch = places[start : start + BATCH]
         asked = [
             asker.question(paragraphs[row], questions[column], RELEVANT)
             for row, column in batch
         ]
         replies = asker.ask(asked)
-        for place, reply in zip(batch, replies, strict=True):
+        for place, reply in zip(
+            batch,
+            replies,
+            strict=True,
+        ):
             probabilities[place] = reply.probabilities[0]
         answered += replies
     return probabilities, answered
 
 
 def _check_window(
-    model: LanguageModel, questions: Iterable[Question], document: str
+    model: LanguageModel,
+    questions: Iterable[Question],
+    document: str,
 ) -> None:
     """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
     if model.window is None:
@@ -216,7 +237,11 @@ def _check_window(
         )
 
 
-def _most_similar(space: Space, data: Collection, best: int) -> list[tuple[int, int]]:
+def _most_similar(
+    space: Space,
+    data: Collection,
+    best: int,
+) -> list[tuple[int, int]]:
     """Return (paragraph, question) of the most similar paragraphs of each answered pair, by paragraph."""
     places = []
     for document, question in pairs(data.shares, space.place):

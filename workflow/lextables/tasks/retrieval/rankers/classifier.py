@@ -82,7 +82,11 @@ def _read(
     """Yield the text of each pair: the document, whole or filtered, and the query."""
     asked = [(texts[query_id], document) for query_id, document in pairs]
     documents = read_as(run.documents, collection.documents, asked)
-    for (query_id, document), text in zip(pairs, documents, strict=True):
+    for (query_id, document), text in zip(
+        pairs,
+        documents,
+        strict=True,
+    ):
         yield Text((document, query_id), text, texts[query_id])
 
 
@@ -124,7 +128,13 @@ def _probabilities(
         tokens = read_tokens(path)
     rows = []
     for at, (query_id, document) in enumerate(pairs):
-        rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
+        rows.append(
+            {
+                "example_id": str(at),
+                "text_id": document,
+                "pair_id": query_id,
+            }
+        )
     classifier, heads = model
     read = read_heads(
         classifier,

@@ -29,7 +29,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     return hits
 
 
-def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) -> Hits:
+def fuse(
+    systems: Sequence[Scores],
+    shares: Sequence[float],
+    top: int | None,
+) -> Hits:
     """Rank documents by the weighted mean of the systems' standardised scores.
 
     ``shares`` are the weights of the ``systems``; at most ``top`` hits per query are kept, ties
@@ -46,7 +50,11 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
         documents = sorted(set().union(*of_systems))
         columns = [_standardised(scores, documents) for scores in of_systems]
         means = {}
-        for document, *scores in zip(documents, *columns, strict=True):
+        for document, *scores in zip(
+            documents,
+            *columns,
+            strict=True,
+        ):
             means[document] = fmean(scores, shares)
         hits[query] = best_first(means)[:top]
     return hits

@@ -78,7 +78,11 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     model.expect(requests, characters)
     ranking.note(device=model.device)
     reranked = {}
-    for (condition, run), record in zip(runs.items(), ranking.records, strict=True):
+    for (condition, run), record in zip(
+        runs.items(),
+        ranking.records,
+        strict=True,
+    ):
         hits = ranking.first_hits[condition]
         result = rerank(ranking.collection, hits, run, model)
         record["asked"] = result.counts
@@ -112,7 +116,9 @@ def rerank(
 
 
 def candidates_of(
-    collection: Collection, hits: Mapping[str, Iterable[str]], run: AskingSettings
+    collection: Collection,
+    hits: Mapping[str, Iterable[str]],
+    run: AskingSettings,
 ) -> Candidates:
     """Return the first `AskingSettings.hits` hits of each query."""
     queries = collection.texts(run.form, ("test",), run.queries)
@@ -125,7 +131,13 @@ def candidates_of(
     return Candidates(
         queries,
         first,
-        dict(zip(pairs, texts, strict=True)),
+        dict(
+            zip(
+                pairs,
+                texts,
+                strict=True,
+            )
+        ),
     )
 
 
@@ -148,7 +160,9 @@ def _steps(hits: int, passes: int) -> int:
 
 
 def pointwise(
-    model: LanguageModel, template: Template, candidates: Candidates
+    model: LanguageModel,
+    template: Template,
+    candidates: Candidates,
 ) -> Reranked:
     """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
     prompts, cut = [], 0
@@ -164,7 +178,13 @@ def pointwise(
         prompts.append(prompt)
         cut += was_cut
     ratings, counts = rated(model, prompts)
-    rating_of = dict(zip(candidates.texts, ratings, strict=True))
+    rating_of = dict(
+        zip(
+            candidates.texts,
+            ratings,
+            strict=True,
+        )
+    )
     hits: Hits = {}
     ties = 0
     for query, documents in candidates.hits.items():
@@ -176,7 +196,14 @@ def pointwise(
             scored.append((document, UNRATED if rating is None else rating))
         hits[query] = sorted(scored, key=lambda hit: -hit[1])
         ties += len(known) - len(set(known))
-    return Reranked(hits, {**counts, "ties": ties, "cut": cut})
+    return Reranked(
+        hits,
+        {
+            **counts,
+            "ties": ties,
+            "cut": cut,
+        },
+    )
 
 
 def rated(
@@ -200,7 +227,11 @@ def rated(
         ratings.append(sum(rating * share for rating, share in shares) or None)
         outside.append(answer.outside)
     written = _written(model, [prompts[place] for place in unweighed])
-    for place, rating in zip(unweighed, written, strict=True):
+    for place, rating in zip(
+        unweighed,
+        written,
+        strict=True,
+    ):
         ratings[place] = rating
     return ratings, {
         "requests": len(prompts),
@@ -230,7 +261,10 @@ def _share(amount: float, whole: int) -> float | None:
 
 
 def pairwise(
-    model: LanguageModel, template: Template, candidates: Candidates, passes: int
+    model: LanguageModel,
+    template: Template,
+    candidates: Candidates,
+    passes: int,
 ) -> Reranked:
     """Rank each query's hits by comparing neighbours, ``passes`` times from the last to the first.
 
@@ -266,7 +300,10 @@ class _Judge:
     """Compares documents in both orders, each pair of a query once, and counts the outcomes."""
 
     def __init__(
-        self, model: LanguageModel, template: Template, candidates: Candidates
+        self,
+        model: LanguageModel,
+        template: Template,
+        candidates: Candidates,
     ) -> None:
         self.model, self.template, self.candidates = model, template, candidates
         self.better: dict[tuple[str, frozenset[str]], str | None] = {}
@@ -319,7 +356,12 @@ class _Judge:
             if self.better[query, frozenset(pair)] == pair[1]
         ]
 
-    def prompt(self, query: str, first: str, second: str) -> Prompt:
+    def prompt(
+        self,
+        query: str,
+        first: str,
+        second: str,
+    ) -> Prompt:
         prompt, cut = fitted(
             self.model,
             self.template,
@@ -333,7 +375,10 @@ class _Judge:
         return prompt
 
     def _winner(
-        self, pair: tuple[str, str], answer: Picked, answer_in_other_order: Picked
+        self,
+        pair: tuple[str, str],
+        answer: Picked,
+        answer_in_other_order: Picked,
     ) -> str | None:
         """Count the two answers; return the document that wins in both orders, or None."""
         self.counts["pairs"] += 1

@@ -63,7 +63,10 @@ class Similarity:
     """The similarity of the documents in a query's pool to the query."""
 
     def __init__(
-        self, collection: Collection, settings: LinearSettings, spaces: Sequence[Space]
+        self,
+        collection: Collection,
+        settings: LinearSettings,
+        spaces: Sequence[Space],
     ) -> None:
         self.collection, self.settings, self.spaces = collection, settings, spaces
         self.terms = {
@@ -161,7 +164,15 @@ def retrieve(
         for query_id, text in texts.items():
             pool, features = similarity.features(query_id, text)
             scores = np.round(model.scores(features), DIGITS).tolist()
-            ranking = best_first(dict(zip(pool, scores, strict=True)))
+            ranking = best_first(
+                dict(
+                    zip(
+                        pool,
+                        scores,
+                        strict=True,
+                    )
+                )
+            )
             hits[condition][query_id] = ranking[: first.top]
     return hits, model
 
@@ -209,17 +220,27 @@ def fit(
     return Ranker(mean, scale, model.coef_[0])
 
 
-def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
+def _sample(
+    gain: np.ndarray,
+    most: int,
+    generator: np.random.Generator,
+) -> np.ndarray:
     """Return the indices of all relevant documents and of a random sample of others, ``most`` in all."""
     relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
     count = max(1, most - len(relevant))
     if len(others) > count:
-        others = generator.choice(others, count, replace=False)
+        others = generator.choice(
+            others,
+            count,
+            replace=False,
+        )
     return np.sort(np.concatenate([relevant, others]))
 
 
 def topics(
-    documents: Mapping[str, str], queries: Sequence[str], dimensions: int
+    documents: Mapping[str, str],
+    queries: Sequence[str],
+    dimensions: int,
 ) -> Space:
     """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of the documents'.
 
@@ -228,7 +249,11 @@ def topics(
     """
     names = sorted(documents)
     least = min(MIN_DOCUMENTS, len(names))
-    vectorizer = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, min_df=least)
+    vectorizer = TfidfVectorizer(
+        analyzer=analyze,
+        sublinear_tf=True,
+        min_df=least,
+    )
     try:
         words = vectorizer.fit_transform([documents[name] for name in names])
         dimensions = min(dimensions, min(words.shape) - 1)
@@ -239,20 +264,46 @@ def topics(
     of_documents = _unit(latent.transform(words))
     of_queries = _unit(latent.transform(vectorizer.transform(queries)))
     return Space(
-        dict(zip(names, of_documents, strict=True)),
-        dict(zip(queries, of_queries, strict=True)),
+        dict(
+            zip(
+                names,
+                of_documents,
+                strict=True,
+            )
+        ),
+        dict(
+            zip(
+                queries,
+                of_queries,
+                strict=True,
+            )
+        ),
     )
 
 
 def vectors(
-    documents: Mapping[str, str], queries: Sequence[str], encoders: Encoders
+    documents: Mapping[str, str],
+    queries: Sequence[str],
+    encoders: Encoders,
 ) -> Space:
     """Return a frozen encoder's vectors of the documents and of the queries' texts."""
     names = sorted(documents)
     of_documents = encoders.documents([documents[name] for name in names])
     return Space(
-        dict(zip(names, of_documents, strict=True)),
-        dict(zip(queries, encoders.queries(queries), strict=True)),
+        dict(
+            zip(
+                names,
+                of_documents,
+                strict=True,
+            )
+        ),
+        dict(
+            zip(
+                queries,
+                encoders.queries(queries),
+                strict=True,
+            )
+        ),
     )
 
 

@@ -39,13 +39,21 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
         scores = _filtered_scores if run.documents == "filtered" else _whole_scores
         hits[condition] = {}
         for query_id, values in scores(collection.documents, texts, pools):
-            scored = dict(zip(pools[query_id], values, strict=True))
+            scored = dict(
+                zip(
+                    pools[query_id],
+                    values,
+                    strict=True,
+                )
+            )
             hits[condition][query_id] = best_first(scored)[: run.top]
     return hits
 
 
 def _whole_scores(
-    documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    pools: Pools,
 ) -> Scores:
     names = sorted(set(chain(*pools.values())))
     place = {document: at for at, document in enumerate(names)}
@@ -57,7 +65,9 @@ def _whole_scores(
 
 
 def _filtered_scores(
-    documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
+    documents: Mapping[str, str],
+    texts: Mapping[str, str],
+    pools: Pools,
 ) -> Scores:
     """Yield the scores of a batch of queries at a time, so that memory holds few filtered texts."""
     queries = iter(texts)
