@@ -22,10 +22,5 @@ with job(snakemake.log[0]) as log:
         log.info("%s", fault)
     write_text(
         snakemake.output.report,
-        json.dumps(
-            report,
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n",
+        json.dumps(report, indent=1, ensure_ascii=False) + "\n",
     )

@@ -32,10 +32,5 @@ with job(snakemake.log[0]) as log:
     )
     write_text(
         snakemake.output[0],
-        json.dumps(
-            record,
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n",
+        json.dumps(record, indent=1, ensure_ascii=False) + "\n",
     )

@@ -33,10 +33,5 @@ with job(snakemake.log[0]):
     dataset.write_census(output.census, dataset.census(TABLE, output.contracts))
     write_text(
         output.report,
-        json.dumps(
-            report,
-            indent=2,
-            ensure_ascii=False,
-        )
-        + "\n",
+        json.dumps(report, indent=2, ensure_ascii=False) + "\n",
     )

@@ -38,12 +38,7 @@ with job(snakemake.log[0]) as log:
             )
             write(OUTPUTS, rows, snakemake.output.predictions)
         else:
-            rows, counts = asking.ask(
-                model,
-                settings,
-                asked,
-                texts,
-            )
+            rows, counts = asking.ask(model, settings, asked, texts)
             write(NBEST, rows, snakemake.output.predictions)
         record |= {"asked": dict(counts), "device": model.device}
         log.info("asked: %s", record["asked"])

@@ -22,12 +22,7 @@ with job(snakemake.log[0]):
     else:
         options = snakemake.params.settings
         nbest, answers = spans.nbest_rows(predictions), list(read(answers))
-        rows = spans.scores(
-            nbest,
-            asked,
-            answers,
-            **options,
-        )
+        rows = spans.scores(nbest, asked, answers, **options)
         units = by_contract(
             nbest,
             spans.gold(asked, answers),

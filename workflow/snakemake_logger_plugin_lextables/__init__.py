@@ -229,11 +229,7 @@ class LogHandler(LogHandlerBase):
             if bar.n == bar.total:
                 self._forget_errors()
         for sentence in dict.fromkeys([*self.notes, *self._causes()]):
-            print(
-                sentence,
-                file=self.stream,
-                flush=True,
-            )
+            print(sentence, file=self.stream, flush=True)
         self._forget_errors()
         self.notes = []
         super().close()

@@ -287,11 +287,7 @@ def _nearest(
     )
     best = counts.drop_duplicates("unit").set_index("unit").sort_index()
     names = []
-    for other, owner in zip(
-        best.other,
-        best.owner,
-        strict=True,
-    ):
+    for other, owner in zip(best.other, best.owner, strict=True):
         names.append(others[other].units[owner])
     nearest_share = best.runs * pd.Series(shares)
     columns = {"nearest": names, "nearest_share": nearest_share}
@@ -307,14 +303,7 @@ def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
         for first in range(0, len(all_hashes), CHUNK):
             chunk = all_hashes[first : first + CHUNK]
             at = first + np.flatnonzero(np.isin(chunk, hashes))
-            owner = (
-                np.searchsorted(
-                    starts,
-                    at,
-                    side="right",
-                )
-                - 1
-            )
+            owner = np.searchsorted(starts, at, side="right") - 1
             columns = {
                 "hash": all_hashes[at],
                 "other": number,

@@ -103,20 +103,8 @@ def scores_and_units(
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[at] for at in members])
             documents = np.concatenate([questions[at].documents for at in members])
-            score = _jackknife(
-                name,
-                group,
-                pairs,
-                documents,
-            )
-            rows.append(
-                score_row(
-                    name,
-                    group,
-                    score.value,
-                    len(pairs),
-                )
-            )
+            score = _jackknife(name, group, pairs, documents)
+            rows.append(score_row(name, group, score.value, len(pairs)))
             rows += score.ends()
             if score.units > 1 and not group.startswith("question: "):
                 units += score.contributions()
@@ -164,11 +152,7 @@ def alpha(units: Sequence[Unit]) -> float:
     """
     answers = list(dict.fromkeys(itertools.chain(*units)))
     counts = np.zeros((len(units), len(answers)), dtype=np.int64)
-    for row, unit in zip(
-        counts,
-        units,
-        strict=True,
-    ):
+    for row, unit in zip(counts, units, strict=True):
         for answer in unit:
             row[answers.index(answer)] += 1
     counts = counts[counts.sum(axis=1) > 1]
@@ -215,9 +199,5 @@ def _contingency(first: Sequence[int], second: Sequence[int]) -> np.ndarray:
     names, rows = np.unique(first, return_inverse=True)
     other_names, columns = np.unique(second, return_inverse=True)
     table = np.zeros((len(names), len(other_names)))
-    np.add.at(
-        table,
-        (rows, columns),
-        1,
-    )
+    np.add.at(table, (rows, columns), 1)
     return table

@@ -75,16 +75,8 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     0 where no answer is right or chosen.
     """
     hits, right, chosen = (counts.sum(axis=1) for counts in _counts(head, weights))
-    values = ratio(
-        2 * hits,
-        right + chosen,
-        0.0,
-    )
-    return np.where(
-        weights.sum(axis=1) > 0,
-        values,
-        NAN,
-    )
+    values = ratio(2 * hits, right + chosen, 0.0)
+    return np.where(weights.sum(axis=1) > 0, values, NAN)
 
 
 def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -104,18 +96,8 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     answer that no example has, or all have, has no curve and is left out.
     """
     precisions = []
-    for right, score in zip(
-        head.right.T,
-        head.ranking.T,
-        strict=True,
-    ):
-        precisions.append(
-            minority_precisions(
-                right,
-                score,
-                weights,
-            )
-        )
+    for right, score in zip(head.right.T, head.ranking.T, strict=True):
+        precisions.append(minority_precisions(right, score, weights))
     return nanmean(np.stack(precisions))
 
 
@@ -125,11 +107,7 @@ def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     total = weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
     return nanmean(
-        np.where(
-            rarer > 0,
-            ratio(rarer, total),
-            NAN,
-        ),
+        np.where(rarer > 0, ratio(rarer, total), NAN),
         axis=1,
     )
 
@@ -158,11 +136,7 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     """Return the mean along ``axis``, NaNs left out; NaN where all are NaN."""
     defined = ~np.isnan(values)
     counts = defined.sum(axis=axis)
-    total = np.where(
-        defined,
-        values,
-        0,
-    ).sum(axis=axis)
+    total = np.where(defined, values, 0).sum(axis=axis)
     return ratio(total, counts)
 
 
@@ -209,16 +183,8 @@ def weighted_precisions(
     ranked = weights[:, order]
     hits = np.cumsum(ranked * positive[order], axis=1)[:, ends]
     retrieved = np.cumsum(ranked, axis=1)[:, ends]
-    precision = ratio(
-        hits,
-        retrieved,
-        0.0,
-    )
-    gained = np.diff(
-        hits,
-        axis=1,
-        prepend=0,
-    )
+    precision = ratio(hits, retrieved, 0.0)
+    gained = np.diff(hits, axis=1, prepend=0)
     positives = hits[:, -1]
     return ratio(
         (gained * precision).sum(axis=1),
@@ -312,11 +278,7 @@ def logits(row: Row) -> np.ndarray:
     if row.get("logits") is not None:
         return np.asarray(row["logits"], dtype=np.float64)
     probabilities = np.asarray(row["probabilities"], dtype=np.float64)
-    clipped = np.clip(
-        probabilities,
-        _CERTAIN,
-        1 - _CERTAIN,
-    )
+    clipped = np.clip(probabilities, _CERTAIN, 1 - _CERTAIN)
     return np.log(clipped) - np.log1p(-clipped)
 
 
@@ -343,20 +305,12 @@ def answered(
                     "takes one"
                 )
                 do = "mark the task as multi-label"
-                raise BadInput(
-                    what,
-                    where=_where(row),
-                    do=do,
-                )
+                raise BadInput(what, where=_where(row), do=do)
             right[index, list(labels)] = True
             name = row[unit] if unit else None
             units.append(row["example_id"] if name is None else name)
         given = [row["probabilities"] for row in predicted]
-        probabilities = _finite(
-            given,
-            predicted,
-            shape,
-        )
+        probabilities = _finite(given, predicted, shape)
         if multi_label:
             chosen = probabilities > 0.5
         else:
@@ -437,14 +391,7 @@ def averaged(
         value = mean(of_heads)
         head = of_question[question]
         if head.question is not None:
-            rows.append(
-                score_row(
-                    metric,
-                    question,
-                    value,
-                    len(of_heads),
-                )
-            )
+            rows.append(score_row(metric, question, value, len(of_heads)))
         groups["all"].append(value)
         if head.category is not None:
             groups[f"category: {head.category}"].append(value)
@@ -570,12 +517,7 @@ def jackknives(
             everything = np.ones((1, len(units)))
             value = float(weighted(metric, members, units, everything)[0])
             groups = unit_groups(len(units), most)
-            without = left_out(
-                metric,
-                members,
-                units,
-                groups,
-            )
+            without = left_out(metric, members, units, groups)
             names = units
             if len(without) < len(units):
                 names = _group_names(units, groups)

@@ -36,11 +36,7 @@ METRICS = ("F1", "F2", "Jaccard", "false rate", "precision", "recall")
 LOWER = "false rate"  # the metric of which lower values are better
 _CLAIM = "no related clause"
 _ENDS = " \n`"
-_REMOVED = str.maketrans(
-    "/",
-    " ",
-    ".,;:",
-)
+_REMOVED = str.maketrans("/", " ", ".,;:")
 # Per question: true positives, false positives, false negatives, gold texts denied, Jaccard index.
 COUNTS = 5
 
@@ -72,11 +68,7 @@ def _words(text: str) -> set[str]:
 
 def values(totals: np.ndarray) -> dict[str, np.ndarray]:
     """Return {metric: value, float64 (...)} for sums of `counts`, float64 (..., `COUNTS`)."""
-    correct, false, missed, denied, jaccard = np.moveaxis(
-        totals,
-        -1,
-        0,
-    )
+    correct, false, missed, denied, jaccard = np.moveaxis(totals, -1, 0)
     positive = correct + missed
     return {
         "F1": ratio(2 * correct, 2 * correct + missed + false, 0.0),
@@ -128,20 +120,8 @@ def scores(
     for metric in sorted(METRICS):
         value = float(overall[metric])
         interval = percentile_interval(np.concatenate(drawn[metric]))
-        rows.append(
-            score_row(
-                metric,
-                "all",
-                value,
-                len(questions),
-            )
-        )
-        rows += interval_rows(
-            metric,
-            "all",
-            interval,
-            len(names),
-        )
+        rows.append(score_row(metric, "all", value, len(questions)))
+        rows += interval_rows(metric, "all", interval, len(names))
         contributions = pseudo_values(value, without[metric])
         units += unit_rows(
             metric,

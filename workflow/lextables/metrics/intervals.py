@@ -193,11 +193,7 @@ def unit_rows(
     values: np.ndarray,
 ) -> Iterator[Row]:
     """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
-    for unit, value in zip(
-        units,
-        values.tolist(),
-        strict=True,
-    ):
+    for unit, value in zip(units, values.tolist(), strict=True):
         if not np.isnan(value):
             yield {
                 "metric": metric,

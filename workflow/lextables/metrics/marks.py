@@ -55,21 +55,13 @@ def accuracy(counts: np.ndarray) -> np.ndarray:
 def precision(counts: np.ndarray) -> np.ndarray:
     """Return the share of marked paragraphs that are right; 0 where none is marked."""
     hits, wrong, _, _ = counts
-    return ratio(
-        hits,
-        hits + wrong,
-        0.0,
-    )
+    return ratio(hits, hits + wrong, 0.0)
 
 
 def recall(counts: np.ndarray) -> np.ndarray:
     """Return the share of right paragraphs that are marked; NaN where none is right."""
     hits, _, missed, _ = counts
-    return ratio(
-        hits,
-        hits + missed,
-        math.nan,
-    )
+    return ratio(hits, hits + missed, math.nan)
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
@@ -167,48 +159,24 @@ def scores_and_units(
     at_best = []
     for question in questions:
         chosen = marked(question, folds)
-        by_folds.append(
-            counted(
-                question,
-                chosen,
-                len(folds),
-            )
-        )
+        by_folds.append(counted(question, chosen, len(folds)))
         limit = threshold(question.right, question.probabilities)
         best = question.probabilities >= limit
-        at_best.append(
-            counted(
-                question,
-                best,
-                len(folds),
-            )
-        )
+        at_best.append(counted(question, best, len(folds)))
     counts_of = dict.fromkeys(METRICS, np.stack(by_folds, axis=-1))
     counts_of[BEST] = np.stack(at_best, axis=-1)
     rows = []
     units = []
     for metric, counts in counts_of.items():
         for score, n in _scores(metric, counts, questions, names):
-            rows.append(
-                score_row(
-                    metric,
-                    score.group,
-                    score.value,
-                    n,
-                )
-            )
+            rows.append(score_row(metric, score.group, score.value, n))
             if not math.isnan(score.value):
                 rows += score.ends()
                 if not score.group.startswith("question: "):
                     units += score.contributions()
     areas = np.array([average_precision(question) for question in questions])
     for group, members in groups(questions).items():
-        n = _count(
-            group,
-            members,
-            questions,
-            areas,
-        )
+        n = _count(group, members, questions, areas)
         rows.append(
             score_row(
                 AREA,
@@ -274,12 +242,7 @@ def _scores(
 
     for group, members in groups(questions).items():
         left_out = nanmean(values_without[:, members], axis=1)
-        n = _count(
-            group,
-            members,
-            questions,
-            values,
-        )
+        n = _count(group, members, questions, values)
         yield score(group, nanmean(values[members]), left_out), n
     pooled = function(total.sum(axis=1))
     left_out = function(without.sum(axis=2))

@@ -123,10 +123,7 @@ def random_aupr(head: Answered) -> float:
     return mean(float(side[0].mean()) for side in binarised(head) if side)
 
 
-METRICS = {
-    "AUPR": head_aupr,
-    "random AUPR": random_aupr,
-}
+METRICS = {"AUPR": head_aupr, "random AUPR": random_aupr}
 
 
 def head_auprs(
@@ -196,22 +193,13 @@ def scores_and_jackknives(
 
     Also returns the jackknives of AUPR and both F1s for ``all`` and each ``category``.
     """
-    answered_heads = answered(
-        predictions,
-        examples,
-        heads,
-        unit,
-    )
+    answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(answered_heads)
     rows: list[Row] = []
     for metric, function in METRICS.items():
         values = {head.head_id: function(head) for head in answered_heads}
-        rows += averaged(
-            metric,
-            answered_heads,
-            values,
-        )
+        rows += averaged(metric, answered_heads, values)
     jackknifed = list(
         jackknives(
             "AUPR",
@@ -226,19 +214,10 @@ def scores_and_jackknives(
         rows += averaged(
             metric, answered_heads, classification.by_head(f1, answered_heads)
         )
-        jackknifed += jackknives(
-            metric,
-            f1,
-            answered_heads,
-            math.inf,
-        )
+        jackknifed += jackknives(metric, f1, answered_heads, math.inf)
     rows += _by_data_type(answered_heads, partial)
     recalls, precisions, n = averaged_curve(answered_heads)
-    for recall, precision in zip(
-        recalls,
-        precisions,
-        strict=True,
-    ):
+    for recall, precision in zip(recalls, precisions, strict=True):
         rows.append(
             score_row("precision", f"recall: {recall:.9f}", float(precision), n)
         )
@@ -263,11 +242,7 @@ def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> Non
                     f"{total} {among}, and so no AUPR"
                 )
                 do = "score other data, or mark these as partial"
-                raise BadInput(
-                    what,
-                    where="examples",
-                    do=do,
-                )
+                raise BadInput(what, where="examples", do=do)
 
 
 def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:

@@ -158,9 +158,5 @@ def star_precision_strict(
         relevant = sum(gain >= stars - 1 for gain in gains.values())
         values[query] = NAN
         if relevant:
-            values[query] = _hits(
-                gains,
-                top,
-                stars,
-            ) / min(cutoff, relevant)
+            values[query] = _hits(gains, top, stars) / min(cutoff, relevant)
     return values

@@ -99,11 +99,7 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
             if not row["text"]:
                 what = f"the gold span {row['index']} is empty"
                 where = f"answers, question {question!r}"
-                raise BadInput(
-                    what,
-                    where=where,
-                    do="drop it",
-                )
+                raise BadInput(what, where=where, do="drop it")
             spans[question].append((row["index"], row["text"]))
     texts = []
     for of_question in spans.values():
@@ -212,11 +208,7 @@ def check_questions(nbest: Nbest, gold: Gold) -> None:
                 "1 question is" if len(names) == 1 else f"{len(names)} questions are"
             )
             what = f"{count} {fault}, first {min(names)!r}"
-            raise BadInput(
-                what,
-                where="predictions",
-                do=do,
-            )
+            raise BadInput(what, where="predictions", do=do)
 
 
 # The words of a span, and which predictions count.
@@ -493,12 +485,7 @@ def overall_counts(
 ) -> Counts:
     """Return the counts over all questions, as a single row."""
     unit = np.zeros(len(gold.question_ids), dtype=np.int64)
-    return counts(
-        matches,
-        unit,
-        1,
-        thresholds,
-    )
+    return counts(matches, unit, 1, thresholds)
 
 
 def substring_groups(gold: Gold) -> np.ndarray:
@@ -523,12 +510,7 @@ def paper_counts(
 ) -> tuple[list[str], Counts]:
     """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
     size = len(gold.question_ids)
-    single = counts(
-        matches,
-        np.arange(size),
-        size,
-        thresholds,
-    )
+    single = counts(matches, np.arange(size), size, thresholds)
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
 
     def summed(by_question: np.ndarray) -> np.ndarray:
@@ -573,11 +555,7 @@ def aupr(curve: Curve) -> np.ndarray:
         curve.recall,
         axis=-1,
     )
-    return np.where(
-        np.isnan(areas),
-        0.0,
-        areas,
-    )
+    return np.where(np.isnan(areas), 0.0, areas)
 
 
 def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
@@ -594,11 +572,7 @@ def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
         first,
         axis=-1,
     )[..., 0]
-    return np.where(
-        reached.any(axis=-1),
-        precision,
-        0.0,
-    )
+    return np.where(reached.any(axis=-1), precision, 0.0)
 
 
 def paper_values(curve: Curve) -> dict[str, np.ndarray]:
@@ -622,12 +596,7 @@ def contract_intervals(
     the same value.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
-    by_unit = counts(
-        matches,
-        unit,
-        len(names),
-        thresholds,
-    )
+    by_unit = counts(matches, unit, len(names), thresholds)
     hits = by_unit.true_positives.astype(np.float64)
     misses = by_unit.false_positives.astype(np.float64)
     gold_spans = by_unit.gold_spans.astype(np.float64)
@@ -661,16 +630,8 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     misses = np.sort(miss_confidence)
     confidences = np.concatenate([hits, misses])
     thresholds = np.unique(confidences)[::-1]
-    found = len(hits) - np.searchsorted(
-        hits,
-        thresholds,
-        side="left",
-    )
-    wrong = len(misses) - np.searchsorted(
-        misses,
-        thresholds,
-        side="left",
-    )
+    found = len(hits) - np.searchsorted(hits, thresholds, side="left")
+    wrong = len(misses) - np.searchsorted(misses, thresholds, side="left")
     precision = found / (found + wrong)
     best = np.maximum.accumulate(precision[::-1])[::-1]
     recall = np.full(len(found), NAN)
@@ -741,16 +702,8 @@ def scores(
     columns = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)
     check_questions(columns, gold_spans)
     thresholds = sweep(low_thresholds)
-    paper = paper_matches(
-        columns,
-        gold_spans,
-        relaxed,
-    )
-    strict = strict_matches(
-        columns,
-        gold_spans,
-        relaxed,
-    )
+    paper = paper_matches(columns, gold_spans, relaxed)
+    strict = strict_matches(columns, gold_spans, relaxed)
     rows: list[Row] = []
 
     def add(
@@ -759,20 +712,9 @@ def scores(
         value: float,
         n: int,
     ) -> None:
-        rows.append(
-            score_row(
-                metric,
-                group,
-                float(value),
-                int(n),
-            )
-        )
+        rows.append(score_row(metric, group, float(value), int(n)))
 
-    groups, counted = paper_counts(
-        paper,
-        gold_spans,
-        thresholds,
-    )
+    groups, counted = paper_counts(paper, gold_spans, thresholds)
     curve = counted.curve()
     for metric, values in paper_values(curve).items():
         for group, value, spans in zip(
@@ -781,12 +723,7 @@ def scores(
             counted.gold_spans,
             strict=True,
         ):
-            add(
-                metric,
-                group,
-                value,
-                spans,
-            )
+            add(metric, group, value, spans)
     for group, gold_confidence, miss_confidence in strict_groups(strict, gold_spans):
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
             add(
@@ -804,12 +741,7 @@ def scores(
         resamples,
     )
     for metric, interval in intervals.items():
-        rows += interval_rows(
-            metric,
-            "all",
-            interval,
-            contracts,
-        )
+        rows += interval_rows(metric, "all", interval, contracts)
     # The first point of the curve belongs to no threshold.
     precision = curve.precision[0, 1:]
     recall = curve.recall[0, 1:]

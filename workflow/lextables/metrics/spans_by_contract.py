@@ -35,11 +35,7 @@ def by_contract(
     reflect its spread.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
-    matches = paper_matches(
-        nbest,
-        gold,
-        relaxed,
-    )
+    matches = paper_matches(nbest, gold, relaxed)
     by_unit = counts(
         matches,
         unit,

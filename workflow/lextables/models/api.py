@@ -336,12 +336,7 @@ class Api:
         what, do = _REJECTIONS.get(status, other)
         sentence = f"the server {what} (status {status}: {reason})"
         where = f"{self._model} at {self._base}"
-        return Refused(
-            reason,
-            what=sentence,
-            where=where,
-            do=do,
-        )
+        return Refused(reason, what=sentence, where=where, do=do)
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
@@ -383,11 +378,7 @@ def embed(
         what = f"{model} returned vectors of different lengths"
         raise BadInput(what, where=base, do="use another server")
     matrix = np.concatenate(parts)
-    matrix /= np.linalg.norm(
-        matrix,
-        axis=1,
-        keepdims=True,
-    )
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
     return matrix[[position[text] for text in texts]]
 

@@ -177,11 +177,7 @@ class _Encoder:
                 features = self.model.preprocess(part, **self._options)
                 yield np.arange(start, start + len(part)), self._forward(features)
             return
-        inputs = tokenised(
-            self.model,
-            texts,
-            **self._options,
-        )
+        inputs = tokenised(self.model, texts, **self._options)
 
         def forward(part: np.ndarray) -> np.ndarray:
             return self._forward(inputs.batch(part))
@@ -192,11 +188,7 @@ class _Encoder:
         most = TOKENS[self.model.device.type]
         all_batches = [*batches(inputs.lengths(), most)]
         results = _in_parallel(encode, all_batches, self.model.device)
-        yield from zip(
-            all_batches,
-            results,
-            strict=True,
-        )
+        yield from zip(all_batches, results, strict=True)
 
     def _reads_tokens(self, text: str) -> bool:
         """Whether the model is a transformer, and not one of word vectors."""
@@ -264,14 +256,7 @@ class VectorCache:
         Vectors that earlier code or libraries made from the same data on the same device
         are deleted.
         """
-        about = (
-            json.dumps(
-                identity,
-                indent=2,
-                sort_keys=True,
-            )
-            + "\n"
-        )
+        about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         self.folder = Path(root) / _digest(about.encode())
         _drop_earlier(
             Path(root),
@@ -292,13 +277,7 @@ class VectorCache:
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
-        wanted = dict(
-            zip(
-                keys,
-                texts,
-                strict=True,
-            )
-        )
+        wanted = dict(zip(keys, texts, strict=True))
         vectors = self._stored(wanted)
         # Sorted by length, so that an encoder's batches need little padding.
         missing = [key for key in wanted if key not in vectors]
@@ -317,13 +296,7 @@ class VectorCache:
                 what = f"shape {encoded.shape} for {len(part)} texts"
                 raise ValueError(f"the encoder returned {what}")
             self._store(part, encoded)
-            vectors.update(
-                zip(
-                    part,
-                    encoded,
-                    strict=True,
-                )
-            )
+            vectors.update(zip(part, encoded, strict=True))
         return np.stack([vectors[key] for key in keys])
 
     def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:

@@ -74,11 +74,7 @@ class GradedSoftmax(torch.nn.Module):
     ) -> torch.Tensor:
         """Return the loss of a batch; ``labels`` (pairs, 2): positions of the texts."""
         vectors, positions = [], []
-        for part, column in zip(
-            features,
-            labels.T.tolist(),
-            strict=True,
-        ):
+        for part, column in zip(features, labels.T.tolist(), strict=True):
             # Repeated queries and documents count once.
             rows = {position: row for row, position in enumerate(column)}
             embeddings = self.model(part)["sentence_embedding"].float()

@@ -145,11 +145,7 @@ class CachedModel:
             desc=self.name,
             disable=not missing,
         )
-        for place, evaluate in zip(
-            missing,
-            bar,
-            strict=True,
-        ):
+        for place, evaluate in zip(missing, bar, strict=True):
             fields = partial(_fields, evaluate)
             answers[place] = self._cache.get_or_ask(keys[place], fields)
         return answers

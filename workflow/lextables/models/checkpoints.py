@@ -43,14 +43,7 @@ def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
     text = json.dumps(settings, sort_keys=True)
     folder = Path(root) / hashlib.sha256(text.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    readable = (
-        json.dumps(
-            settings,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n"
-    )
+    readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
     write_text(folder / "settings.json", readable)
     return folder
 
@@ -298,11 +291,7 @@ def latest(work: str | Path) -> Path | None:
             complete.append(folder)
         else:
             shutil.rmtree(folder)
-    return max(
-        complete,
-        key=_update_of,
-        default=None,
-    )
+    return max(complete, key=_update_of, default=None)
 
 
 def _update_of(checkpoint: Path) -> int:

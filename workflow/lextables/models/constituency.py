@@ -140,13 +140,7 @@ class _Sentence:
     ) -> None:
         self.words = [_TO_NORMAL.get(word, word) for word in words]
         self.space_after = list(space_after)
-        self._leaves = list(
-            zip(
-                words,
-                tags,
-                strict=True,
-            )
-        )
+        self._leaves = list(zip(words, tags, strict=True))
 
     def leaves(self) -> list[str]:
         return [word for word, _ in self._leaves]

@@ -72,11 +72,7 @@ def score(
     model.eval()
     logits = np.empty(len(pairs))
     few = len(pairs) <= 1000
-    with tqdm(
-        total=len(pairs),
-        desc="rerank",
-        disable=few,
-    ) as progress:
+    with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):

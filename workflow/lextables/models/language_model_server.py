@@ -38,11 +38,7 @@ TOPS = (20, 5)
 BYTES_PER_TOKEN = 3
 # If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
 # such that it usually is another one; the model's own probabilities are reported with it.
-SAMPLING = {
-    "temperature": 2.0,
-    "top_p": 1,
-    "min_p": 0,
-}
+SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
@@ -159,11 +155,7 @@ class ServerLanguageModel:
         if not _ended(answer):
             return read_tokens(answer)
         for seed in range(SAMPLES):
-            body = {
-                **call.body,
-                **SAMPLING,
-                "seed": seed,
-            }
+            body = {**call.body, **SAMPLING, "seed": seed}
             answer = self._api.ask(call._replace(body=body), _check)
             if not _ended(answer):
                 return read_tokens(answer)

@@ -295,22 +295,14 @@ def fit_shares(
     without_features = np.zeros((answers, features.shape[1]))
     repeated = np.vstack(
         [
-            np.repeat(
-                features,
-                answers,
-                axis=0,
-            ),
+            np.repeat(features, answers, axis=0),
             without_features,
         ]
     )
     labels = np.tile(np.arange(answers), rows + 1)
     weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
     model = LogisticRegression(C=penalty, max_iter=STEPS)
-    model.fit(
-        repeated,
-        labels,
-        sample_weight=weights,
-    )
+    model.fit(repeated, labels, sample_weight=weights)
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
     of_second = model.coef_[0]
@@ -401,11 +393,7 @@ def save(
     for key, values in names.items():
         packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(
-            out,
-            **arrays,
-            **packed,
-        )
+        np.savez_compressed(out, **arrays, **packed)
 
 
 def load(

@@ -119,11 +119,7 @@ class LocalLanguageModel:
     def _after(self, ids: Sequence[int]) -> np.ndarray:
         """Return the log-probabilities of the token after ``ids``, (vocabulary,)."""
         shared = 0
-        for token, last in zip(
-            ids,
-            self._last,
-            strict=False,
-        ):
+        for token, last in zip(ids, self._last, strict=False):
             if token != last:
                 break
             shared += 1

@@ -200,11 +200,7 @@ def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor
     if weights is None:
         return None
     parts = []
-    for part, size in zip(
-        weights,
-        sizes,
-        strict=True,
-    ):
+    for part, size in zip(weights, sizes, strict=True):
         parts.append(torch.ones(size) if part is None else part)
     lengths = [len(part) for part in parts]
     if lengths != list(sizes):
@@ -278,23 +274,12 @@ def save(
         raise ValueError(what)
     rows = [{"head_id": head, "answers": list(names)} for head, names in heads.items()]
     kind = "family" if model.own is None else "own"
-    about = {
-        "kind": kind,
-        "loss": model.loss,
-        "heads": rows,
-    }
+    about = {"kind": kind, "loss": model.loss, "heads": rows}
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
         if model.own is not None:
             save_file(model.own.state_dict(), temporary / _OWN)
-        text = (
-            json.dumps(
-                about,
-                indent=2,
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         (temporary / _ABOUT).write_text(text, encoding="utf-8")
 
 

@@ -130,11 +130,7 @@ def listed(options: Sequence[str]) -> str:
     """Return the options for a prompt, one per line after its letter."""
     lines = (
         f"{letter}. {' '.join(option.split())}"
-        for letter, option in zip(
-            ascii_uppercase,
-            options,
-            strict=False,
-        )
+        for letter, option in zip(ascii_uppercase, options, strict=False)
     )
     return "\n".join(lines)
 
@@ -221,11 +217,7 @@ def weighed(
     it, since models differ in how an answer begins.
     """
     choices = []
-    for prompt, of_prompt in zip(
-        prompts,
-        signs,
-        strict=True,
-    ):
+    for prompt, of_prompt in zip(prompts, signs, strict=True):
         spaced = [f" {sign}" for sign in of_prompt]
         choices.append(Choice(prompt, (*of_prompt, *spaced)))
     return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]

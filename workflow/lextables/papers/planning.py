@@ -122,11 +122,7 @@ def check_excluded(
         if name in rows or (paper in papers and paper not in plans):
             continue
         lower = {row.lower(): row for row in sorted(rows)}
-        near = get_close_matches(
-            name.lower(),
-            lower,
-            n=3,
-        )
+        near = get_close_matches(name.lower(), lower, n=3)
         do = "take the name from the table"
         if near:
             do = f"did you mean {' or '.join(repr(lower[row]) for row in near)}"
@@ -158,11 +154,7 @@ def _exclude(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
         if row.row not in excluded:
             yield row
         elif not row.additional:
-            yield replace(
-                row,
-                runs={},
-                reason=EXCLUDED,
-            )
+            yield replace(row, runs={}, reason=EXCLUDED)
 
 
 def _table_rows(

@@ -137,11 +137,7 @@ class _JsonSchema:
         known: list[str] = []
         for each in self._alternatives(schema):
             known += each.get("properties", ())
-        near = get_close_matches(
-            key,
-            known,
-            n=1,
-        )
+        near = get_close_matches(key, known, n=1)
         if near:
             return f"nearest: {near[0]}"
         return f"known: {', '.join(known)}"

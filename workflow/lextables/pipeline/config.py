@@ -127,11 +127,7 @@ Word = Annotated[Line, Field(min_length=1, description="text in one line, not em
 # Python neither reads nor writes an integer of more than 4,300 digits.
 Limit = Annotated[
     int,
-    Field(
-        strict=True,
-        ge=0,
-        le=10**12,
-    ),
+    Field(strict=True, ge=0, le=10**12),
 ]
 Count = Annotated[Limit, Field(ge=1)]
 
@@ -239,11 +235,7 @@ Quarter = Annotated[
 # The range of seeds that every library accepts.
 Seed = Annotated[
     int,
-    Field(
-        strict=True,
-        ge=0,
-        le=2**32 - 1,
-    ),
+    Field(strict=True, ge=0, le=2**32 - 1),
     BeforeValidator(_number),
 ]
 
@@ -320,11 +312,7 @@ class Config(BaseModel):
     def _several(cls, value: Any) -> Any:
         return listed(value, str | int | float | Mapping)
 
-    @field_validator(
-        "papers",
-        "seeds",
-        mode="after",
-    )
+    @field_validator("papers", "seeds", mode="after")
     @classmethod
     def _in_order_once(cls, value: tuple) -> tuple:
         return tuple(sorted(set(value)))

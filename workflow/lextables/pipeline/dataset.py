@@ -228,11 +228,7 @@ def read_table(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> pa.Table:
     """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
-    with parquet_file(
-        path,
-        columns,
-        **options,
-    ) as file:
+    with parquet_file(path, columns, **options) as file:
         return file.read(columns)
 
 

@@ -80,11 +80,7 @@ def on(stream: TextIO) -> Callable[[str], None]:
         line = redacted(line)
         if stream.isatty():
             line = _CLEAR + line
-        print(
-            line,
-            file=stream,
-            flush=True,
-        )
+        print(line, file=stream, flush=True)
 
     return write
 

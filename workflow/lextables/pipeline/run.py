@@ -129,12 +129,7 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     record.setdefault("lextables", made_by())
     write_text(
         path,
-        json.dumps(
-            record,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n",
+        json.dumps(record, indent=2, sort_keys=True) + "\n",
     )
 
 
@@ -145,11 +140,7 @@ def recorded_all(
     """The same for several runs of one job, each with its settings; all have the times of the job."""
     with ExitStack() as stack:
         records = []
-        for path, own_settings in zip(
-            paths,
-            settings.values(),
-            strict=True,
-        ):
+        for path, own_settings in zip(paths, settings.values(), strict=True):
             records.append(stack.enter_context(recorded(path, own_settings)))
         yield records
 

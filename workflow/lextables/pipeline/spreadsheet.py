@@ -62,16 +62,7 @@ def rows(written: str, columns: Iterable[str]) -> list[dict[str, str]]:
             raise ValueError(f"the column {column!r} is missing")
     if not written.endswith("\n"):
         raise ValueError("its last row is cut short")
-    return [
-        dict(
-            zip(
-                header,
-                line,
-                strict=True,
-            )
-        )
-        for line in lines
-    ]
+    return [dict(zip(header, line, strict=True)) for line in lines]
 
 
 def texts(row: Mapping[str, str]) -> dict[str, str]:

@@ -78,11 +78,7 @@ class Stopping:
                 self._start_no_more is None
             ):  # jobs run only with Snakemake's option --no-hooks
                 end_jobs({})
-                print(
-                    STOPPED,
-                    file=sys.stderr,
-                    flush=True,
-                )
+                print(STOPPED, file=sys.stderr, flush=True)
                 os._exit(128 + number)
             self._announce(number)
             self._start_no_more(number, None)

@@ -24,18 +24,12 @@ class Overlaps:
         for paper in self.project.config.papers:
             for name, entry in self.project.papers[paper].texts.items():
                 if name not in self.project.absent:
-                    texts[name] = {
-                        **entry.model_dump(),
-                        "tables": [entry.table],
-                    }
+                    texts[name] = {**entry.model_dump(), "tables": [entry.table]}
         quarters = self.project.config.edgar_quarters
         if quarters:
             # A unit is a filing, with all its contracts.
             filings = Texts(table="filings", unit="accession")
-            texts["edgar"] = {
-                **filings.model_dump(),
-                "tables": list(quarters),
-            }
+            texts["edgar"] = {**filings.model_dump(), "tables": list(quarters)}
         return texts
 
     @property

@@ -154,13 +154,7 @@ def load(
     trained_on.check(checked, models, papers)
     absent = planning.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
-    context = Context(
-        checked,
-        models,
-        root,
-        gpu,
-        absent=absent,
-    )
+    context = Context(checked, models, root, gpu, absent=absent)
     _check_names(path, papers, context)
     contents = Contents(Path(checked.results) / ".cache")
     predictions = submitted.find(checked, papers, contents)

@@ -136,15 +136,7 @@ class Report:
                 gpu=True,
                 hub=True,
             ),
-            *(
-                Offer(
-                    everything,
-                    gpu=True,
-                    hub=True,
-                    host=host,
-                )
-                for host in hosts
-            ),
+            *(Offer(everything, gpu=True, hub=True, host=host) for host in hosts),
         ]
 
     def _offered(self, offer: Offer) -> Context:

@@ -32,11 +32,7 @@ class Runs:
 
     def run_of(self, wildcards: Wildcards, **fixed: str | int) -> Run:
         """Return the run that wildcards name; its seed is 0 if the rule has none."""
-        parts = {
-            "seed": 0,
-            **dict(wildcards.items()),
-            **fixed,
-        }
+        parts = {"seed": 0, **dict(wildcards.items()), **fixed}
         return Run(
             paper=parts["dataset"],
             experiment=parts["experiment"],

@@ -68,10 +68,7 @@ def front_matter(export: Export) -> str:
     for table in export.tables:
         if table.rows:  # `load_dataset` fails for a table without rows
             files = [{"split": SPLIT, "path": table.file}]
-            config = {
-                "config_name": table.config,
-                "data_files": files,
-            }
+            config = {"config_name": table.config, "data_files": files}
             fields["configs"].append(config)
     fields = {name: value for name, value in fields.items() if value}
     text = yaml.safe_dump(

@@ -76,26 +76,15 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
             for turned in (False, True)[:orders]:
                 _write_line(
                     file,
-                    _row(
-                        template,
-                        question,
-                        text,
-                        turned,
-                    ),
+                    _row(template, question, text, turned),
                 )
     with (folder / "texts.jsonl").open("wb") as file:
         for name in sorted(needed):
             _write_line(
                 file,
-                {
-                    "text_id": name,
-                    "text": _shown(texts[name]),
-                },
+                {"text_id": name, "text": _shown(texts[name])},
             )
-    fields = {
-        "task": f"lextables_{data_set.name}",
-        **TASK,
-    }
+    fields = {"task": f"lextables_{data_set.name}", **TASK}
     program = Path(__file__).with_name("lextables_tasks.txt")
     files = {
         f"{data_set.name}.yaml": yaml.safe_dump(fields, sort_keys=False) + FUNCTIONS,

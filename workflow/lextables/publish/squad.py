@@ -54,10 +54,7 @@ def _questions(data_set: PublishedSet) -> Questions:
         answers[row["question_id"]].append(answer)
     questions: Questions = defaultdict(lambda: defaultdict(list))
     for row in read(data_set.table("questions")):
-        row = {
-            **row,
-            "answers": answers[row["question_id"]],
-        }
+        row = {**row, "answers": answers[row["question_id"]]}
         questions[row["split"]][row["contract_id"]].append(row)
     return questions
 
@@ -95,10 +92,7 @@ def _entry(contract: Row, questions: list[Row]) -> Row:
             "answers": row["answers"],
         }
         entries.append(entry)
-    paragraph = {
-        "context": contract["text"],
-        "qas": entries,
-    }
+    paragraph = {"context": contract["text"], "qas": entries}
     return {
         "title": contract["contract_id"],
         "paragraphs": [paragraph],

@@ -66,11 +66,7 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
             folder / f"trec/{run.name}.run",
         )
     judged = data.task["pool"] == "judged"
-    _write_mteb_task(
-        data_set.name,
-        judged,
-        folder,
-    )
+    _write_mteb_task(data_set.name, judged, folder)
     descriptions = {
         "trec/qrels.<split>.txt": (
             f"judgements in TREC format, with the gains used for scoring. {POOLS[judged]} Blanks in ids "

@@ -119,14 +119,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     for (paper, _), numbers in needed.items():
         papers.setdefault(paper, set()).update(numbers)
     parts = {(paper, ""): numbers for paper, numbers in papers.items()}
-    parts = dict(
-        sorted(
-            {
-                **parts,
-                **needed,
-            }.items()
-        )
-    )
+    parts = dict(sorted({**parts, **needed}.items()))
     rest = by_number.keys() - uses.keys()
     if rest:
         parts["no table", ""] = set(rest)
@@ -181,21 +174,9 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     for name in ("jobs", "finished", "shared"):
         cells[name] = lines[name].map("{:,}".format)
     cells["GPU jobs"] = lines["gpu_jobs"].map("{:,}".format)
-    cells["core hours"] = _column(
-        lines,
-        "core_hours",
-        "{:.2g}".format,
-    )
-    cells["disk"] = _column(
-        lines,
-        "disk_bytes",
-        _size,
-    )
-    cells["download"] = _column(
-        lines,
-        "download_bytes",
-        _size,
-    )
+    cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
+    cells["disk"] = _column(lines, "disk_bytes", _size)
+    cells["download"] = _column(lines, "download_bytes", _size)
     parts = [cells.to_string(index=False), ""]
     rules = estimated[estimated["core_seconds"].isna()]["rule"]
     if len(rules):

@@ -75,11 +75,7 @@ def read(census: str | Path, texts: Record | None = None) -> DataSet:
     counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
     files = [folder / f"{name}.parquet" for name in counts["data"]]
     tables = [_table(file) for file in files if file.exists()]
-    return DataSet(
-        folder.name,
-        counts,
-        tables,
-    )
+    return DataSet(folder.name, counts, tables)
 
 
 def _table(path: Path) -> DataTable:
@@ -104,11 +100,7 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | dict):
-        value = json.dumps(
-            value,
-            ensure_ascii=False,
-            default=str,
-        )
+        value = json.dumps(value, ensure_ascii=False, default=str)
     return cut(" ".join(str(value).split()), LETTERS)
 
 
@@ -158,14 +150,7 @@ def page(
         counts = census["data"][table.name]
         labels = [_label(*label) for label in counts.get("labels", {}).items()]
         digest = counts["rows_sha256"]
-        tables.append(
-            ShownTable(
-                table,
-                counts["rows"],
-                digest,
-                labels,
-            )
-        )
+        tables.append(ShownTable(table, counts["rows"], digest, labels))
     content = DataSetPage(
         dataset=dataset,
         task=part.tasks[dataset.name] if part else "",
@@ -198,11 +183,7 @@ def _label(name: str, counts: Mapping[str, int]) -> Label:
     if len(counts) <= VALUES:
         largest = max(counts.values(), default=0) or 1
         bars = [(value, n, round(100 * n / largest, 1)) for value, n in counts.items()]
-    return Label(
-        name,
-        len(counts),
-        bars,
-    )
+    return Label(name, len(counts), bars)
 
 
 def load(

@@ -76,11 +76,7 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
     for part in parts:
         for exhibit in part.exhibits:
             if exhibit.entry.headline:
-                benchmark = _benchmark(
-                    part,
-                    exhibit,
-                    exhibit.entry.headline,
-                )
+                benchmark = _benchmark(part, exhibit, exhibit.entry.headline)
                 if benchmark.rows and benchmark.rows[0].run:
                     headlines.append(benchmark)
     return headlines
@@ -207,11 +203,7 @@ def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks."""
     shown = [each for each in headlines if not each.data_note]
     others = [each for each in headlines if each.data_note]
-    content = LeaderboardPage(
-        shown,
-        others,
-        trained_on,
-    )
+    content = LeaderboardPage(shown, others, trained_on)
     return Page(
         PATH,
         TITLE,

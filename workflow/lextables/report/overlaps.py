@@ -117,19 +117,8 @@ def lines(table: pd.DataFrame) -> list[Line]:
     for pair in table.itertuples():
         row = f"{pair.dataset} {pair.split}"
         column = f"{pair.other_dataset} {pair.other_split}"
-        cells.append(
-            Cell(
-                row,
-                column,
-                pair.share,
-                decimals=3,
-            )
-        )
-    return build(
-        [],
-        cells,
-        comparable=True,
-    )
+        cells.append(Cell(row, column, pair.share, decimals=3))
+    return build([], cells, comparable=True)
 
 
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
@@ -150,11 +139,7 @@ def page(
 ) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
-    svg = figures.draw(
-        "heat_map",
-        shares,
-        TITLE,
-    )
+    svg = figures.draw("heat_map", shares, TITLE)
     notes = [
         f"Share of the words of the row's split that are in sequences of {RUN} words which also occur in the "
         "column's split. Case, punctuation and line breaks are ignored, and all numbers count as equal.",
@@ -203,12 +188,7 @@ def page(
         "All ordered pairs of splits",
         notes,
     )
-    return svg, render.html(
-        about,
-        shares,
-        svg,
-        more,
-    )
+    return svg, render.html(about, shares, svg, more)
 
 
 def _html(title: str, frame: pd.DataFrame) -> Markup:

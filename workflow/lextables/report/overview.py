@@ -65,13 +65,7 @@ def first_page(
     for part in parts:
         tiles = [tile(part, exhibit) for exhibit in part.exhibits]
         counts = wording.summed(tile.counts for tile in tiles)
-        blocks.append(
-            Block(
-                part,
-                tiles,
-                counts,
-            )
-        )
+        blocks.append(Block(part, tiles, counts))
     total = wording.summed(block.counts for block in blocks)
     content = FirstPage(
         blocks=blocks,

@@ -66,13 +66,7 @@ class Links:
                 if folder in by_folder and folder != run.folder:
                     reads[run.folder].append(by_folder[folder])
                     readers[folder].append(run)
-        return cls(
-            parts,
-            runs,
-            shown,
-            reads,
-            readers,
-        )
+        return cls(parts, runs, shown, reads, readers)
 
     def siblings(self, run: RunRecord) -> list[RunRecord]:
         """The runs that differ from ``run`` in their seed only."""

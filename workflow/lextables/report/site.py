@@ -104,33 +104,16 @@ def pages(material: Material) -> list[Page]:
             )
     site_pages += material.leaderboard
     for dataset in material.datasets:
-        site_pages.append(
-            datasets.page(
-                dataset,
-                material.parts,
-                root,
-            )
-        )
+        site_pages.append(datasets.page(dataset, material.parts, root))
     links = runs.Links.of(material.parts, material.runs)
     for run in material.runs:
-        site_pages.append(
-            runs.page(
-                run,
-                links,
-                config,
-                root,
-            )
-        )
+        site_pages.append(runs.page(run, links, config, root))
     return site_pages
 
 
 def drawing(svg: str, style: str = INK) -> str:
     """Return a drawing as a separate file, with two decimals."""
-    svg = re.sub(
-        r"(\d+\.\d{2})\d+",
-        r"\1",
-        svg,
-    )
+    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     return re.sub(
         r"(<svg [^>]*>)",
         lambda tag: tag[1] + style,

@@ -162,12 +162,7 @@ def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> N
     """A bar for each headline: its best baseline in per cent of the best published value."""
     look = figures.BORDER | {"facecolor": figures.OURS}
     for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(
-            at,
-            share,
-            height=0.6,
-            **look,
-        )
+        axes.barh(at, share, height=0.6, **look)
         end = (max(share, 100), at)
         axes.annotate(
             text,
@@ -248,11 +243,7 @@ def _blocks(material: Material) -> Iterator[str]:
         entry = exhibit.entry
         if entry.in_full:
             where = f"{part.short}, {entry.where}"
-            about = About(
-                entry.title,
-                where,
-                name=exhibit.name,
-            )
+            about = About(entry.title, where, name=exhibit.name)
             yield f"#{markdown(about, exhibit.lines).rstrip()}"
 
 
@@ -339,16 +330,8 @@ def _explained(part: Part) -> Iterator[str]:
         cell = label(exhibit.name)
         table = ""
         if outcome == "off":
-            before = shorten(
-                line.published,
-                LONGEST,
-                placeholder="…",
-            )
-            after = shorten(
-                line.reproduced,
-                LONGEST,
-                placeholder="…",
-            )
+            before = shorten(line.published, LONGEST, placeholder="…")
+            after = shorten(line.reproduced, LONGEST, placeholder="…")
             cell, table = f"{line.row}, {line.column}: {before} → {after}", cell
         reason = line.reason
         if outcome == "elsewhere" and not reason:

@@ -121,12 +121,5 @@ def row_commands(
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
             command = commands.command(config, *targets)
             cost = commands.cost(records)
-            row_commands.append(
-                RowCommand(
-                    names,
-                    records,
-                    command,
-                    cost,
-                )
-            )
+            row_commands.append(RowCommand(names, records, command, cost))
     return row_commands

@@ -93,11 +93,7 @@ def scores_without(
     name, _, split = benchmark.other.partition("/")
     if not runs or (name, split) not in compared:
         return []
-    chosen = _units(
-        benchmark,
-        units,
-        root,
-    )
+    chosen = _units(benchmark, units, root)
     missing = "no unit without overlap"
     without = {}
     if len(chosen.without) < len(chosen.tested):
@@ -157,11 +153,7 @@ def _units(
     shared = shared[shared.shared >= LIMIT * shared.words]
     data = root / "data" / benchmark.dataset
     texts = {}
-    for part, unit, text in read_texts(
-        data,
-        benchmark.texts,
-        once=False,
-    ):
+    for part, unit, text in read_texts(data, benchmark.texts, once=False):
         if part in TEST:
             texts[unit] = text
     overlapping = {texts[unit] for unit in shared.unit}
@@ -185,23 +177,13 @@ def _lines_without(
             place.mkdir(parents=True)
             (place / "run.json").symlink_to((root / run / "run.json").resolve())
             predictions = list(read(root / run / "predictions.parquet"))
-            part = Part(
-                data,
-                predictions,
-                unit,
-                units.without,
-            )
+            part = Part(data, predictions, unit, units.without)
             write(
                 SCORES,
                 part.scores(benchmark.task),
                 place / "scores.parquet",
             )
-        return _lines(
-            benchmark,
-            rows,
-            root,
-            Path(folder),
-        )
+        return _lines(benchmark, rows, root, Path(folder))
 
 
 def _lines(

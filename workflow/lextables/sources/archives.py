@@ -144,11 +144,7 @@ def file_or_only_member(path: Path, suffix: str) -> bytes:
 
 def text(archive: zipfile.ZipFile, name: str) -> str:
     """Return a member as text; raises `BadInput` if it is not UTF-8."""
-    return utf8(
-        archive.read(name),
-        name,
-        encoding="utf-8",
-    )
+    return utf8(archive.read(name), name, encoding="utf-8")
 
 
 def _declared_size(archive: zipfile.ZipFile) -> int:

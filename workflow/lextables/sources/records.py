@@ -88,13 +88,7 @@ def csv_records(
     for where, cells in rows:
         yield (
             where,
-            dict(
-                zip(
-                    header,
-                    cells,
-                    strict=True,
-                )
-            ),
+            dict(zip(header, cells, strict=True)),
         )
 
 
@@ -114,11 +108,7 @@ def _decoded(
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
         encoding = "utf-8-sig" if number == 1 else "utf-8"
-        text = utf8(
-            line,
-            where,
-            encoding=encoding,
-        )
+        text = utf8(line, where, encoding=encoding)
         if "\0" in text:
             raise BadInput("holds a NUL character", where=where, do=RESTORE)
         yield text

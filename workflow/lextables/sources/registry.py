@@ -240,11 +240,7 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
 
     Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
     """
-    registry = checked(
-        Registry,
-        content(path),
-        where=str(path),
-    )
+    registry = checked(Registry, content(path), where=str(path))
     defined_in = dict.fromkeys(registry, Path(path).name)
     for paper in papers:
         mapping = content(paper)

@@ -263,11 +263,7 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 def quoted(text: object) -> str:
     """Return the text of a server or a library, for a message: one line of at most 100 characters."""
-    return shorten(
-        str(text),
-        100,
-        placeholder=" …",
-    )
+    return shorten(str(text), 100, placeholder=" …")
 
 
 @dataclass(frozen=True)
@@ -361,11 +357,7 @@ def _attempt(
     headers = {"User-Agent": "lextables", "Accept-Encoding": "identity"}
     if received:
         headers |= {"Range": f"bytes={received}-", "If-Range": version}
-    answer = client.ask(
-        requests.get,
-        address,
-        headers=headers,
-    )
+    answer = client.ask(requests.get, address, headers=headers)
     with answer:
         start = _start(answer, part, received, version)
         total = _total(answer, start, size)

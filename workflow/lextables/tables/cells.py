@@ -159,11 +159,7 @@ def build(
                 numbers[_compared_by(cell)],
                 why_off,
             )
-            reached = _reached(
-                printed,
-                cell,
-                computed.values(),
-            )
+            reached = _reached(printed, cell, computed.values())
             lines.append(replace(line, baselines=reached))
         else:
             lines.append(_line_of_other_data(printed, cell))
@@ -300,11 +296,7 @@ def _compared_line(
     why_off: Callable[[str, str], str],
 ) -> Line:
     """The line of a published cell with its verdict; ``numbers`` are the paper's of the same measure."""
-    outcome, difference, evidence = verdict(
-        published,
-        cell,
-        numbers,
-    )
+    outcome, difference, evidence = verdict(published, cell, numbers)
     why = why_off(published.row, published.column) if outcome == "off" else ""
     return replace(
         _line(cell, published.decimals),
@@ -347,12 +339,7 @@ def verdict(
     low, high = _prediction(cell) or (ours, ours)
     evidence = ""
     if cell.seeds is not None:
-        evidence = _too_wide(
-            number,
-            low,
-            high,
-            numbers,
-        )
+        evidence = _too_wide(number, low, high, numbers)
     if ours == number:
         return "match", "", evidence
     if cell.seeds is not None and low <= number <= high:

@@ -192,11 +192,7 @@ def compare(
     units = cache(of_run)  # a run may have several measures
     pairs: list[Pair] = []
     for measure_cells in by_measure.values():
-        pairs += _pairs(
-            measure_cells,
-            numbers,
-            units,
-        )
+        pairs += _pairs(measure_cells, numbers, units)
     return pairs
 
 
@@ -217,24 +213,10 @@ def _pairs(
         if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value):
             ran.append(cell)
             if cell.baseline:
-                baselines.append(
-                    _System(
-                        system,
-                        cell.value,
-                        {},
-                        cell,
-                    )
-                )
+                baselines.append(_System(system, cell.value, {}, cell))
         number = numbers.get((cell.row, cell.column))
         if number is not None:
-            printed.append(
-                _System(
-                    system,
-                    number,
-                    {},
-                    cell,
-                )
-            )
+            printed.append(_System(system, number, {}, cell))
     pairs: list[Pair] = []
     if len(ran) > 1:
         pairs = _compared(_best_first([_system(cell, of_run) for cell in ran]))
@@ -269,12 +251,7 @@ def _system(cell: Cell, of_run: OfRun) -> _System:
     for unit in sorted(shared):
         mean = statistics.fmean(run[unit] for run in runs)
         units[unit] = score.scale * mean
-    return _System(
-        score.system,
-        cell.value,
-        units,
-        cell,
-    )
+    return _System(score.system, cell.value, units, cell)
 
 
 def _compared(systems: Sequence[_System]) -> list[Pair]:
@@ -293,31 +270,17 @@ def _compared(systems: Sequence[_System]) -> list[Pair]:
         names = (better.name, worse.name)
         units = _unit_count(better)
         if names in p_values:
-            pair = _tested(
-                better,
-                worse,
-                len(p_values),
-            )
+            pair = _tested(better, worse, len(p_values))
             pair = replace(
                 pair,
                 p=p_values[names],
                 adjusted=adjusted[names],
             )
         elif better.units.keys() == worse.units.keys():
-            pair = _untested(
-                better,
-                worse,
-                units,
-                FEW,
-            )
+            pair = _untested(better, worse, units, FEW)
         else:
             units = f"{units} and {_unit_count(worse)}"
-            pair = _untested(
-                better,
-                worse,
-                units,
-                OTHERS,
-            )
+            pair = _untested(better, worse, units, OTHERS)
         compared.append(pair)
     return compared
 
@@ -335,11 +298,7 @@ def _p_values(
     for tested in by_units.values():
         differences = np.array([_differences(*pair) for pair in tested])
         values = sign_flip(differences).tolist()
-        for (better, worse), p in zip(
-            tested,
-            values,
-            strict=True,
-        ):
+        for (better, worse), p in zip(tested, values, strict=True):
             p_values[better.name, worse.name] = p
     return p_values
 
@@ -393,11 +352,7 @@ def _tested(
     # Scores are from 0 to 1 before they are scaled, but for a loss.
     if not score.lower and detected > score.scale:
         detected = math.inf
-    pair = _untested(
-        better,
-        worse,
-        _unit_count(better),
-    )
+    pair = _untested(better, worse, _unit_count(better))
     return replace(
         pair,
         difference=mean,
@@ -485,14 +440,7 @@ def effect(units: int, tests: int) -> float:
         from scipy.special import nctdtrinc, stdtrit
 
         bound = stdtrit(units - 1, 1 - level / 2)
-        return float(
-            nctdtrinc(
-                units - 1,
-                1 - POWER,
-                bound,
-            )
-            / math.sqrt(units)
-        )
+        return float(nctdtrinc(units - 1, 1 - POWER, bound) / math.sqrt(units))
     from scipy.optimize import bisect
 
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
@@ -507,14 +455,7 @@ def effect(units: int, tests: int) -> float:
         p_values = (sizes >= sizes[0] - 10**-_DECIMALS).mean(axis=0)
         return POWER - float((p_values < level).mean())
 
-    return float(
-        bisect(
-            missing,
-            0,
-            10,
-            xtol=1e-3,
-        )
-    )
+    return float(bisect(missing, 0, 10, xtol=1e-3))
 
 
 def _median_detectable(pairs: Iterable[Pair]) -> float:

@@ -35,10 +35,7 @@ BORDER = {"edgecolor": INK, "linewidth": 0.8}
 # One hatch per row; the fill distinguishes published and ours.
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
 # Line style if published, marker filling if ours.
-CENTRES = {
-    "Mean": ("-", OURS),
-    "Median": ("--", "none"),
-}
+CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}
 # Dashes and marker of each row.
 LOOKS = (
     ("-", "o"),
@@ -114,11 +111,7 @@ def to_svg(
 ) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
-    metadata = {
-        "Date": None,
-        "Creator": None,
-        "Title": title,
-    }
+    metadata = {"Date": None, "Creator": None, "Title": title}
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": f"{kind} {title}"}):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
@@ -146,11 +139,7 @@ def _themed(svg: str) -> str:
     def kept(match: re.Match[str]) -> str:
         return match[0] if match[1] in used else ""
 
-    svg = re.sub(
-        r' id="([\w-]+)"',
-        kept,
-        svg,
-    )
+    svg = re.sub(r' id="([\w-]+)"', kept, svg)
     return svg.replace(INK, "currentColor").replace(
         "<svg ",
         '<svg role="img" ',
@@ -235,11 +224,7 @@ class Series:
     def look(self) -> dict[str, str | float]:
         """The properties of its patches."""
         fill = OURS if self.ours else "none"
-        return {
-            "facecolor": fill,
-            "hatch": self.hatch,
-            **BORDER,
-        }
+        return {"facecolor": fill, "hatch": self.hatch, **BORDER}
 
 
 @dataclass(frozen=True)
@@ -269,35 +254,13 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
         published = number(line.published)
         ours = number(_ours(line))
         if published is not None:
-            series = Series(
-                f"published, {name}",
-                False,
-                hatch,
-            )
-            bars.append(
-                Bar(
-                    series,
-                    published,
-                    line.published,
-                )
-            )
+            series = Series(f"published, {name}", False, hatch)
+            bars.append(Bar(series, published, line.published))
         if ours is not None:
-            series = Series(
-                f"ours, {name}",
-                True,
-                hatch,
-            )
+            series = Series(f"ours, {name}", True, hatch)
             low = number(line.low)
             high = number(line.high)
-            bars.append(
-                Bar(
-                    series,
-                    ours,
-                    _ours(line),
-                    low,
-                    high,
-                )
-            )
+            bars.append(Bar(series, ours, _ours(line), low, high))
     _bar_chart(figure, groups)
 
 
@@ -316,11 +279,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     series = {}
     for column, hatch in zip(_columns(drawn), itertools.cycle(HATCHES)):
         ours = not column.endswith(OF_PRINTED)
-        series[column] = Series(
-            column.partition(": ")[2],
-            ours,
-            hatch,
-        )
+        series[column] = Series(column.partition(": ")[2], ours, hatch)
     published: dict[str, str] = {}
     for line in lines:
         if line.published:
@@ -386,11 +345,7 @@ def _draw_bar(
     )
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
-        look = {
-            "linewidth": 1.6,
-            "marker": "|",
-            "markersize": 6,
-        }
+        look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
         axes.plot(
             [bar.low, bar.high],
             [at, at],
@@ -415,11 +370,7 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     first = next((line.row for line in lines if line.column in CENTRES), None)
     centres = [line for line in lines if line.row == first and line.column in CENTRES]
     axes = figure.add_subplot()
-    look = {
-        **BORDER,
-        "facecolor": OURS,
-        "alpha": 0.55,
-    }
+    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
     bins = 0
     for line in lines:
         bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
@@ -452,13 +403,7 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
                 "linewidth": 1.6,
             }
             label = f"published, {name} {line.published}"
-            handles.append(
-                axes.axvline(
-                    printed,
-                    label=label,
-                    **look,
-                )
-            )
+            handles.append(axes.axvline(printed, label=label, **look))
         if ours is not None:
             mark = Line2D(
                 [ours],
@@ -512,10 +457,7 @@ class Plot:
         """
         dash, marker = look
         mark = {"marker": marker, "markeredgecolor": INK}
-        ours = mark | {
-            "markersize": 8,
-            "markerfacecolor": OURS,
-        }
+        ours = mark | {"markersize": 8, "markerfacecolor": OURS}
         line = {
             "color": OURS,
             "linestyle": dash,
@@ -545,10 +487,7 @@ class Plot:
                 )
             )
         if published:
-            hollow = mark | {
-                "markersize": 12,
-                "markerfacecolor": "none",
-            }
+            hollow = mark | {"markersize": 12, "markerfacecolor": "none"}
             hollow |= {"linestyle": "none", "markeredgewidth": 1.4}
             self._plot(
                 published,
@@ -557,23 +496,12 @@ class Plot:
                 zorder=4,
             )
             label = f"published, {name}"
-            self.handles.append(
-                Line2D(
-                    [],
-                    [],
-                    label=label,
-                    **hollow,
-                )
-            )
+            self.handles.append(Line2D([], [], label=label, **hollow))
 
     def _plot(self, points: Sequence[Point], **look: object) -> None:
         across = [x for x, _ in points]
         up = [y for _, y in points]
-        self.axes.plot(
-            across,
-            up,
-            **look,
-        )
+        self.axes.plot(across, up, **look)
 
     def finish(self) -> None:
         """Set the legend above the axes, whose values begin at zero."""
@@ -584,11 +512,7 @@ class Plot:
         # Markers at the top are not cut.
         top = max(self.axes.get_ylim()[1], 1.08 * self.axes.dataLim.ymax)
         self.axes.set_ylim(0, top)
-        rows = _legend(
-            figure,
-            self.handles,
-            3.4,
-        )
+        rows = _legend(figure, self.handles, 3.4)
         figure.set_figheight(4 + rows * LINE)
 
 
@@ -602,13 +526,7 @@ def curves(figure: Figure, lines: Sequence[Line]) -> None:
         on_line = _points(r"Precision at (\d+)% recall", ours[row])
         marked = _points(r"Precision@(\d+)% Recall", ours[row])
         published = _points(r"Precision@(\d+)% Recall", printed[row])
-        plot.add(
-            row,
-            look,
-            on_line,
-            marked,
-            published,
-        )
+        plot.add(row, look, on_line, marked, published)
         labelled.update(at for at, _ in published)
     for at in sorted(labelled):
         plot.axes.axvline(
@@ -676,13 +594,7 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
                 (at, printed[row][each]) for each in columns if each in printed[row]
             ]
         points.sort()
-        plot.add(
-            name,
-            look,
-            points,
-            points,
-            published,
-        )
+        plot.add(name, look, points, points, published)
     plot.axes.set(xlabel=size, ylabel=", ".join(columns))
     return plot, positions
 

@@ -94,12 +94,7 @@ class Inputs:
         scale: float = 100,
     ) -> float | None:
         """The mean of `values`; None where a run lacks the score, and without runs."""
-        values = self.values(
-            runs,
-            metric,
-            group,
-            scale,
-        )
+        values = self.values(runs, metric, group, scale)
         if not values or any(map(math.isnan, values)):
             return None
         return statistics.fmean(values)
@@ -112,18 +107,8 @@ class Inputs:
         scale: float = 100,
     ) -> tuple[float | None, float | None]:
         """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
-        low = self.mean(
-            runs,
-            metric + LOW,
-            group,
-            scale,
-        )
-        high = self.mean(
-            runs,
-            metric + HIGH,
-            group,
-            scale,
-        )
+        low = self.mean(runs, metric + LOW, group, scale)
+        high = self.mean(runs, metric + HIGH, group, scale)
         return (None, None) if low is None or high is None else (low, high)
 
     def units(self, folder: str) -> Units:
@@ -151,13 +136,7 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
             else:
                 kept[condition] = runs
         reason = "; ".join(filter(None, reasons))
-        kept_rows.append(
-            {
-                **row,
-                "runs": kept,
-                "reason": reason,
-            }
-        )
+        kept_rows.append({**row, "runs": kept, "reason": reason})
     return kept_rows
 
 

@@ -101,12 +101,7 @@ def load(path: str | Path) -> list[PublishedCell]:
             record["decimals"],
             where,
         )
-        cell = PublishedCell(
-            **{
-                **record,
-                "decimals": decimals,
-            }
-        )
+        cell = PublishedCell(**{**record, "decimals": decimals})
         place = (cell.table, cell.row, cell.column)
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
@@ -154,11 +149,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each record (file and row) and the record by column."""
     if not path.exists():
         do = "give the path of a file of published values"
-        raise BadInput(
-            "no such file",
-            where=str(path),
-            do=do,
-        )
+        raise BadInput("no such file", where=str(path), do=do)
     with path.open("rb") as file:
         for where, record in records.csv_records(file, str(path), COLUMNS):
             unknown = sorted(record.keys() - set(COLUMNS))
@@ -189,11 +180,7 @@ def _decimals(
         fits = re.fullmatch(r"\d", decimals) and int(decimals) >= shown
     if not fits:
         what = f"decimals is {decimals!r}, but the value {value!r} {means}"
-        raise BadInput(
-            what,
-            where=where,
-            do=do,
-        )
+        raise BadInput(what, where=where, do=do)
     return int(decimals) if decimals else None
 
 

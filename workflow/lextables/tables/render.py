@@ -17,11 +17,7 @@ from markupsafe import Markup
 
 from lextables.tables.cells import Line, count
 
-MARKS = {
-    "match": "✓",
-    "near": "≈",
-    "off": "✗",
-}
+MARKS = {"match": "✓", "near": "≈", "off": "✗"}
 KEY = (
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
@@ -157,11 +153,7 @@ def _grid(rows: Rows) -> Grid:
     columns: dict[str, None] = {}
     for cells in (*paper.values(), *additional.values()):
         columns.update(dict.fromkeys(cells))
-    return Grid(
-        tuple(columns),
-        paper,
-        additional,
-    )
+    return Grid(tuple(columns), paper, additional)
 
 
 def reasons(lines: Iterable[Line]) -> dict[str, int]:
@@ -330,19 +322,9 @@ def _markdown_cell(cell: Shown) -> str:
     if cell.apart:
         values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
     else:
-        values = _joined(
-            " → ",
-            printed,
-            plain(cell.value),
-        )
+        values = _joined(" → ", printed, plain(cell.value))
     word = f"{cell.word}," if cell.word and cell.seeds else cell.word
-    text = _joined(
-        " ",
-        values,
-        cell.mark,
-        word,
-        cell.seeds,
-    )
+    text = _joined(" ", values, cell.mark, word, cell.seeds)
     return _joined(
         " ",
         _with_note(text, cell.note),
@@ -416,16 +398,8 @@ def page(
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
     """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
-    paper = _rows(
-        grid.paper,
-        grid.columns,
-        numbers,
-    )
-    additional = _rows(
-        grid.additional,
-        grid.columns,
-        numbers,
-    )
+    paper = _rows(grid.paper, grid.columns, numbers)
+    additional = _rows(grid.additional, grid.columns, numbers)
     rows = [*paper, *additional]
     columns = []
     for at, name in enumerate(grid.columns):
@@ -458,11 +432,7 @@ def _rows(
         for column in columns:
             cells.append(shown(lines[column], numbers) if column in lines else None)
         note = _common_note(cells) or _why_not_run(cells)
-        row = ShownRow(
-            name,
-            note,
-            cells,
-        )
+        row = ShownRow(name, note, cells)
         shown_rows.append(_without_notes(row, [note] * len(cells)))
     return shown_rows
 
@@ -470,11 +440,7 @@ def _rows(
 def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
     """A row whose cells have no note that is also the one of their column in ``notes``."""
     cells = []
-    for cell, note in zip(
-        row.cells,
-        notes,
-        strict=True,
-    ):
+    for cell, note in zip(row.cells, notes, strict=True):
         if cell and cell.note == note:
             cell = replace(cell, note=0)
         cells.append(cell)

@@ -321,12 +321,7 @@ class Planner(ABC):
         """The row of submitted predictions; their runs check and store them."""
         runs = []
         for seed, content in enumerate(extra.contents):
-            run = self.run(
-                SUBMITTED,
-                extra.key,
-                self.MAIN,
-                seed,
-            )
+            run = self.run(SUBMITTED, extra.key, self.MAIN, seed)
             runs.append(self.add(run, {"form": extra.form, "content": content}))
         shown = {self.MAIN: tuple(runs)}
         return Row(
@@ -406,11 +401,7 @@ class Planner(ABC):
     ) -> Row:
         """The additional row of a language model, with one run."""
         run = self.add(
-            self.run(
-                ASK,
-                key,
-                panel.kind,
-            ),
+            self.run(ASK, key, panel.kind),
             {**settings, "kind": panel.kind},
         )
         return self.panel_row(
@@ -494,11 +485,7 @@ class Planner(ABC):
         name = additional_name(row.row, differences)
         return [
             published,
-            replace(
-                row,
-                row=name,
-                additional=True,
-            ),
+            replace(row, row=name, additional=True),
         ]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:

@@ -26,16 +26,8 @@ MINUTES_PER_MILLION = 8
 MARGIN = 2  # requested time for one unit of estimated time of case law
 # Bytes of a parameter on the host.  Training resumes with weights and both of Adam's states in float32, and
 # on a processor it also has the gradients.
-GPU_BYTES: Mapping[Action, int] = {
-    "train": 12,
-    "read": 4,
-    "ask": 2,
-}
-CPU_BYTES: Mapping[Action, int] = {
-    "train": 16,
-    "read": 4,
-    "ask": 4,
-}
+GPU_BYTES: Mapping[Action, int] = {"train": 12, "read": 4, "ask": 2}
+CPU_BYTES: Mapping[Action, int] = {"train": 16, "read": 4, "ask": 4}
 # Parameters of a user's model without files here.
 UNKNOWN = {"language-model": 8_000_000_000}
 UNKNOWN_ENCODER = 400_000_000
@@ -104,22 +96,14 @@ class ModelSizes:
         parameters, applied = self._of_run(spec)
         settings = spec.settings
         if runs[0].experiment == ASK or settings.get("kind") == "language-model":
-            return Work(
-                "ask",
-                parameters,
-                applied=applied,
-            )
+            return Work("ask", parameters, applied=applied)
         action: Action = "train" if "batch_size" in settings else "read"
         return Work(action, parameters, max(_lengths(settings)), applied)
 
     def encoding(self, encoder: str) -> Work:
         """Return the work of encoding texts."""
         parameters, applied = self._of_model(encoder)
-        return Work(
-            "read",
-            parameters,
-            applied=applied,
-        )
+        return Work("read", parameters, applied=applied)
 
     def parameters(self, spec: Spec) -> int:
         """Return the number of parameters of a run's model."""

@@ -82,13 +82,7 @@ class File:
         for place, cells in rows:
             yield (
                 place,
-                dict(
-                    zip(
-                        header,
-                        cells,
-                        strict=True,
-                    )
-                ),
+                dict(zip(header, cells, strict=True)),
             )
 
 
@@ -268,13 +262,7 @@ class Distribution:
                 )
                 do = f"give one for each, in this order: {_listed(self.choices)}"
                 raise BadInput(what, where=place, do=do)
-            probabilities = dict(
-                zip(
-                    self.choices,
-                    probabilities,
-                    strict=True,
-                )
-            )
+            probabilities = dict(zip(self.choices, probabilities, strict=True))
         for name, value in probabilities.items():
             index = self._index(name, place)
             share = probability(value, place)

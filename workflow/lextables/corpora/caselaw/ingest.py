@@ -222,11 +222,7 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
     """
     files = [Path(folder, volume["file"]) for volume in record["volumes"]]
-    for path, volume in zip(
-        files,
-        record["volumes"],
-        strict=True,
-    ):
+    for path, volume in zip(files, record["volumes"], strict=True):
         if not path.is_file():
             raise BadInput("the volume is missing", where=str(path), do=AGAIN)
         if f"sha256:{sha256_of(path)}" != volume["digest"]:

@@ -237,11 +237,7 @@ def _filing(line: str) -> Filing | None:
 
 def _merged(a: Filing, b: Filing) -> Filing:
     """Return one filing of two lines of the index, with the companies of both."""
-    first = min(
-        a,
-        b,
-        key=lambda filing: filing.cik,
-    )
+    first = min(a, b, key=lambda filing: filing.cik)
     filers = {a.cik, b.cik, *a.co_filers, *b.co_filers}
     return replace(first, co_filers=tuple(sorted(filers - {first.cik})))
 

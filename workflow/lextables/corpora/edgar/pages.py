@@ -273,11 +273,7 @@ class Pages:
             with (
                 part.open("wb")
                 if "gzip" in encoding
-                else gzip.open(
-                    part,
-                    "wb",
-                    compresslevel=6,
-                ) as out
+                else gzip.open(part, "wb", compresslevel=6) as out
             ):
                 for chunk in self.client.body(answer):
                     received += len(chunk)

@@ -114,11 +114,7 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
             )
 
 
-_LETTERS = {
-    "e": ENTAIL,
-    "n": NEUTRAL,
-    "c": CONTRADICT,
-}
+_LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
 SNLI = Form(
     premise="sentence1",
     hypothesis="sentence2",

@@ -121,11 +121,7 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = (_likeness(text, printed.value), text)
-        nearest = max(
-            likeness,
-            key=likeness.get,
-            default=None,
-        )
+        nearest = max(likeness, key=likeness.get, default=None)
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -159,14 +155,7 @@ def table_c2(results: Results) -> list[Cell]:
                 cells.append(Cell(row, column, float(statistic(clauses))))
             else:
                 missing = "too few queries have a clause of this score"
-                cells.append(
-                    Cell(
-                        row,
-                        column,
-                        None,
-                        reason=missing,
-                    )
-                )
+                cells.append(Cell(row, column, None, reason=missing))
     return cells
 
 
@@ -289,13 +278,7 @@ def _size(row: str, parameters: int | None) -> Cell:
         size = f"{parameters / 1e6:.0f}M"
     else:
         size = f"{parameters / 1e9:.2f}B"
-    return Cell(
-        row,
-        "Size",
-        size,
-        reason=SIZE,
-        judged=False,
-    )
+    return Cell(row, "Size", size, reason=SIZE, judged=False)
 
 
 def table3(results: Results) -> list[Cell]:
@@ -323,24 +306,11 @@ def _by_category(
         row = f"{category} / {label}" if label else category
         if category in tested or not system["runs"]:
             group = f"category: {category}"
-            scored = Scored(
-                LONG_NAMES,
-                group,
-                strict=False,
-                name=name,
-            )
+            scored = Scored(LONG_NAMES, group, strict=False, name=name)
             cells += _metric_cells(results, system, row, scored)
         else:
             missing = "no test query of this category"
-            cells += [
-                Cell(
-                    row,
-                    column,
-                    None,
-                    reason=missing,
-                )
-                for column in METRICS
-            ]
+            cells += [Cell(row, column, None, reason=missing) for column in METRICS]
     return cells
 
 
@@ -522,13 +492,7 @@ def table_e2(results: Results) -> list[Cell]:
                     cells += _metric_cells(results, system, row, scored)
                 else:
                     cells += [
-                        Cell(
-                            row,
-                            each,
-                            None,
-                            reason=NOT_HERE,
-                        )
-                        for each in METRICS
+                        Cell(row, each, None, reason=NOT_HERE) for each in METRICS
                     ]
     return cells
 

@@ -108,13 +108,7 @@ _WINGDINGS = b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe"
 _SYMBOL = b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF"
 # {font: {code: character}}; codes in a file may be shifted by 0xF000.
 _CODES = {
-    "wingdings": dict(
-        zip(
-            _WINGDINGS,
-            "●■❑▪◻➢→✗✓☒☑",
-            strict=True,
-        )
-    ),
+    "wingdings": dict(zip(_WINGDINGS, "●■❑▪◻➢→✗✓☒☑", strict=True)),
     "symbol": dict(
         zip(
             _SYMBOL,

@@ -130,13 +130,7 @@ def count(
     for name, inside in sorted(groups.items()):
         for above in levels:
             counts = vars(marked.counts(inside, above))
-            rows.append(
-                {
-                    "category": name,
-                    "above": above,
-                    **counts,
-                }
-            )
+            rows.append({"category": name, "above": above, **counts})
     return rows
 
 
@@ -177,13 +171,7 @@ def bands(rows: Iterable[Row]) -> list[Band]:
     """Return the marks of all categories by confidence, lowest band first."""
     counted = [row for row in rows if row["category"] == ALL]
     counted.sort(key=lambda row: row["above"])
-    counted.append(
-        {
-            "above": 1.0,
-            "marked": 0,
-            "right": 0,
-        }
-    )
+    counted.append({"above": 1.0, "marked": 0, "right": 0})
     found = []
     for low, high in pairwise(counted):
         marked = low["marked"] - high["marked"]

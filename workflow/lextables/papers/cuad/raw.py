@@ -109,13 +109,7 @@ def _csv_records(content: bytes) -> Iterator[dict[str, str]]:
     # One released header has a space before "Answer".
     columns = [re.sub(r"-\s*Answer$", "-Answer", cell.strip()) for cell in next(rows)]
     for cells in rows:
-        yield dict(
-            zip(
-                columns,
-                cells,
-                strict=True,
-            )
-        )
+        yield dict(zip(columns, cells, strict=True))
 
 
 def _contract_facts(path: Path, contract_types: Mapping[str, str]) -> dict[str, Row]:

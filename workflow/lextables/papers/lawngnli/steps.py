@@ -106,9 +106,5 @@ def logged(
     try:
         yield
     finally:
-        for logger, (propagate, handlers) in zip(
-            muted,
-            previous,
-            strict=True,
-        ):
+        for logger, (propagate, handlers) in zip(muted, previous, strict=True):
             logger.propagate, logger.handlers = propagate, handlers

@@ -162,14 +162,7 @@ def table3(inputs: Inputs) -> list[Cell]:
         previous = count if previous is None else previous
         reason = "" if previous else "nothing remained before this step"
         share = count / previous if previous else None
-        cells.append(
-            Cell(
-                step,
-                "Left",
-                float(count),
-                decimals=0,
-            )
-        )
+        cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(
             Cell(
                 step,

@@ -216,11 +216,7 @@ def _author_numbers(
     of_question = {}
     for category, numbers in bases.items():
         questions = [each for each in catalogue.questions if each.category == category]
-        of_question |= zip(
-            questions,
-            sorted(numbers),
-            strict=True,
-        )
+        of_question |= zip(questions, sorted(numbers), strict=True)
     author_numbers = {}
     for head in catalogue.heads:
         number = str(of_question[head.question])
@@ -247,13 +243,7 @@ def _grid(text: str, abridged: bool) -> Iterator[Row]:
         if {"epoch_num", "aupr"} <= set(cells):
             columns = cells
         elif cells and columns and not line.startswith("```"):
-            record = dict(
-                zip(
-                    columns,
-                    cells[-len(columns) :],
-                    strict=True,
-                )
-            )
+            record = dict(zip(columns, cells[-len(columns) :], strict=True))
             yield {
                 "model": record["model_name"],
                 "abridged": abridged,

@@ -126,11 +126,7 @@ def published_settings(settings: AuthorSettings) -> Iterator[Row]:
     for row in settings.multi_task_grid:
         if row["abridged"]:
             first = best.setdefault(row["model"], row)
-            best[row["model"]] = max(
-                first,
-                row,
-                key=itemgetter("validation_aupr"),
-            )
+            best[row["model"]] = max(first, row, key=itemgetter("validation_aupr"))
     for row in best.values():
         yield {
             "model": row["model"],
@@ -432,10 +428,4 @@ def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
     tenth = round(len(shuffled) / 10)
     names = ["dev"] * tenth + ["test"] * tenth
     names += ["train"] * (len(shuffled) - 2 * tenth)
-    return dict(
-        zip(
-            shuffled,
-            names,
-            strict=True,
-        )
-    )
+    return dict(zip(shuffled, names, strict=True))

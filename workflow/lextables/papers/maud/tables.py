@@ -175,14 +175,7 @@ def _long_texts(row: str, lengths: Sequence[int]) -> list[Cell]:
     column = "Percent Long Texts"
     if not lengths:
         missing = "no example of this category in these data"
-        return [
-            Cell(
-                row,
-                column,
-                None,
-                reason=missing,
-            )
-        ]
+        return [Cell(row, column, None, reason=missing)]
     counted = {column: SPECIALS, f"{column}, special tokens not counted": 0}
     shares = {}
     for name, specials in counted.items():
@@ -372,11 +365,7 @@ def figure2(results: Results) -> list[Cell]:
         cells.append(
             replace(
                 cell,
-                score=replace(
-                    cell.score,
-                    measure=AUPR,
-                    system=row,
-                ),
+                score=replace(cell.score, measure=AUPR, system=row),
             )
         )
         curves = [_curve(results.scores[folder]) for folder in folders]
@@ -416,14 +405,7 @@ def figure3(results: Results) -> list[Cell]:
                 cells.append(cell)
             elif is_published:
                 missing = system["reason"] or NOT_TRAINED
-                cells.append(
-                    Cell(
-                        row,
-                        column,
-                        None,
-                        reason=missing,
-                    )
-                )
+                cells.append(Cell(row, column, None, reason=missing))
     for system in results.rows:
         for share in sorted(system["runs"], key=int):
             cells += _of_share(results, system, share)
@@ -444,11 +426,7 @@ def _difference_to_all(
     if not values or not of_share or math.isnan(sum(values + of_share)):
         return None
     # The shares are sampled and trained with the same seeds.
-    pairs = zip(
-        values,
-        of_share,
-        strict=True,
-    )
+    pairs = zip(values, of_share, strict=True)
     return Cell(
         row,
         column,
@@ -506,12 +484,7 @@ def table12(results: Results) -> list[Cell]:
                 types, group = [text_type], f"category: {text_type}"
             if types == [None]:
                 missing = "these data have no question about this type"
-                cell = Cell(
-                    row,
-                    column,
-                    None,
-                    reason=missing,
-                )
+                cell = Cell(row, column, None, reason=missing)
             elif column in ("Train", "Dev", "Test"):
                 number = sum(spans[each, column.lower()] for each in types)
                 cell = Cell(row, column, float(number))

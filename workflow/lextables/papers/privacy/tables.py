@@ -207,12 +207,7 @@ def _summary_cell(
             decimals=decimals,
             reason=ONE_ANSWER,
         )
-    return Cell(
-        row,
-        column,
-        of(values),
-        decimals=decimals,
-    )
+    return Cell(row, column, of(values), decimals=decimals)
 
 
 def _part(part: float, whole: float) -> float:
@@ -328,12 +323,7 @@ def figure3(results: Results) -> list[Cell]:
                 float(len(of_mean)),
                 decimals=0,
             ),
-            Cell(
-                row,
-                "Mean confidence",
-                mean,
-                decimals=1,
-            ),
+            Cell(row, "Mean confidence", mean, decimals=1),
         ]
     return cells
 
@@ -360,14 +350,7 @@ def figure5(results: Results) -> list[Cell]:
         for first in results.questions:
             value = 1.0 if first == second else values.get((first, second), math.nan)
             if not math.isnan(value):
-                cells.append(
-                    Cell(
-                        second,
-                        first,
-                        value,
-                        decimals=2,
-                    )
-                )
+                cells.append(Cell(second, first, value, decimals=2))
     return cells + _means(results, values)
 
 
@@ -395,14 +378,7 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
                 decimals=2,
             )
         )
-        cells.append(
-            Cell(
-                row,
-                "Pairs",
-                float(len(pairs)),
-                decimals=0,
-            )
-        )
+        cells.append(Cell(row, "Pairs", float(len(pairs)), decimals=0))
     return cells
 
 
@@ -418,12 +394,7 @@ def table2(results: Results) -> list[Cell]:
         row: f"category: {released[row]}" if row in released else "all"
         for row in _printed_rows(results)
     }
-    cells = _by_group(
-        results,
-        LOSS,
-        groups,
-        decimals=3,
-    )
+    cells = _by_group(results, LOSS, groups, decimals=3)
     cells += _by_group(
         results,
         LOSS,
@@ -443,12 +414,7 @@ def table2(results: Results) -> list[Cell]:
 def table_b(results: Results) -> list[Cell]:
     """Loss of the holistic classification by question."""
     groups = {name: f"question: {name}" for name in _all_questions(results)}
-    return _by_group(
-        results,
-        LOSS,
-        groups,
-        decimals=4,
-    )
+    return _by_group(results, LOSS, groups, decimals=4)
 
 
 def _printed_rows(results: Results) -> list[str]:
@@ -513,12 +479,7 @@ def _score(
 ) -> Cell:
     """A score of a system; scores of single questions are not compared, and losses have no baseline."""
     if system is None:
-        return Cell(
-            row,
-            column,
-            None,
-            reason=NOT_IN_PANEL,
-        )
+        return Cell(row, column, None, reason=NOT_IN_PANEL)
     cell = score_cell(
         results,
         system,
@@ -530,15 +491,7 @@ def _score(
         no_runs=NOT_SCORED,
         compared=not score.group.startswith("question: "),
     )
-    return (
-        cell
-        if score.metric in HIGHER
-        else replace(
-            cell,
-            measure="",
-            baseline="",
-        )
-    )
+    return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
 
 
 def table3(results: Results) -> list[Cell]:

@@ -54,11 +54,7 @@ def prior(shares: Shares, settings: PriorSettings) -> Answers:
         sums_of_others = (1 - np.eye(len(rows))) @ rows
         sums = sums_of_others + settings.pseudo / rows.shape[1]
         means = sums / (len(rows) - 1 + settings.pseudo)
-        for document, mean in zip(
-            of_question,
-            means,
-            strict=True,
-        ):
+        for document, mean in zip(of_question, means, strict=True):
             answers[document, question] = mean
     return answers
 
@@ -185,11 +181,7 @@ def _choose_penalties(
                 losses += of_question.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
-        chosen[number] = min(
-            means,
-            key=means.get,
-            default=penalties[0],
-        )
+        chosen[number] = min(means, key=means.get, default=penalties[0])
     return chosen
 
 
@@ -205,11 +197,7 @@ def _predict(
         model = _fit(question, known, penalties[number], settings)
         rows = np.flatnonzero(question.has_text & ~known)
         shares = _shares(model, question.features[rows])
-        for row, share in zip(
-            rows,
-            shares,
-            strict=True,
-        ):
+        for row, share in zip(rows, shares, strict=True):
             answers[question.documents[row], question.question_id] = share
     return answers
 

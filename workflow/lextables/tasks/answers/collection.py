@@ -302,13 +302,7 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
         values = np.round(probabilities[rows_of[document], column[question]], DIGITS)
         ids = [paragraph.paragraph_id for paragraph in data.paragraphs[document]]
         key = {"document_id": document, "question_id": question}
-        for name, value in sorted(
-            zip(
-                ids,
-                values.tolist(),
-                strict=True,
-            )
-        ):
+        for name, value in sorted(zip(ids, values.tolist(), strict=True)):
             yield {
                 **key,
                 "paragraph_id": name,
@@ -379,20 +373,10 @@ class Space:
     def _means(self, question: int, count: int) -> np.ndarray:
         means = []
         for at in range(len(self.documents)):
-            rows = self.paragraphs[
-                self.best(
-                    at,
-                    question,
-                    count,
-                )
-            ]
+            rows = self.paragraphs[self.best(at, question, count)]
             means.append(np.asarray(rows.mean(axis=0), dtype=np.float64).ravel())
         stacked = np.stack(means)
-        lengths = np.linalg.norm(
-            stacked,
-            axis=1,
-            keepdims=True,
-        )
+        lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
         return stacked / np.maximum(lengths, 1e-12)
 
 

@@ -207,11 +207,7 @@ class AnswersPlanner(Planner):
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
         if marker.unpublished:
-            return self.row(
-                MARKS,
-                marker,
-                reason=marker.unpublished,
-            )
+            return self.row(MARKS, marker, reason=marker.unpublished)
         if marker.kind == "language-model":
             return self.marked_when_asked(key, marker)
         settings: dict[str, Any] = {"kind": marker.kind}
@@ -240,19 +236,11 @@ class AnswersPlanner(Planner):
         if panel.model:
             weights = self.context.weights(panel.model)
             if isinstance(weights, Missing):
-                return self.row(
-                    part,
-                    panel,
-                    reason=weights.reason,
-                )
+                return self.row(part, panel, reason=weights.reason)
             settings.update(model_settings(panel.model, weights))
             settings["max_length"] = self.context.models[panel.model].max_length
         run = self.add(
-            self.run(
-                experiment,
-                key,
-                self.MAIN,
-            ),
+            self.run(experiment, key, self.MAIN),
             settings,
         )
         return self.row(
@@ -289,14 +277,7 @@ class AnswersPlanner(Planner):
             )
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
-        run = self.add(
-            self.run(
-                ASK,
-                key,
-                self.MAIN,
-            ),
-            settings,
-        )
+        run = self.add(self.run(ASK, key, self.MAIN), settings)
         rows.append(
             self.row(
                 ANSWERS,
@@ -347,14 +328,7 @@ class AnswersPlanner(Planner):
             best=asking.marked,
         )
         settings["prompt"] = self.context.prompt(asking.marks)
-        run = self.add(
-            self.run(
-                MARK,
-                key,
-                self.MAIN,
-            ),
-            settings,
-        )
+        run = self.add(self.run(MARK, key, self.MAIN), settings)
         return self.row(
             MARKS,
             marker,

@@ -85,11 +85,7 @@ def answer(
     while several := list(islice(questions, ASKED_AT_ONCE)):
         answers += ask(model, several, settings.samples, settings.orders)
     rows = []
-    for (condition, row), answered in zip(
-        asked,
-        answers,
-        strict=True,
-    ):
+    for (condition, row), answered in zip(asked, answers, strict=True):
         prediction = _prediction(row, answered)
         rows.append({"condition": condition, **prediction} if condition else prediction)
     names = ("condition", "head_id", "example_id")

@@ -40,11 +40,7 @@ def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
     for row in rows:
         if view:
             text_id, pair_id = key_of(row, view)
-            row = {
-                **row,
-                "text_id": text_id,
-                "pair_id": pair_id,
-            }
+            row = {**row, "text_id": text_id, "pair_id": pair_id}
         yield row
 
 

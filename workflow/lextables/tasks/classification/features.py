@@ -87,11 +87,7 @@ def tokenise(
     if max_length > limit:
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
-    counts = {
-        "texts": 0,
-        "cut": 0,
-        "longest": 0,
-    }
+    counts = {"texts": 0, "cut": 0, "longest": 0}
     options = {
         "verbose": False,
         "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,

@@ -164,11 +164,7 @@ def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray
         return [np.hstack([_means(pieces[0]), maxima])]
     first, second = map(_means, pieces)
     closest = []
-    for of_text, vector in zip(
-        pieces[0],
-        second,
-        strict=True,
-    ):
+    for of_text, vector in zip(pieces[0], second, strict=True):
         closest.append([float((of_text @ vector).max())])
     compared = [
         first,
@@ -196,11 +192,7 @@ def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
 def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
     means = np.array([of_text.mean(axis=0) for of_text in pieces])
-    lengths = np.linalg.norm(
-        means,
-        axis=1,
-        keepdims=True,
-    )
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
     return means / np.where(lengths > 0, lengths, 1)
 
 
@@ -315,11 +307,7 @@ def learn(
     its number of answers.  The result does not depend on ``threads``.
     """
     pairs = settings.sides == "both" and any(text.second is not None for text in texts)
-    sides = sides_of(
-        texts,
-        settings.sides,
-        pairs=pairs,
-    )
+    sides = sides_of(texts, settings.sides, pairs=pairs)
     rare = rarity(sides)
     features = linear_features(sides, settings, rare, vectors)
     place = {text.key: at for at, text in enumerate(texts)}
@@ -335,13 +323,7 @@ def learn(
     # With several threads sums differ in the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         return Classifier(
-            dict(
-                zip(
-                    heads,
-                    pool.map(of_head, heads),
-                    strict=True,
-                )
-            ),
+            dict(zip(heads, pool.map(of_head, heads), strict=True)),
             rare,
         )
 
@@ -367,12 +349,7 @@ def predict(
         with threadpool_limits(1):
             logits = model.heads[head].logits(features, _places(rows, place))
         likely = shares(logits, multi_label=settings.multi_label)
-        for row, of_row, share in zip(
-            rows,
-            logits,
-            likely,
-            strict=True,
-        ):
+        for row, of_row, share in zip(rows, logits, likely, strict=True):
             yield {
                 "head_id": head,
                 "example_id": row["example_id"],
@@ -451,11 +428,7 @@ def train(
         0,
         multi_label=settings.multi_label,
     )
-    training = by_head(
-        part,
-        answers,
-        labelled=True,
-    )
+    training = by_head(part, answers, labelled=True)
     texts = files.contents(training, settings.view)
     vectors = files.vectors_by_text()
     model = learn(texts, training, answers, settings, vectors, threads)

@@ -289,13 +289,7 @@ class ClassificationPlanner(Planner):
         settings = {}
         for name in SETTINGS:
             settings[name] = any(getattr(panel, name) for panel in encoders)
-        panels.update(
-            self.user_panels(
-                Panel,
-                ["encoder"],
-                **settings,
-            )
-        )
+        panels.update(self.user_panels(Panel, ["encoder"], **settings))
         panels.update(self.user_language_models(Panel))
         rows = []
         for key, panel in panels.items():
@@ -518,18 +512,10 @@ class ClassificationPlanner(Planner):
         for seed in self.seeds(grid):
             if setting == "single":
                 run = self.run("single-task", key, name, seed)
-                yield self.add(
-                    run,
-                    training.plain(),
-                    choice=choice,
-                )
+                yield self.add(run, training.plain(), choice=choice)
                 continue
             run = self.run("train", key, name, seed)
-            self.add(
-                run,
-                training.plain(),
-                choice=choice,
-            )
+            self.add(run, training.plain(), choice=choice)
             inference = InferenceSettings(
                 **model_settings(panel.model, weights),
                 weights_of=run.folder,

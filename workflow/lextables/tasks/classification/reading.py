@@ -131,12 +131,7 @@ def read_heads(
         for number in sorted({number for key in part for number in examples_of[key]}):
             logits = model.answer(represented, number).double().cpu()
             shares = SHARES[model.loss](logits).tolist()
-            for key, of_text, share in zip(
-                part,
-                logits.tolist(),
-                shares,
-                strict=True,
-            ):
+            for key, of_text, share in zip(part, logits.tolist(), shares, strict=True):
                 for example_id in examples_of[key].get(number, ()):
                     row = {"head_id": heads[number], "example_id": example_id}
                     rows.append(row | {"logits": of_text, "probabilities": share})

@@ -109,11 +109,7 @@ def material(
         if (key := key_of(row)) not in tokens.position:
             where = f"example {row['example_id']}"
             raise BadInput(f"text {named(key)} has no tokens", where=where)
-    training = by_head(
-        training,
-        answers,
-        labelled=True,
-    )
+    training = by_head(training, answers, labelled=True)
     return Material(answers, training, by_head(to_predict, answers))
 
 
@@ -455,11 +451,7 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     weights = None
     if settings.class_weights == "balanced":
         weights = []
-        for of_head, size in zip(
-            labels.values(),
-            sizes,
-            strict=True,
-        ):
+        for of_head, size in zip(labels.values(), sizes, strict=True):
             right = [*itertools.chain.from_iterable(of_head)]
             weights.append(balanced_weights(right, size))
     model = multi_head.load(
@@ -477,10 +469,6 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
 def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
-    for row, of_example in zip(
-        right,
-        labels,
-        strict=True,
-    ):
+    for row, of_example in zip(right, labels, strict=True):
         row[torch.tensor(of_example, dtype=torch.long)] = 1
     return right

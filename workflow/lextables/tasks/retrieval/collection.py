@@ -86,11 +86,7 @@ class Collection:
         for name in queries:
             gains = self.judged[name]
             judged[name] = {document: gains.get(document, 0) for document in hits[name]}
-        return replace(
-            self,
-            queries=queries,
-            judged=judged,
-        )
+        return replace(self, queries=queries, judged=judged)
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
         """Return the documents to rank for a query: the ``judged`` ones, or ``all``."""
@@ -124,13 +120,7 @@ def prediction_rows(hits: Hits) -> list[Row]:
     for query_id, ranking in sorted(hits.items()):
         for rank, (document_id, score) in enumerate(ranking, 1):
             hit = {"document_id": document_id, "score": score}
-            rows.append(
-                {
-                    "query_id": query_id,
-                    "rank": rank,
-                    **hit,
-                }
-            )
+            rows.append({"query_id": query_id, "rank": rank, **hit})
     return rows
 
 

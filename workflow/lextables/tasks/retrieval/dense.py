@@ -33,14 +33,7 @@ def retrieve(
     hits: dict[str, Hits] = {}
     for read in sorted({run.documents for run in runs.values()}):
         same = {name: run for name, run in runs.items() if run.documents == read}
-        hits.update(
-            _retrieve(
-                collection,
-                same,
-                READ[read],
-                encoders,
-            )
-        )
+        hits.update(_retrieve(collection, same, READ[read], encoders))
     return {name: hits[name] for name in runs}
 
 

@@ -551,12 +551,7 @@ class RetrievalPlanner(Planner):
         for form in self.task.forms:
             of_form = [part[form] for part in parts if form in part]
             if len(of_form) == len(parts):
-                fused[form] = self.fused(
-                    key,
-                    form,
-                    of_form,
-                    fusion,
-                )
+                fused[form] = self.fused(key, form, of_form, fusion)
         return fused
 
     def fused(
@@ -582,11 +577,7 @@ class RetrievalPlanner(Planner):
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {
-                    **encoder.settings,
-                    **settings,
-                    "kind": stage,
-                }
+                settings = {**encoder.settings, **settings, "kind": stage}
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
             fused.append(
@@ -660,11 +651,7 @@ class RetrievalPlanner(Planner):
             for form, hits in first.items():
                 of_form = {"form": form, "queries": self.wanted(form)}
                 run = self.run("rerank", f"{key}+{name}", form)
-                added = self.add(
-                    run,
-                    {**settings, **of_form},
-                    needs=hits,
-                )
+                added = self.add(run, {**settings, **of_form}, needs=hits)
                 outcome[form] = (added,)
         if name not in self.task.rerankers:
             reranker = reranker.model_copy(update={"additional": True})
@@ -702,23 +689,9 @@ class RetrievalPlanner(Planner):
             outcome = {}
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
-                settings = {
-                    **model,
-                    **self.question(way),
-                    **of_form,
-                }
-                run = self.run(
-                    ASK,
-                    f"{key}+{name}",
-                    f"{form}-{way}",
-                )
-                outcome[form] = (
-                    self.add(
-                        run,
-                        settings,
-                        needs=first[form],
-                    ),
-                )
+                settings = {**model, **self.question(way), **of_form}
+                run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
+                outcome[form] = (self.add(run, settings, needs=first[form]),)
             self.show(retriever, reranker, outcome, way == "pairwise")
 
     def question(self, way: str) -> dict[str, Any]:
@@ -869,13 +842,7 @@ class RetrievalPlanner(Planner):
             )
             settings = {"pool": self.task.pool, "top": self.task.top}
             settings.update(self.read(training))
-            runs.append(
-                self.add(
-                    reading,
-                    settings,
-                    weights_of=training,
-                )
-            )
+            runs.append(self.add(reading, settings, weights_of=training))
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> dict[str, Any]:
@@ -916,15 +883,7 @@ class RetrievalPlanner(Planner):
         seeds = self.seeds(grid)
         if len(trials) * len(grid.updates) == 1:
             settings.update(trials[0].settings)
-            runs = [
-                self.run(
-                    "train",
-                    name,
-                    budget,
-                    seed,
-                )
-                for seed in seeds
-            ]
+            runs = [self.run("train", name, budget, seed) for seed in seeds]
             return [self.add(run, settings) for run in runs]
         found = self.search(
             name,
@@ -939,23 +898,8 @@ class RetrievalPlanner(Planner):
             {"grid": budget, "trials": [trial.settings for trial in trials]},
             needs=(*hits, *found),
         )
-        runs = [
-            self.run(
-                "train",
-                chosen,
-                budget,
-                seed,
-            )
-            for seed in seeds
-        ]
-        return [
-            self.add(
-                run,
-                settings,
-                choice=choice,
-            )
-            for run in runs
-        ]
+        runs = [self.run("train", chosen, budget, seed) for seed in seeds]
+        return [self.add(run, settings, choice=choice) for run in runs]
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that are reranked."""

@@ -122,13 +122,7 @@ def _trec(file: File) -> Records:
     for place, line in file.lines():
         yield (
             place,
-            dict(
-                zip(
-                    names,
-                    _fields(line, place),
-                    strict=True,
-                )
-            ),
+            dict(zip(names, _fields(line, place), strict=True)),
         )
 
 

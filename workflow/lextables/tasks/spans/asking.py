@@ -41,11 +41,7 @@ class Pieces(StepSettings):
     """Words of a piece of a contract, at most; fewer in a shorter window."""
     tokens: PositiveInt = 300
     """Tokens of an answer, at most."""
-    least: float = Field(
-        0.01,
-        ge=0,
-        le=1,
-    )
+    least: float = Field(0.01, ge=0, le=1)
     """Least probability of a passage of which the model is asked to quote it."""
     questions: PositiveInt | None = None
     """Questions about a contract that are asked; None: all.
@@ -179,11 +175,7 @@ class Reader:
         counts = extracted.counts
         likely = []
         probabilities = self._presence(shown, questions, counts)
-        for row, probability in zip(
-            questions,
-            probabilities,
-            strict=True,
-        ):
+        for row, probability in zip(questions, probabilities, strict=True):
             if probability >= self.settings.least:
                 likely.append((row, probability))
         requests = []
@@ -192,11 +184,7 @@ class Reader:
             requests.append(Request(prompt, self.settings.tokens))
         counts["requests"] += len(requests)
         answers = self.model.write(requests) if requests else []
-        for (row, probability), answer in zip(
-            likely,
-            answers,
-            strict=True,
-        ):
+        for (row, probability), answer in zip(likely, answers, strict=True):
             counts["cut_answers"] += answer.cut
             spans = extracted.spans[row["question_id"]]
             for quote in quotes(answer.text):

@@ -373,21 +373,13 @@ def context_features(
     second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
-    others = np.delete(
-        scores,
-        category,
-        axis=1,
-    )
+    others = np.delete(scores, category, axis=1)
     padded = np.pad(
         others,
         ((0, 0), (2, 0)),
         constant_values=OUTSIDE,
     )
-    second, best = np.partition(
-        padded,
-        (-2, -1),
-        axis=1,
-    )[:, -2:].T
+    second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
     return np.column_stack([best, scores[:, category] - best, second])
 
 
@@ -404,12 +396,7 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
         if part:
             if contract not in defined:
                 defined[contract] = _defined(text)
-            rows[row, FORM:] = _mentions(
-                text,
-                start,
-                end,
-                defined[contract],
-            )
+            rows[row, FORM:] = _mentions(text, start, end, defined[contract])
     return rows
 
 
@@ -487,11 +474,7 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
         union = np.maximum.outer(end, end) - np.minimum.outer(start, start)
-        above = np.tri(
-            len(rows),
-            k=-1,
-            dtype=bool,
-        )
+        above = np.tri(len(rows), k=-1, dtype=bool)
         over = above & (shared > 0)
         jaccard = np.where(over, shared / union, 0)
         best = over.argmax(axis=1)

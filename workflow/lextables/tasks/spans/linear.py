@@ -111,12 +111,7 @@ def fit(
         relaxed.append(settings.relaxed is not None and settings.relaxed in category)
     parts, candidates, matched = [], [], []
     for category, relaxes in enumerate(relaxed):
-        golds = Golds(
-            units,
-            answers,
-            category,
-            relaxes,
-        )
+        golds = Golds(units, answers, category, relaxes)
         parts.append(golds.parts())
         own = spans.candidates(
             units,
@@ -158,12 +153,7 @@ def fit(
         new_rows.append(new)
         used_rows.append(used)
     is_new, is_used = np.concatenate(new_rows), np.concatenate(used_rows)
-    features = third_features(
-        candidates,
-        scores,
-        units,
-        logits,
-    )
+    features = third_features(candidates, scores, units, logits)
     third = trees.fit(features[is_used], is_new[is_used])
     out_of_fold = []
     if settings.out_of_fold:
@@ -235,13 +225,7 @@ def third_features(
     category, ``logits`` (units, categories) the first model's.
     """
     features = []
-    for category, (own, score) in enumerate(
-        zip(
-            candidates,
-            scores,
-            strict=True,
-        )
-    ):
+    for category, (own, score) in enumerate(zip(candidates, scores, strict=True)):
         columns = [
             spans.candidate_features(own, units, logits[:, category]),
             spans.overlap_features(own, score),
@@ -311,12 +295,7 @@ def _second(
     scores = [np.zeros(len(own.contract)) for own in candidates]
     for fold in folds:
         rows = [~fold[own.contract] for own in candidates]
-        models = _fit_categories(
-            training,
-            rows,
-            similar,
-            settings,
-        )
+        models = _fit_categories(training, rows, similar, settings)
         for category, model in enumerate(models):
             held = ~rows[category]
             logits = model.logits(training[category].inputs(held))
@@ -338,22 +317,8 @@ def _fit_categories(
 
     The ``similar`` ones stay near a shared model.
     """
-    inputs = [
-        own.features[kept]
-        for own, kept in zip(
-            training,
-            rows,
-            strict=True,
-        )
-    ]
-    targets = [
-        own.correct[kept]
-        for own, kept in zip(
-            training,
-            rows,
-            strict=True,
-        )
-    ]
+    inputs = [own.features[kept] for own, kept in zip(training, rows, strict=True)]
+    targets = [own.correct[kept] for own, kept in zip(training, rows, strict=True)]
     if similar:
         together = sorted(similar)
         shared = linear.fit_few(
@@ -439,11 +404,7 @@ class Golds:
         counts: Counter[str] = Counter()
         for contract, places in self.places.items():
             text = self.units.texts[contract]
-            for gold, (start, end) in zip(
-                self.words[contract],
-                places,
-                strict=True,
-            ):
+            for gold, (start, end) in zip(self.words[contract], places, strict=True):
                 counts.update(_kind_of_part(text[start : end + 1], gold))
         least = MIN_PART_SHARE * sum(map(len, self.places.values()))
         return tuple(name for name in spans.PARTS if counts[name] > least)
@@ -491,12 +452,7 @@ def predict(
         score = second.logits(rows.inputs(np.arange(len(features))))[:, 0]
         candidates.append(own.take(score > LEAST))
         scores.append(score[score > LEAST])
-    features = third_features(
-        candidates,
-        scores,
-        units,
-        logits,
-    )
+    features = third_features(candidates, scores, units, logits)
     return _by_category(candidates, model.third.logits(features))
 
 
@@ -576,12 +532,7 @@ def spans_of(
             do="train it again",
         )
     ordered = [texts[name] for name in sorted(texts)]
-    predicted = predict(
-        model,
-        ordered,
-        settings.units,
-        vectors,
-    )
+    predicted = predict(model, ordered, settings.units, vectors)
     yield from _rows(model.categories, predicted, texts, asked, settings.n_best)
 
 
@@ -594,13 +545,7 @@ def _rows(
 ) -> Iterator[Row]:
     """Yield the rows of `spans_of` from the candidates of each category."""
     number_of = {name: number for number, name in enumerate(sorted(texts))}
-    by_category = dict(
-        zip(
-            categories,
-            predicted,
-            strict=True,
-        )
-    )
+    by_category = dict(zip(categories, predicted, strict=True))
     for question in sorted(asked, key=itemgetter("question_id")):
         contract = question["contract_id"]
         candidates, logits = by_category[question["category"]]

@@ -26,11 +26,7 @@ class LinearSettings(StepSettings):
     """Spans of a question, at most."""
     dense: float = 1.0
     """Inverse L2 penalty of the models of units with vectors."""
-    share: float = Field(
-        default=0.5,
-        ge=0,
-        le=1,
-    )
+    share: float = Field(default=0.5, ge=0, le=1)
     """Weight of the logits of vectors beside those of words."""
     max_length: PositiveInt = 64
     """Tokens of a unit that its vector is made of, at most."""

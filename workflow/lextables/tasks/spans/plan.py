@@ -100,11 +100,7 @@ class Writing(Entry):
     """Name of the prompt for a contract and a question."""
     candidates: str
     """Key of a linear model; an additional row is asked about its passages only."""
-    least: float = Field(
-        0.01,
-        gt=0,
-        lt=1,
-    )
+    least: float = Field(0.01, gt=0, lt=1)
     """Least probability of these passages."""
     grids: Mapping[str, WritingLimits] = {}
     """Limits by grid; another grid has the defaults."""
@@ -259,13 +255,7 @@ class SpanPlanner(Planner):
                 run.condition,
                 run.seed,
             )
-            runs.append(
-                self.add(
-                    after,
-                    {},
-                    needs=(run,),
-                )
-            )
+            runs.append(self.add(after, {}, needs=(run,)))
         name = panel.joined + row.row.removeprefix(panel.row)
         by_condition = {self.MAIN: tuple(runs)} if runs else {}
         return replace(
@@ -334,13 +324,7 @@ class SpanPlanner(Planner):
                     ),
                 )
             name = f"{row.row}, threshold for {metric}"
-            rows.append(
-                replace(
-                    row,
-                    row=name,
-                    runs=runs,
-                )
-            )
+            rows.append(replace(row, row=name, runs=runs))
         return rows
 
     def asked(
@@ -416,12 +400,7 @@ class SpanPlanner(Planner):
         runs = {self.MAIN: (run,)}
         return [
             row,
-            replace(
-                row,
-                row=name,
-                additional=True,
-                runs=runs,
-            ),
+            replace(row, row=name, additional=True, runs=runs),
         ]
 
     def linear(
@@ -503,17 +482,8 @@ class SpanPlanner(Planner):
             return replace(row, runs={self.MAIN: (inference,)})
         runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
-            runs[str(percent)] = self.trained(
-                key,
-                panel,
-                weights,
-                percent,
-            )
-        return replace(
-            row,
-            runs=runs,
-            trained=True,
-        )
+            runs[str(percent)] = self.trained(key, panel, weights, percent)
+        return replace(row, runs=runs, trained=True)
 
     def released(
         self,
@@ -633,11 +603,7 @@ class SpanPlanner(Planner):
                 weights_of=start,
             )
             here = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(
-                panel,
-                here,
-                tried=len(trials),
-            )
+            inference = self.inference(panel, here, tried=len(trials))
             runs.append(
                 self.add(
                     self.run("read", key, condition, seed),

@@ -327,11 +327,7 @@ def top(
     values = values[:, :count].cpu().numpy().astype(np.float64)
     positions = positions[:, :count].cpu().numpy()
     missing = ((0, 0), (0, count - values.shape[1]))
-    values = np.pad(
-        values,
-        missing,
-        constant_values=-np.inf,
-    )
+    values = np.pad(values, missing, constant_values=-np.inf)
     positions = np.pad(positions, missing)
     return np.where(np.isfinite(values), positions, 0), values
 
@@ -373,14 +369,7 @@ def nbest(
     null_window = int(np.argmin(best.null_starts + best.null_ends))
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
-    empty = Span(
-        "",
-        "",
-        -1,
-        -1,
-        null_start,
-        null_end,
-    )
+    empty = Span("", "", -1, -1, null_start, null_end)
     kept: dict[str, Span] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
@@ -393,13 +382,7 @@ def nbest(
             start, end = contract.marked(*tokens)
             text = contract.text[start:end]
             logits = float(start_logits[at]), float(end_logits[at])
-            kept[released] = Span(
-                released,
-                text,
-                start,
-                end,
-                *logits,
-            )
+            kept[released] = Span(released, text, start, end, *logits)
     spans = list(kept.values())
     better = sum(span.score >= empty.score for span in spans)
     if not spans:
@@ -410,11 +393,7 @@ def nbest(
     shares = (odds / odds.sum()).tolist()
     return [
         replace(span, probability=share)
-        for span, share in zip(
-            spans,
-            shares,
-            strict=True,
-        )
+        for span, share in zip(spans, shares, strict=True)
     ]
 
 
@@ -672,12 +651,7 @@ def read_contracts(
     recorded = settings.model_dump(include=set(NbestSettings.model_fields))
     write_text(
         beside / RECORD,
-        json.dumps(
-            recorded,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n",
+        json.dumps(recorded, indent=2, sort_keys=True) + "\n",
     )
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
@@ -695,9 +669,4 @@ def read_windows(
         device,
         trained=True,
     )
-    return predict(
-        model,
-        dataset,
-        texts,
-        settings,
-    )
+    return predict(model, dataset, texts, settings)

@@ -240,11 +240,7 @@ def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     splits = contract_splits(contracts)
     names = frozenset(name for name in texts if splits[name] != "test")
     if percent < 100:
-        names = part(
-            names,
-            percent,
-            seed=0,
-        )
+        names = part(names, percent, seed=0)
     return {name: texts[name] for name in sorted(names)}
 
 
@@ -258,11 +254,7 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
 
     CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
     """
-    return _drawn(
-        contract_ids,
-        share,
-        seed=0,
-    )
+    return _drawn(contract_ids, share, seed=0)
 
 
 def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:

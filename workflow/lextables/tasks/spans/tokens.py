@@ -64,13 +64,7 @@ class Words:
         """Return the words of the contract ``text`` with these ``tokens``."""
         separators = [ord(each) for each in PARTING]
         within = ~np.isin(codes_of(text), separators)
-        edges = np.flatnonzero(
-            np.diff(
-                within,
-                prepend=False,
-                append=False,
-            )
-        )
+        edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
         starts, ends = edges.reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, starts)
@@ -332,12 +326,7 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the
     comma again; the fast one does not.
     """
-    apart = _Encoded(
-        [],
-        [],
-        [],
-        [],
-    )
+    apart = _Encoded([], [], [], [])
     rows = zip(
         found.ids,
         found.tokens,

@@ -197,11 +197,7 @@ def _cross_entropy(
 ) -> torch.Tensor:
     """Return the cross-entropy of each window, float32 (windows,), without padding."""
     masked = logits.float().masked_fill(padding, -torch.inf)
-    return cross_entropy(
-        masked,
-        positions,
-        reduction="none",
-    )
+    return cross_entropy(masked, positions, reduction="none")
 
 
 def finetune(

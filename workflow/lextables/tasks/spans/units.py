@@ -262,16 +262,8 @@ def vocabularies(units: Units) -> Vocabularies:
     The first has words and word pairs, the second words.
     """
     texts = units.words()
-    own = vocabulary(
-        texts,
-        longest=2,
-        least=LEAST,
-    )
-    return own, vocabulary(
-        texts,
-        longest=1,
-        least=LEAST_BESIDE,
-    )
+    own = vocabulary(texts, longest=2, least=LEAST)
+    return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
 def views(
@@ -381,13 +373,7 @@ def fit(
     for view in matrices:
         inputs, targets = view[rows], is_answer[rows]
         if isinstance(view, np.ndarray):
-            models.append(
-                fit_dense(
-                    inputs,
-                    targets,
-                    penalty=settings.dense,
-                )
-            )
+            models.append(fit_dense(inputs, targets, penalty=settings.dense))
         else:
             models.append(
                 fit_many(

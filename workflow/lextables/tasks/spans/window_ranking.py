@@ -111,11 +111,7 @@ def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
         ) from error
     categories = tuple(sorted(labels))
     weights = np.zeros((len(categories), counts.shape[1]), dtype=np.float32)
-    for row, category in zip(
-        weights,
-        categories,
-        strict=True,
-    ):
+    for row, category in zip(weights, categories, strict=True):
         has_answer = labels[category]
         if has_answer.any() and not has_answer.all():
             model = SGDClassifier(

@@ -135,13 +135,7 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         dtype=np.int32,
     )
     most = np.full(len(best), -np.inf)
-    for window, (start, stop) in enumerate(
-        zip(
-            starts,
-            stops,
-            strict=True,
-        )
-    ):
+    for window, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         length = stop - start
         before = np.arange(length)
         after = before[::-1]
@@ -308,11 +302,7 @@ class Collator:
                     padding[name],
                     dtype=np.int64,
                 )
-                for row, value in zip(
-                    rows,
-                    values,
-                    strict=True,
-                ):
+                for row, value in zip(rows, values, strict=True):
                     row[: len(value)] = value
                 batch[name] = torch.from_numpy(rows)
             else:

@@ -37,11 +37,7 @@ class WritingSettings(LanguageModelSettings, WritingLimits):
 
     prompt: list[list[str]]
     """Prompt with a contract and a question (`prompts.Template.plain`)."""
-    least: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
-    )
+    least: float | None = Field(None, gt=0, lt=1)
     """Least probability of a passage that is shown; None: the whole contract is."""
 
 
@@ -74,11 +70,7 @@ def write(
     outputs: dict[str, list[str]] = defaultdict(list)
     for batch in batches:
         answers = model.write([request for _, request in batch])
-        for (question, _), answer in zip(
-            batch,
-            answers,
-            strict=True,
-        ):
+        for (question, _), answer in zip(batch, answers, strict=True):
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
             outputs[question].append(answer.text)

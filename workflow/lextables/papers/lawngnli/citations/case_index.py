@@ -149,20 +149,11 @@ def build_case_index(
             replacing(folder / f"{name}.npy") as temporary,
             temporary.open("wb") as file,
         ):
-            np.save(
-                file,
-                array,
-                allow_pickle=False,
-            )
+            np.save(file, array, allow_pickle=False)
     record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(
         folder / "index.json",
-        json.dumps(
-            record,
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n",
+        json.dumps(record, indent=1, ensure_ascii=False) + "\n",
     )
     return {
         "cases": len(cases),

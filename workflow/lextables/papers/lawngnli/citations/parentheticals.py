@@ -142,11 +142,7 @@ def read_parentheticals(
     read.sort(key=lambda parenthetical: parenthetical.start)
     seen = dict.fromkeys(
         c.resource
-        for c, f in zip(
-            cited,
-            citations,
-            strict=True,
-        )
+        for c, f in zip(cited, citations, strict=True)
         if c is not None and f.kind
     )
     return Reading(tuple(read), tuple(unread), tuple(seen), counts)

@@ -268,24 +268,12 @@ def resolve(
     resources = _full_resources(text, citations, resource_of)
     all_resolved = _resolved([f.citation for f in citations], resources)
     outside_resolved = _resolved(
-        [
-            f.citation
-            for f, inner in zip(
-                citations,
-                nested,
-                strict=True,
-            )
-            if not inner
-        ],
+        [f.citation for f, inner in zip(citations, nested, strict=True) if not inner],
         resources,
     )
     volumes: dict[Resource, str] = {}
     cited: list[Cited | None] = []
-    for item, inner in zip(
-        citations,
-        nested,
-        strict=True,
-    ):
+    for item, inner in zip(citations, nested, strict=True):
         citation = item.citation
         resolved = (
             outside_resolved

@@ -256,11 +256,7 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
     firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
     tables = [
         opened(path, first)
-        for path, first in zip(
-            paths,
-            firsts,
-            strict=True,
-        )
+        for path, first in zip(paths, firsts, strict=True)
         if first is not None
     ]
     merged = heapq.merge(*tables, key=itemgetter("case_id"))

@@ -111,11 +111,7 @@ def closed_group(label: str, negated: bool) -> str:
 def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
     """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
     val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
-    return {
-        TRAIN: n - val - test,
-        VAL: val,
-        TEST: test,
-    }
+    return {TRAIN: n - val - test, VAL: val, TEST: test}
 
 
 def balance(

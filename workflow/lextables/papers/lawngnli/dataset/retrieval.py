@@ -212,16 +212,8 @@ class Jurisdiction:
         places = np.hstack([self.nearest, places + len(self.ids)])
         products = np.hstack([self.products, products])
         order = np.lexsort((places, -products))[:, :most]
-        self.nearest = np.take_along_axis(
-            places,
-            order,
-            axis=1,
-        )
-        self.products = np.take_along_axis(
-            products,
-            order,
-            axis=1,
-        )
+        self.nearest = np.take_along_axis(places, order, axis=1)
+        self.products = np.take_along_axis(products, order, axis=1)
         target_cases = {row["cited_case_id"] for row in self.queries}
         for at, opinion in enumerate(batch):
             if opinion["case_id"] in target_cases:
@@ -461,11 +453,7 @@ def _texts(
             premise = paragraphs.best(row["text"])
             ids = [content_id(text) for text in (premise, row["text"])]
             written.append(_example(row, opinion["opinion_id"], *ids))
-            for text_id, text in zip(
-                ids,
-                (premise, row["text"]),
-                strict=True,
-            ):
+            for text_id, text in zip(ids, (premise, row["text"]), strict=True):
                 if text_id not in text_ids:
                     text_ids.add(text_id)
                     yield {"text_id": text_id, "text": text}

@@ -118,11 +118,7 @@ class Tested:
     ) -> list[bool]:
         """Whether each of these answers is the right one."""
         answers = self.answers(folder, condition, rows)
-        pairs = zip(
-            answers,
-            rows,
-            strict=True,
-        )
+        pairs = zip(answers, rows, strict=True)
         return [answer == row["label"] for answer, row in pairs]
 
     def has_scores(self, folders: Sequence[str], *conditions: str) -> bool:
@@ -298,12 +294,7 @@ def _accuracies(
         few = [n for _, n in counts if 0 < n < minimum]
         if few:
             reason = f"{few[0]} test examples, fewer than {minimum}"
-            yield Cell(
-                row,
-                column.name,
-                None,
-                reason=reason,
-            )
+            yield Cell(row, column.name, None, reason=reason)
             continue
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = None
@@ -413,12 +404,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             if not folders or not rows or not has_scores:
                 reason = system["reason"] or (NOT_UNDER if rows else NOT_READ)
                 if not system["additional"]:
-                    yield Cell(
-                        row,
-                        column,
-                        None,
-                        reason=reason,
-                    )
+                    yield Cell(row, column, None, reason=reason)
                 continue
             labels = [example["label"] for example in rows]
             if entry["labels"] == "gold":

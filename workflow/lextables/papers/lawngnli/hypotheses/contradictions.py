@@ -82,19 +82,11 @@ def write_contradictions(
                 fault = difficulty_fault(row["hypothesis"], row["short_premise"])
                 faults.append(fault)
             parsed = []
-            for row, fault in zip(
-                batch,
-                faults,
-                strict=True,
-            ):
+            for row, fault in zip(batch, faults, strict=True):
                 if fault is None or not filtered:
                     parsed.append(row["hypothesis"])
             trees = parser.parse(parsed)
-            for row, fault in zip(
-                batch,
-                faults,
-                strict=True,
-            ):
+            for row, fault in zip(batch, faults, strict=True):
                 example, result = row["example_id"], None
                 if fault is None or not filtered:
                     result = contradict(

@@ -8,11 +8,7 @@ inflecting it back; a lemmatizer that sees the form alone cannot tell the past t
 
 from functools import cache
 
-DO = {
-    "VBZ": "does",
-    "VBP": "do",
-    "VBD": "did",
-}
+DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
 # The reading of a form that can be a past tense or a participle, which taggers often confuse in the
@@ -185,11 +181,7 @@ def is_verb(form: str) -> bool:
         form.lower().rpartition("-")[2],
     }
     return any(
-        getLemma(
-            spelling,
-            "VERB",
-            lemmatize_oov=False,
-        )
+        getLemma(spelling, "VERB", lemmatize_oov=False)
         for spelling in sorted(spellings)
     )
 
@@ -216,11 +208,7 @@ def singular(form: str) -> str:
     from lemminflect import getLemma
 
     lowered = form.lower()
-    lemmas = getLemma(
-        lowered,
-        "NOUN",
-        lemmatize_oov=False,
-    )
+    lemmas = getLemma(lowered, "NOUN", lemmatize_oov=False)
     if lemmas:
         return lemmas[0]
     return (

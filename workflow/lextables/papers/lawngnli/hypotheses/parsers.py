@@ -118,11 +118,7 @@ class Benepar(_Batched):
         trees = iter(
             [
                 _benepar_tree(s, parse)
-                for s, parse in zip(
-                    sentences,
-                    parses,
-                    strict=True,
-                )
+                for s, parse in zip(sentences, parses, strict=True)
             ]
         )
         return [list(islice(trees, len(document))) for document in documents]
@@ -135,11 +131,7 @@ def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
     # The words are the sentence's own: the parser may have seen a plain quotation mark for a curly one.
     tokens = tuple(
         Token(token.text, leaf.tag, token.space)
-        for token, leaf in zip(
-            sentence,
-            tree.tokens,
-            strict=True,
-        )
+        for token, leaf in zip(sentence, tree.tokens, strict=True)
     )
     return Tree(tokens, tree.root)
 

@@ -48,12 +48,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
         head = predicate_head(tree, clause)
         if head is None or tokens[head].tag == "VBG":
             return None
-        if not is_predicate(
-            tree,
-            clause,
-            head,
-            is_negated=True,
-        ):
+        if not is_predicate(tree, clause, head, is_negated=True):
             return None
     verb = tokens[clause.predicate.start if group is None else group.first]
     base = core(clause.subject)

@@ -101,12 +101,7 @@ def from_nltk(parse, spaces: Sequence[str]) -> Tree:
     root = read(parse)
     while root.label in _WRAPPERS and len(root.children) == 1:
         root = root.children[0]
-    tokens = zip(
-        words,
-        tags,
-        spaces,
-        strict=True,
-    )
+    tokens = zip(words, tags, spaces, strict=True)
     return Tree(tuple(Token(*token) for token in tokens), root)
 
 

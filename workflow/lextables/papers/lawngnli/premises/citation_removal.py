@@ -311,11 +311,7 @@ def _names_alone(
     bounds = [0, *(at for span in citations for at in span), len(paragraph)]
     positions = [
         at
-        for start, end in zip(
-            bounds[::2],
-            bounds[1::2],
-            strict=True,
-        )
+        for start, end in zip(bounds[::2], bounds[1::2], strict=True)
         for at in range(start, end)
     ]
     shorter = "".join(map(paragraph.__getitem__, positions))
@@ -445,11 +441,7 @@ def _name(
         return start, start
     words = list(re.finditer(r"\S+", before[:-1]))
     # A comma may stand inside the defendant's name, which the "v." before it shows.
-    first, versus = _walk(
-        words,
-        len(words),
-        commas=True,
-    )
+    first, versus = _walk(words, len(words), commas=True)
     first, _ = _walk(
         words,
         versus if versus is not None else len(words),

@@ -74,11 +74,7 @@ def cited_cases(
     """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
     return {
         row["cited_case_id"]
-        for paths in zip(
-            contradictions,
-            parentheticals,
-            strict=True,
-        )
+        for paths in zip(contradictions, parentheticals, strict=True)
         for outcome, row in outcomes(
             *paths, ["example_id", "twin"], ["example_id", "cited_case_id"]
         )

@@ -167,11 +167,7 @@ def neutralized(
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}
-        yield {
-            **row,
-            **premise,
-            "premise_example_id": source,
-        }
+        yield {**row, **premise, "premise_example_id": source}
 
 
 def _pairings(
@@ -199,12 +195,7 @@ def _pairings(
         batch = by_id[start : start + size]
         vectors = _checked(encode, [query.hypothesis for query in batch])
         products = vectors @ embeddings.T
-        for query, vector, row in zip(
-            batch,
-            vectors,
-            products,
-            strict=True,
-        ):
+        for query, vector, row in zip(batch, vectors, products, strict=True):
             for case_id in _excluded_cases(query, network):
                 row[positions_of.get(case_id, [])] = -np.inf
             similarities = _nearest(row, vector, embeddings, top)

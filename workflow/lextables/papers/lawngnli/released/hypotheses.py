@@ -57,11 +57,7 @@ DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
 _NOT = ("no", "not", "never")
 _BE = ("am", "is", "are", "was", "were")
 _HAVE = ("has", "have", "had")
-_DO = {
-    "VBP": "do",
-    "VBZ": "does",
-    "VBD": "did",
-}
+_DO = {"VBP": "do", "VBZ": "does", "VBD": "did"}
 _VERBS = ("MD", "VBP", "VBZ", "VBD", "VBN", "VBG")
 _ADJECTIVES = ("JJ", "VBN")
 
@@ -90,13 +86,7 @@ def write_shard(
     parentheticals = []
     for row in of_shard:
         parentheticals.append(_parenthetical(row, case_by_id[row["citing_case_id"]]))
-    pairs = list(
-        zip(
-            of_shard,
-            parentheticals,
-            strict=True,
-        )
-    )
+    pairs = list(zip(of_shard, parentheticals, strict=True))
     fitting = [(row, text) for row, text in pairs if text is not None]
     converted = iter(hypotheses(fitting, parser))
     written = []
@@ -145,11 +135,7 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
             to_change.append((len(results), row, _expanded(nlp, text)))
         results.append(text)
     trees = parser.parse(text for _, _, text in to_change)
-    for (place, row, _), sentences in zip(
-        to_change,
-        trees,
-        strict=True,
-    ):
+    for (place, row, _), sentences in zip(to_change, trees, strict=True):
         changed = _contradicted(sentences, row, parser)
         if changed is not None:
             for edit in edits.get(row["index"], ()):

@@ -122,24 +122,14 @@ class _Restricted(pickle.Unpickler):
         columns: dict[int, np.ndarray] = {}
         for block in inner["blocks"]:
             places = np.arange(len(labels))[block["mgr_locs"]]
-            columns |= dict(
-                zip(
-                    places.tolist(),
-                    block["values"],
-                    strict=True,
-                )
-            )
+            columns |= dict(zip(places.tolist(), block["values"], strict=True))
         ordered = {label: columns.pop(number) for number, label in enumerate(labels)}
         if columns or any(column.shape != (len(index),) for column in ordered.values()):
             raise pickle.UnpicklingError("the blocks of the frame do not fit its axes")
         # With its own type each: pandas would make strings, and NaN for None, of a column of objects.
         return pd.DataFrame(
             {
-                label: pd.Series(
-                    column,
-                    index,
-                    dtype=column.dtype,
-                )
+                label: pd.Series(column, index, dtype=column.dtype)
                 for label, column in ordered.items()
             }
         )

@@ -165,17 +165,9 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     asker.expect(text_of.values())
     answers: Answers = {}
     answered: list[Answered] = []
-    for _, keys in tqdm(
-        batches,
-        desc="documents",
-        mininterval=10,
-    ):
+    for _, keys in tqdm(batches, desc="documents", mininterval=10):
         replies = asker.ask(list(questions(keys)))
-        for key, reply in zip(
-            keys,
-            replies,
-            strict=True,
-        ):
+        for key, reply in zip(keys, replies, strict=True):
             answers[key] = reply.probabilities
         answered += replies
     return answers, answered
@@ -206,11 +198,7 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
             for row, column in batch
         ]
         replies = asker.ask(asked)
-        for place, reply in zip(
-            batch,
-            replies,
-            strict=True,
-        ):
+        for place, reply in zip(batch, replies, strict=True):
             probabilities[place] = reply.probabilities[0]
         answered += replies
     return probabilities, answered
@@ -246,10 +234,6 @@ def _most_similar(
     places = []
     for document, question in pairs(data.shares, space.place):
         column = space.column[question]
-        rows = space.best(
-            space.place[document],
-            column,
-            best,
-        )
+        rows = space.best(space.place[document], column, best)
         places += [(int(row), column) for row in rows]
     return sorted(places)

@@ -82,11 +82,7 @@ def _read(
     """Yield the text of each pair: the document, whole or filtered, and the query."""
     asked = [(texts[query_id], document) for query_id, document in pairs]
     documents = read_as(run.documents, collection.documents, asked)
-    for (query_id, document), text in zip(
-        pairs,
-        documents,
-        strict=True,
-    ):
+    for (query_id, document), text in zip(pairs, documents, strict=True):
         yield Text((document, query_id), text, texts[query_id])
 
 

@@ -36,20 +36,9 @@ def rerank(ranking: Ranking, score: Score) -> dict[str, Hits]:
         asked = [(texts[query_id], document) for query_id, document in pairs]
         documents = read_as(run.documents, ranking.collection.documents, asked)
         read = [
-            (query, text)
-            for (query, _), text in zip(
-                asked,
-                documents,
-                strict=True,
-            )
+            (query, text) for (query, _), text in zip(asked, documents, strict=True)
         ]
         scores = score(read) if read else ()
-        by_pair = dict(
-            zip(
-                pairs,
-                map(float, scores),
-                strict=True,
-            )
-        )
+        by_pair = dict(zip(pairs, map(float, scores), strict=True))
         reranked[condition] = reorder(candidates, by_pair)
     return reranked

@@ -54,11 +54,7 @@ def fuse_with_feedback(
     queries = [ranking.collection.queries[query][run.form] for query in first]
     vectors = loaded.queries(queries).astype(np.float64)
     similarities = {}
-    for (query, hits), vector in zip(
-        first.items(),
-        vectors,
-        strict=True,
-    ):
+    for (query, hits), vector in zip(first.items(), vectors, strict=True):
         of_query = [document for document, _ in hits]
         rows = documents[[row_of[document] for document in of_query]]
         ranks = np.arange(1, min(run.feedback, len(hits)) + 1)
@@ -69,13 +65,7 @@ def fuse_with_feedback(
         )
         moved = vector + FEEDBACK_SHARE * mean
         scores = np.round(rows @ moved, DIGITS).tolist()
-        similarities[query] = dict(
-            zip(
-                of_query,
-                scores,
-                strict=True,
-            )
-        )
+        similarities[query] = dict(zip(of_query, scores, strict=True))
     return fuse(
         [*systems[:-1], similarities],
         run.shares,

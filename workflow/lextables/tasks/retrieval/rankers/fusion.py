@@ -21,11 +21,7 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     hits = {}
     for condition, run in ranking.runs(FusionSettings).items():
         systems = [scored(path) for path in ranking.hits[condition]]
-        hits[condition] = fuse(
-            systems,
-            run.shares,
-            run.top,
-        )
+        hits[condition] = fuse(systems, run.shares, run.top)
     return hits
 
 
@@ -50,11 +46,7 @@ def fuse(
         documents = sorted(set().union(*of_systems))
         columns = [_standardised(scores, documents) for scores in of_systems]
         means = {}
-        for document, *scores in zip(
-            documents,
-            *columns,
-            strict=True,
-        ):
+        for document, *scores in zip(documents, *columns, strict=True):
             means[document] = fmean(scores, shares)
         hits[query] = best_first(means)[:top]
     return hits

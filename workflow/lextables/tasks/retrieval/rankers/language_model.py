@@ -78,11 +78,7 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     model.expect(requests, characters)
     ranking.note(device=model.device)
     reranked = {}
-    for (condition, run), record in zip(
-        runs.items(),
-        ranking.records,
-        strict=True,
-    ):
+    for (condition, run), record in zip(runs.items(), ranking.records, strict=True):
         hits = ranking.first_hits[condition]
         result = rerank(ranking.collection, hits, run, model)
         record["asked"] = result.counts
@@ -131,13 +127,7 @@ def candidates_of(
     return Candidates(
         queries,
         first,
-        dict(
-            zip(
-                pairs,
-                texts,
-                strict=True,
-            )
-        ),
+        dict(zip(pairs, texts, strict=True)),
     )
 
 
@@ -178,13 +168,7 @@ def pointwise(
         prompts.append(prompt)
         cut += was_cut
     ratings, counts = rated(model, prompts)
-    rating_of = dict(
-        zip(
-            candidates.texts,
-            ratings,
-            strict=True,
-        )
-    )
+    rating_of = dict(zip(candidates.texts, ratings, strict=True))
     hits: Hits = {}
     ties = 0
     for query, documents in candidates.hits.items():
@@ -198,11 +182,7 @@ def pointwise(
         ties += len(known) - len(set(known))
     return Reranked(
         hits,
-        {
-            **counts,
-            "ties": ties,
-            "cut": cut,
-        },
+        {**counts, "ties": ties, "cut": cut},
     )
 
 
@@ -213,11 +193,7 @@ def rated(
     ratings: list[float | None] = []
     outside: list[float] = []
     unweighed = []
-    answers = weighed(
-        model,
-        prompts,
-        [RATINGS] * len(prompts),
-    )
+    answers = weighed(model, prompts, [RATINGS] * len(prompts))
     for place, answer in enumerate(answers):
         if answer is None:
             unweighed.append(place)
@@ -227,11 +203,7 @@ def rated(
         ratings.append(sum(rating * share for rating, share in shares) or None)
         outside.append(answer.outside)
     written = _written(model, [prompts[place] for place in unweighed])
-    for place, rating in zip(
-        unweighed,
-        written,
-        strict=True,
-    ):
+    for place, rating in zip(unweighed, written, strict=True):
         ratings[place] = rating
     return ratings, {
         "requests": len(prompts),
@@ -286,13 +258,7 @@ def pairwise(
     hits = {}
     for query, ranking in order.items():
         scores = range(len(ranking), 0, -1)
-        hits[query] = list(
-            zip(
-                ranking,
-                map(float, scores),
-                strict=True,
-            )
-        )
+        hits[query] = list(zip(ranking, map(float, scores), strict=True))
     return Reranked(hits, judge.summary())
 
 
@@ -319,33 +285,17 @@ class _Judge:
             new.append(query)
             requests.append(
                 (
-                    self.prompt(
-                        query,
-                        first,
-                        second,
-                    ),
+                    self.prompt(query, first, second),
                     PAIR,
                 )
             )
             requests.append(
                 (
-                    self.prompt(
-                        query,
-                        second,
-                        first,
-                    ),
+                    self.prompt(query, second, first),
                     PAIR,
                 )
             )
-        answers = iter(
-            pick(
-                self.model,
-                requests,
-                samples=1,
-            )
-            if requests
-            else ()
-        )
+        answers = iter(pick(self.model, requests, samples=1) if requests else ())
         for query in new:
             answer, answer_in_other_order = next(answers), next(answers)
             winner = self._winner(pairs[query], answer, answer_in_other_order)

@@ -164,15 +164,7 @@ def retrieve(
         for query_id, text in texts.items():
             pool, features = similarity.features(query_id, text)
             scores = np.round(model.scores(features), DIGITS).tolist()
-            ranking = best_first(
-                dict(
-                    zip(
-                        pool,
-                        scores,
-                        strict=True,
-                    )
-                )
-            )
+            ranking = best_first(dict(zip(pool, scores, strict=True)))
             hits[condition][query_id] = ranking[: first.top]
     return hits, model
 
@@ -229,11 +221,7 @@ def _sample(
     relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
     count = max(1, most - len(relevant))
     if len(others) > count:
-        others = generator.choice(
-            others,
-            count,
-            replace=False,
-        )
+        others = generator.choice(others, count, replace=False)
     return np.sort(np.concatenate([relevant, others]))
 
 
@@ -264,20 +252,8 @@ def topics(
     of_documents = _unit(latent.transform(words))
     of_queries = _unit(latent.transform(vectorizer.transform(queries)))
     return Space(
-        dict(
-            zip(
-                names,
-                of_documents,
-                strict=True,
-            )
-        ),
-        dict(
-            zip(
-                queries,
-                of_queries,
-                strict=True,
-            )
-        ),
+        dict(zip(names, of_documents, strict=True)),
+        dict(zip(queries, of_queries, strict=True)),
     )
 
 
@@ -290,13 +266,7 @@ def vectors(
     names = sorted(documents)
     of_documents = encoders.documents([documents[name] for name in names])
     return Space(
-        dict(
-            zip(
-                names,
-                of_documents,
-                strict=True,
-            )
-        ),
+        dict(zip(names, of_documents, strict=True)),
         dict(
             zip(
                 queries,
@@ -309,11 +279,7 @@ def vectors(
 
 def _unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.maximum(
-        np.linalg.norm(
-            rows,
-            axis=1,
-            keepdims=True,
-        ),
+        np.linalg.norm(rows, axis=1, keepdims=True),
         1e-12,
     )
 

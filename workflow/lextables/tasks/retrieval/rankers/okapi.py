@@ -39,13 +39,7 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
         scores = _filtered_scores if run.documents == "filtered" else _whole_scores
         hits[condition] = {}
         for query_id, values in scores(collection.documents, texts, pools):
-            scored = dict(
-                zip(
-                    pools[query_id],
-                    values,
-                    strict=True,
-                )
-            )
+            scored = dict(zip(pools[query_id], values, strict=True))
             hits[condition][query_id] = best_first(scored)[: run.top]
     return hits
 
