@@ -8,6 +8,7 @@ import pytest
 from lextables import ROOT
 from lextables.corpora.overlaps import ALL, RUN, WordHashes, compare, index, run_hashes
 from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 from lextables.report import overlaps as report
 from lextables.report import without_overlap
@@ -48,6 +49,12 @@ def with_other_numbers(text):
 def third(text):
     words = text.split()
     return " ".join(words[len(words) // 3 : 2 * len(words) // 3])
+
+
+def test_a_single_split_has_nothing_to_be_compared_with(tmp_path):
+    splits = index("one", [("test", "a", prose(50, seed=1))], tmp_path)
+    with pytest.raises(BadInput, match=r"a single split \(one, test\)"):
+        list(compare(splits))
 
 
 def shares(tmp_path, units, others):

@@ -7,7 +7,6 @@ import pandas as pd
 
 from lextables.corpora.overlaps import compare, index
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
 from lextables.report import overlaps
 
@@ -23,9 +22,6 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
         len(splits),
         sum(sum(split.words) for split in splits),
     )
-    if len(splits) < 2:
-        what = f"{len(splits)} split has nothing to be compared with"
-        raise BadInput(what, where="config key papers", do="add a paper")
     units = pd.concat(compare(splits), ignore_index=True)
     table = overlaps.pairs(splits, units)
     with replacing(snakemake.output.units) as path:

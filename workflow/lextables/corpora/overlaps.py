@@ -22,6 +22,8 @@ from typing import BinaryIO
 import numpy as np
 import pandas as pd
 
+from lextables.pipeline.errors import BadInput
+
 RUN = 20  # words
 DISTINCT = 10  # different words of a run
 CHUNK = 4_000_000  # hashes
@@ -181,7 +183,13 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
     Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit, and how many of them are
     ``shared``: in a run that occurs in the other split.  If half are, ``nearest`` is the unit of the other
     split with most of the shared runs, and ``nearest_share`` the part of the unit's runs that it has.
+
+    Raises `BadInput` for fewer than two splits.
     """
+    if len(splits) < 2:
+        names = ", ".join(f"{split.dataset}, {split.split}" for split in splits)
+        what = f"a single split ({names}) has nothing to be compared with"
+        raise BadInput(what, where="config key papers", do="add a paper")
     for split in splits:
         others = [other for other in splits if other is not split]
         for batch in split.batches():
