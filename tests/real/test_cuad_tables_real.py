@@ -35,7 +35,7 @@ def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
         for spans in together.values()
     )
     of_all = labeled / sum(row["characters"] for row in results.contracts)
-    mean, _ = tables._labeled(results)
+    mean, _ = tables._labeled_shares(results)
     why = PAPER.tables["figure2"].why_off("Labeled share of a contract", "Value")
     assert f"{100 * mean:.1f} %" in why and f"{100 * of_all:.1f} %" in why
     assert (round(100 * mean, 1), round(100 * of_all, 1)) == (12.5, 11.1)

@@ -12,7 +12,7 @@ from ir_measures import nDCG
 from lextables import ROOT
 from lextables.papers import packages
 from lextables.pipeline.dataset import read
-from lextables.publish.export import About, PublishedRun, gather
+from lextables.publish.export import About, Origin, PublishedRun, gather
 from lextables.publish.folder import write
 from lextables.sources import registry
 
@@ -36,9 +36,8 @@ def exports(release_results, tmp_path_factory):
         )
         census = [release_results / f"data/{paper}/census.json"]
         words = registry.registry_texts(sources, [paper])
-        export = gather(
-            paper, about, census, runs, words, made_by="tests", command="none"
-        )
+        origin = Origin(made_by="tests", command="none")
+        export = gather(paper, about, census, runs, words, origin=origin)
         write(export, folder / paper)
     return folder
 

@@ -510,4 +510,4 @@ def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings
     assert "Fine-tuning minilm-fresh-head" in run.output.replace("bm25+", "")
     assert json.loads(record.read_text()) == before
     assert weights.stat().st_ino == inode
-    assert "was finished before" in (record.parent / "log.txt").read_text()
+    assert "unchanged since it was finished" in (record.parent / "log.txt").read_text()

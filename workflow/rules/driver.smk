@@ -22,7 +22,7 @@ if STANDALONE:
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
     if not RUN_OF_SNAKEMAKE.is_dry_run:
         clean_up = lambda: command_line.clean_up(
-            PROJECT, expand(EXPORTED, export=EXPORTS)
+            PROJECT, expand(EXPORTED, export=EXPORTS.of_name)
         )
         message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
         if message:

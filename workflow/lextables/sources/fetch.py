@@ -220,6 +220,8 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
     included, nor are files that have not changed since all were checked the last time:
     there may be tens of thousands.
     """
+    if not Path(folder).is_dir():
+        return
     mark = Path(folder, CHECKED)
     checked_at = mark.stat().st_mtime_ns if mark.is_file() else 0
     with replacing(mark) as new_mark:
