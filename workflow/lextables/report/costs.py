@@ -18,7 +18,8 @@ from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.files import damage_named
 
-HOUR = 3600
+HOUR = 3600  # seconds
+MINUTES = 60  # of an hour
 MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
@@ -111,6 +112,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
     the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
+    ``gpu_hours_requested`` is the sum of the times that jobs with a GPU request at their first attempt.
     """
     by_number = {job.number: job for job in jobs}
     needed = {job.table: _needed(job, by_number) for job in jobs if job.table}
@@ -127,6 +129,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (paper, table), numbers in parts.items():
         to_run = estimated[estimated["number"].isin(numbers)]
+        on_gpu = to_run[to_run["gpu"].astype(bool)]
         shared = [number for number in to_run["number"] if uses[number] > 1]
         row = {
             "paper": paper,
@@ -134,7 +137,8 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "jobs": len(to_run),
             "finished": len(numbers) - len(to_run),
             "shared": len(shared),
-            "gpu_jobs": int(to_run["gpu"].sum()),
+            "gpu_jobs": len(on_gpu),
+            "gpu_hours_requested": float(on_gpu["minutes"].sum()) / MINUTES,
         }
         weights: dict[str, float | None] = {}
         for number in to_run["number"]:
@@ -174,6 +178,7 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     for name in ("jobs", "finished", "shared"):
         cells[name] = lines[name].map("{:,}".format)
     cells["GPU jobs"] = lines["gpu_jobs"].map("{:,}".format)
+    cells["requested GPU hours"] = lines["gpu_hours_requested"].map("{:,.0f}".format)
     cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
     cells["disk"] = _column(lines, "disk_bytes", _size)
     cells["download"] = _column(lines, "download_bytes", _size)
