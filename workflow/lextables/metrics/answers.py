@@ -6,15 +6,28 @@ their choices.  Each score is a mean over pairs of a document and a question.
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 
 import krippendorff
 import numpy as np
 
-from lextables.metrics.intervals import Jackknife, by_key, score_row
+from lextables.metrics.intervals import (
+    Jackknife,
+    by_key,
+    score_row,
+)
 from lextables.metrics.ratio import ratio
-from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
+from lextables.models.soft_labels import (
+    EPSILON,
+    binary_cross_entropy,
+    smoothed,
+)
 from lextables.pipeline.dataset import Row
 
 Unit = Sequence[Hashable]  # the answers of coders to one question

@@ -14,12 +14,22 @@ questions.
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics.intervals import Jackknife, by_key, score_row
+from lextables.metrics.intervals import (
+    Jackknife,
+    by_key,
+    score_row,
+)
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput

@@ -13,7 +13,11 @@ The rules are the released code's, including these:
   by single blanks and slashes; a line break does not separate words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 
 import numpy as np
 

@@ -9,12 +9,19 @@ scipy.special and statsmodels are imported where they are used: most tables need
 takes longer than making the table.  `scipy.stats` loads more slowly still.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics import HIGH, LOW
+from lextables.metrics import (
+    HIGH,
+    LOW,
+)
 from lextables.pipeline.dataset import Row
 
 RESAMPLES = 10_000

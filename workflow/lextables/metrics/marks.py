@@ -6,14 +6,25 @@ that maximises F1 on the scored paragraphs themselves, as a paper may have done.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 
 import numpy as np
 
 from lextables.metrics.answers import groups
-from lextables.metrics.classification import nanmean, weighted_precisions
-from lextables.metrics.intervals import Jackknife, by_key, score_row
+from lextables.metrics.classification import (
+    nanmean,
+    weighted_precisions,
+)
+from lextables.metrics.intervals import (
+    Jackknife,
+    by_key,
+    score_row,
+)
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 

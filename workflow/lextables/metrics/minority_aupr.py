@@ -19,12 +19,22 @@ Details that the text leaves open follow the released curves:
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 
 import numpy as np
 
-from lextables.metrics import STRICT, classification
+from lextables.metrics import (
+    STRICT,
+    classification,
+)
 from lextables.metrics.classification import (
     Jackknife,
     averaged,

@@ -5,7 +5,11 @@ without a judgement has gain 0.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 
 import pytrec_eval

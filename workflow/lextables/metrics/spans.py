@@ -29,8 +29,17 @@ each pair of a gold span and a prediction is compared once.
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from operator import itemgetter
 
 import numpy as np

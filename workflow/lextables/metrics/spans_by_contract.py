@@ -8,7 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lextables.metrics.intervals import pseudo_values, unit_rows
+from lextables.metrics.intervals import (
+    pseudo_values,
+    unit_rows,
+)
 from lextables.metrics.spans import (
     AUPR,
     Counts,

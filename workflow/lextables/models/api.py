@@ -10,11 +10,22 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
+from concurrent.futures import (
+    ThreadPoolExecutor,
+    as_completed,
+)
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import (
+    Any,
+    NamedTuple,
+    TypeVar,
+)
 
 import httpx2
 import numpy as np

@@ -9,7 +9,12 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,13 +30,29 @@ from torch.nn.functional import normalize
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models import device, loading
+from lextables.models import (
+    device,
+    loading,
+)
 from lextables.models.files import check_named_code
 from lextables.models.folders import body_of
-from lextables.models.in_parts import PROCESSOR_TOKENS, in_parts_that_fit
-from lextables.models.own_settings import COSINE, prompt_name, set_length
-from lextables.models.tokenised import AT_ONCE, tokenised
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.models.in_parts import (
+    PROCESSOR_TOKENS,
+    in_parts_that_fit,
+)
+from lextables.models.own_settings import (
+    COSINE,
+    prompt_name,
+    set_length,
+)
+from lextables.models.tokenised import (
+    AT_ONCE,
+    tokenised,
+)
+from lextables.pipeline.atomic import (
+    replacing,
+    write_text,
+)
 from lextables.pipeline.errors import loading_weights
 from lextables.pipeline.files import read_json
 from lextables.pipeline.fingerprint import fingerprint

@@ -1,6 +1,10 @@
 """Fine-tuning of a bi-encoder on graded judgements with sentence-transformers' trainer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +17,22 @@ from sentence_transformers.sentence_transformer import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from torch.nn.functional import log_softmax, normalize
+from torch.nn.functional import (
+    log_softmax,
+    normalize,
+)
 from torch.utils.data import SequentialSampler
 
-from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.checkpoints import (
+    AtUpdates,
+    arguments,
+    train,
+)
 from lextables.models.in_parts import InParts
-from lextables.models.own_settings import COSINE, prompt_name
+from lextables.models.own_settings import (
+    COSINE,
+    prompt_name,
+)
 from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 

@@ -6,8 +6,14 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), and document lengths pass through Lucene's lo
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from functools import lru_cache
 
 import regex

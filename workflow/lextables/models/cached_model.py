@@ -2,12 +2,22 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import (
+    Any,
+    Literal,
+    Protocol,
+    TypeVar,
+)
 
 from tqdm import tqdm
 
@@ -18,7 +28,10 @@ from lextables.models.language_model import (
     Weighed,
     Written,
 )
-from lextables.models.spending import AnswerCache, Limits
+from lextables.models.spending import (
+    AnswerCache,
+    Limits,
+)
 
 Question = TypeVar("Question", Choice, Request)
 Answer = TypeVar("Answer")
@@ -58,8 +71,14 @@ def _local(
     cache: str | Path,
     device_choice: str,
 ) -> "CachedModel":
-    from lextables.models.device import describe, pick
-    from lextables.models.local_language_model import CausalModel, LocalLanguageModel
+    from lextables.models.device import (
+        describe,
+        pick,
+    )
+    from lextables.models.local_language_model import (
+        CausalModel,
+        LocalLanguageModel,
+    )
     from lextables.models.weights import weights_folder
 
     device, endpoint = pick(device_choice), settings.get("endpoint") or "chat"

@@ -13,17 +13,38 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PrinterCallback, ProgressCallback, TrainerCallback
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    TrainerCallback,
+)
 
-from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
-from lextables.models.precision import precision_name, tf32
-from lextables.pipeline.atomic import flush, replacing_folder, write_text
+from lextables.models.in_parts import (
+    MORE_MEMORY,
+    OUT_OF_MEMORY,
+    InParts,
+    out_of_memory,
+)
+from lextables.models.precision import (
+    precision_name,
+    tf32,
+)
+from lextables.pipeline.atomic import (
+    flush,
+    replacing_folder,
+    write_text,
+)
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json

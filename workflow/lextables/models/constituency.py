@@ -4,7 +4,10 @@ Kitaev and Klein (2018), Kitaev et al. (2019); the package is benepar 0.2.0.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import (
+    Iterator,
+    Sequence,
+)
 from contextlib import contextmanager
 from pathlib import Path
 

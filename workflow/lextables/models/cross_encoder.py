@@ -1,7 +1,11 @@
 """Cross-encoders: one relevance logit for a query and a clause in one sequence."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Sequence,
+)
 from functools import partial
 from pathlib import Path
 
@@ -21,9 +25,16 @@ from tqdm import tqdm
 from transformers import set_seed
 
 from lextables.models import loading
-from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.checkpoints import (
+    AtUpdates,
+    arguments,
+    train,
+)
 from lextables.models.files import check_named_code
-from lextables.models.in_parts import InParts, in_parts_that_fit
+from lextables.models.in_parts import (
+    InParts,
+    in_parts_that_fit,
+)
 from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised

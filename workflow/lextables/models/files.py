@@ -5,7 +5,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import (
+    Path,
+    PurePosixPath,
+)
 from typing import Any
 
 from lextables.pipeline.errors import BadInput

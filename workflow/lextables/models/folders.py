@@ -4,7 +4,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.models.files import SAFETENSORS, gguf_file, model_files, modules_of
+from lextables.models.files import (
+    SAFETENSORS,
+    gguf_file,
+    model_files,
+    modules_of,
+)
 
 COPY = "copy or fetch the file again"
 SAVED = "name a folder saved by transformers or sentence-transformers"

@@ -11,13 +11,24 @@ Trainings with other sizes differ by rounding, and by dropout, which is drawn fo
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
-from typing import Any, TypeVar
+from typing import (
+    Any,
+    TypeVar,
+)
 
 import torch
 from accelerate.utils import send_to_device
-from transformers import Trainer, TrainingArguments
+from transformers import (
+    Trainer,
+    TrainingArguments,
+)
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import noted

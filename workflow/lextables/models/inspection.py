@@ -23,12 +23,18 @@ from lextables.models.files import (
     model_files,
     reads_gguf,
 )
-from lextables.models.folders import COPY, Fault
+from lextables.models.folders import (
+    COPY,
+    Fault,
+)
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.fingerprint import ROOT, fingerprint
+from lextables.pipeline.fingerprint import (
+    ROOT,
+    fingerprint,
+)
 
 KIND = "change kind, or name another model"
 FETCH_AGAIN = (

@@ -9,12 +9,23 @@ the remaining probability is negligible.
 import heapq
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from functools import (
+    cache,
+    partial,
+)
 from pathlib import Path
 from typing import Any
 
-from lextables.models.api import Api, Call, Refused
+from lextables.models.api import (
+    Api,
+    Call,
+    Refused,
+)
 from lextables.models.language_model import (
     Choice,
     Prompt,

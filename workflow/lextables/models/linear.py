@@ -4,7 +4,11 @@ Results do not depend on the number of threads.  Models are saved as plain array
 bitwise equal scores.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -12,9 +16,19 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, hstack, vstack
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from scipy.sparse import (
+    csr_matrix,
+    hstack,
+    vstack,
+)
+from sklearn.feature_extraction.text import (
+    HashingVectorizer,
+    TfidfVectorizer,
+)
+from sklearn.linear_model import (
+    LogisticRegression,
+    SGDClassifier,
+)
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput

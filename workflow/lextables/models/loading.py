@@ -5,14 +5,22 @@ python -m lextables.models.loading <folder> <kind> <tokens>   prints `fault_of` 
 
 import json
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import (
+    Collection,
+    Iterator,
+    Mapping,
+)
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from sentencepiece import sentencepiece_model_pb2
-from tokenizers import Tokenizer, models, normalizers
+from tokenizers import (
+    Tokenizer,
+    models,
+    normalizers,
+)
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -30,7 +38,10 @@ from lextables.models.files import modules_of
 from lextables.models.folders import body_of
 from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.errors import (
+    BadInput,
+    loading_weights,
+)
 
 Report = Mapping[str, Any]
 

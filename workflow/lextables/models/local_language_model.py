@@ -6,14 +6,25 @@ and values.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Sequence,
+)
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+)
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    DynamicCache,
+)
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
@@ -26,7 +37,10 @@ from lextables.models.language_model import (
     plain,
 )
 from lextables.models.positions import positions
-from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.errors import (
+    BadInput,
+    loading_weights,
+)
 
 # Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64

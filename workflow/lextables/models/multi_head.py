@@ -18,14 +18,24 @@ Two losses (`LOSSES`), each the mean over the texts of a batch:
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
+from itertools import (
+    accumulate,
+    pairwise,
+)
 from pathlib import Path
 from typing import Literal
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import (
+    load_file,
+    save_file,
+)
 from torch import nn
 from torch.nn import functional
 from transformers import (
@@ -35,9 +45,16 @@ from transformers import (
     set_seed,
 )
 
-from lextables.models.loading import check_complete, fresh, fresh_encoder
+from lextables.models.loading import (
+    check_complete,
+    fresh,
+    fresh_encoder,
+)
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.errors import (
+    BadInput,
+    loading_weights,
+)
 
 HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]

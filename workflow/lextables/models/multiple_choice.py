@@ -11,13 +11,25 @@ orders a question is asked again with the options reversed; the two distribution
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from lextables.models.language_model import Choice, LanguageModel, Prompt, Request
-from lextables.models.prompts import Template, fitted
+from lextables.models.language_model import (
+    Choice,
+    LanguageModel,
+    Prompt,
+    Request,
+)
+from lextables.models.prompts import (
+    Template,
+    fitted,
+)
 from lextables.pipeline.errors import BadInput
 
 # Enough for the text of most options.

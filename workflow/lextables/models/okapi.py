@@ -13,8 +13,14 @@ the paragraphs of a text are the collection.
 """
 
 from array import array
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 
 import numpy as np
 

@@ -1,8 +1,15 @@
 """Settings of AdamW and of the learning rate, which each grid states as its paper or released code does."""
 
-from typing import Annotated, Any, Literal
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+)
 
-from pydantic import Field, NonNegativeInt
+from pydantic import (
+    Field,
+    NonNegativeInt,
+)
 
 from lextables.pipeline.registry import Entry
 

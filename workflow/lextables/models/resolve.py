@@ -7,18 +7,33 @@ The functions that search this machine import the hub's client late, because tha
 table, and tables only need the plans.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+)
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from lextables.pipeline import user_rows
-from lextables.pipeline.config import Config, ExtraModel
+from lextables.pipeline.config import (
+    Config,
+    ExtraModel,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import Entry, entries
+from lextables.pipeline.registry import (
+    Entry,
+    entries,
+)
 
 Kind = Literal[
     "bi-encoder",
@@ -119,7 +134,11 @@ def resolve(
     A stand-in is in the sample's folder, a mirror of the sample's data only, so it never runs on a release.
     """
     from lextables.models.files import reads_gguf
-    from lextables.models.weights import PACKAGE, cached, package_folder
+    from lextables.models.weights import (
+        PACKAGE,
+        cached,
+        package_folder,
+    )
 
     if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":
@@ -220,7 +239,10 @@ def places(
     A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub`` id and ``kind``, with
     which they are checked after fetching.  Models in packages are not included.
     """
-    from lextables.models.weights import PACKAGE, cached
+    from lextables.models.weights import (
+        PACKAGE,
+        cached,
+    )
 
     folders: dict[str, str | Path | None] = {}
     result: dict[str, dict[str, str]] = {}

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import (
+    NonNegativeInt,
+    PositiveInt,
+)
 
 from lextables.models.optimiser import Optimiser
 from lextables.pipeline.registry import Entry

@@ -15,12 +15,22 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+)
+from contextlib import (
+    closing,
+    contextmanager,
+)
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import (
+    Any,
+    NamedTuple,
+)
 from urllib.parse import urlsplit
 from zlib import error as ZlibError
 
@@ -30,7 +40,10 @@ from lextables import ROOT
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import exclusive
-from lextables.pipeline.registry import Entry, entries
+from lextables.pipeline.registry import (
+    Entry,
+    entries,
+)
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000

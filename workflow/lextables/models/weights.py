@@ -9,18 +9,35 @@ import importlib.util
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from importlib import metadata
-from pathlib import Path, PurePosixPath
+from pathlib import (
+    Path,
+    PurePosixPath,
+)
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import (
+    IO,
+    Any,
+)
 from zipfile import ZipFile
 
 from lextables.models import folders
-from lextables.models.files import HUB_FILES, cache_folder, model_files, pickle_patterns
+from lextables.models.files import (
+    HUB_FILES,
+    cache_folder,
+    model_files,
+    pickle_patterns,
+)
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.cache import make_cache, user_cache
+from lextables.pipeline.cache import (
+    make_cache,
+    user_cache,
+)
 from lextables.pipeline.errors import BadInput
 
 # Environment variable with `resolve.places` as JSON.

@@ -3,14 +3,26 @@
 PYTHONPATH=workflow python -m lextables.papers.fidelity     write the tables; a test keeps them current
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from collections.abc import (
+    Iterator,
+    Mapping,
+)
+from typing import (
+    Any,
+    Self,
+)
 
-from pydantic import TypeAdapter, model_validator
+from pydantic import (
+    TypeAdapter,
+    model_validator,
+)
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import Entry, content
+from lextables.pipeline.registry import (
+    Entry,
+    content,
+)
 
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"

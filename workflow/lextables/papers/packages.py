@@ -1,17 +1,33 @@
 """Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and those of its tasks."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import (
+    Annotated,
+    Any,
+    Union,
+)
 
-from pydantic import Field, create_model
+from pydantic import (
+    Field,
+    create_model,
+)
 
 from lextables.papers import modules
-from lextables.papers.registry import Name, Paper
+from lextables.papers.registry import (
+    Name,
+    Paper,
+)
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import Entry, content
+from lextables.pipeline.registry import (
+    Entry,
+    content,
+)
 
 TASKS = ("retrieval", "spans", "classification", "answers")
 SEE_SCHEMA = "correct it there (the schema is in workflow/schemas)"

@@ -1,20 +1,43 @@
 """The plan of a paper: runs of its data sets, rows of its tables, and data sets that are not available."""
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import (
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from lextables.papers.registry import Paper, TableEntry
+from lextables.papers.registry import (
+    Paper,
+    TableEntry,
+)
 from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.sources.fetch import in_mirror, manual_download
-from lextables.sources.registry import Registry, SourceFile, resolve
+from lextables.sources.fetch import (
+    in_mirror,
+    manual_download,
+)
+from lextables.sources.registry import (
+    Registry,
+    SourceFile,
+    resolve,
+)
 from lextables.tasks.answers.plan import AnswersPlanner
 from lextables.tasks.classification.plan import ClassificationPlanner
-from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
+from lextables.tasks.plan import (
+    Context,
+    Plan,
+    Planner,
+    Row,
+    Spec,
+    shown,
+)
 from lextables.tasks.retrieval.plan import RetrievalPlanner
 from lextables.tasks.spans.plan import SpanPlanner
 

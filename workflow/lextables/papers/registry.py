@@ -7,12 +7,25 @@ tables with their rows.  A paper package whose reader or tables need more keys a
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+)
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import (
+    Field,
+    SerializeAsAny,
+    model_validator,
+)
 
 from lextables.pipeline.config import Config
-from lextables.pipeline.registry import Entry, Line, Name, Title
+from lextables.pipeline.registry import (
+    Entry,
+    Line,
+    Name,
+    Title,
+)
 from lextables.sources.registry import Source
 
 # A table's name is part of paths and targets, and shown as its number (`tables.render.label`).

@@ -8,7 +8,10 @@ They are generated from the models that check the files, and a test keeps the tw
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, TypeAdapter
+from pydantic import (
+    BaseModel,
+    TypeAdapter,
+)
 
 from lextables import ROOT
 from lextables.models.resolve import Model

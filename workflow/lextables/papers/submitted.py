@@ -4,14 +4,21 @@ This is checked before anything runs.  The content of the files is checked by th
 (`lextables.tasks.submitted`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lextables.papers.planning import PLANNERS
 from lextables.papers.registry import Paper
-from lextables.pipeline.config import Config, ExtraPredictions
+from lextables.pipeline.config import (
+    Config,
+    ExtraPredictions,
+)
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.plan import SubmittedFiles

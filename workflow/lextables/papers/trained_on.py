@@ -8,20 +8,31 @@ on the data of another paper.  It was measured on the published data and is not 
 """
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import (
+    Collection,
+    Iterator,
+    Mapping,
+)
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lextables import ROOT
-from lextables.models.resolve import MIRROR, Model
+from lextables.models.resolve import (
+    MIRROR,
+    Model,
+)
 from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import Context, Row, Spec
+from lextables.tasks.plan import (
+    Context,
+    Row,
+    Spec,
+)
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
 # raw collections from which several data sets were taken

@@ -1,11 +1,18 @@
 """Checks plain values with pydantic.  An error names the key, its value and the allowed values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import (
+    TypeAdapter,
+    ValidationError,
+)
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted

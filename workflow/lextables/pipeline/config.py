@@ -4,7 +4,11 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+)
 
 from pydantic import (
     AfterValidator,
@@ -18,11 +22,17 @@ from pydantic import (
     model_validator,
 )
 
-from lextables.pipeline import removed, user_rows
+from lextables.pipeline import (
+    removed,
+    user_rows,
+)
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.redaction import redacted, without_url_secrets
+from lextables.pipeline.redaction import (
+    redacted,
+    without_url_secrets,
+)
 
 # Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown

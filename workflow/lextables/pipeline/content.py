@@ -6,7 +6,10 @@ Digests are cached by path, size and times, so that unchanged files are not read
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text

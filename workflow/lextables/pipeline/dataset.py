@@ -9,9 +9,17 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import (
+    dataclass,
+    field,
+)
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +28,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.atomic import (
+    replacing,
+    write_text,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import JsonObject, damage_named
+from lextables.pipeline.files import (
+    JsonObject,
+    damage_named,
+)
 
 ROW_GROUP = 4096
 

@@ -4,7 +4,10 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import (
+    contextmanager,
+    suppress,
+)
 from pathlib import Path
 
 from lextables.pipeline.redaction import redacted

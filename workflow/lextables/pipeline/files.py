@@ -3,13 +3,27 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import (
+    contextmanager,
+    suppress,
+)
 from functools import cache
-from json import JSONDecodeError, JSONDecoder
+from json import (
+    JSONDecodeError,
+    JSONDecoder,
+)
 from pathlib import Path
-from typing import Annotated, Any
+from typing import (
+    Annotated,
+    Any,
+)
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    TypeAdapter,
+)
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput

@@ -12,7 +12,10 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import (
+    FileLock,
+    Timeout,
+)
 
 from lextables.pipeline.errors import BadInput
 

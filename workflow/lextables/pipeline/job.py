@@ -18,7 +18,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import (
+    Callable,
+    Iterator,
+)
 from contextlib import (
     closing,
     contextmanager,
@@ -33,9 +36,16 @@ from typing import TextIO
 import psutil
 
 from lextables.pipeline import not_run
-from lextables.pipeline.errors import BadInput, BadSetting, plain_reason
+from lextables.pipeline.errors import (
+    BadInput,
+    BadSetting,
+    plain_reason,
+)
 from lextables.pipeline.locks import held_by_job
-from lextables.pipeline.redaction import Redacting, redacted
+from lextables.pipeline.redaction import (
+    Redacting,
+    redacted,
+)
 
 _ENDS = re.compile(r"[\r\n]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -16,15 +16,29 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+)
+from contextlib import (
+    ExitStack,
+    contextmanager,
+    suppress,
+)
 from pathlib import Path
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
+from filelock import (
+    FileLock,
+    Timeout,
+)
 from pydantic import BaseModel
 
-from lextables.pipeline.errors import BadInput, plain_reason
+from lextables.pipeline.errors import (
+    BadInput,
+    plain_reason,
+)
 
 RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, as JSON
 LOCKS = ".lextables"  # folder of the files

@@ -2,10 +2,18 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+)
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+)
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput

@@ -9,11 +9,24 @@ import platform
 import re
 import resource
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import (
+    ExitStack,
+    contextmanager,
+    suppress,
+)
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import (
+    PackageNotFoundError,
+    version,
+)
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +34,14 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import Column, Table
-from lextables.pipeline.files import JsonObject, read_json
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
+from lextables.pipeline.files import (
+    JsonObject,
+    read_json,
+)
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (

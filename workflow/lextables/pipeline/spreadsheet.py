@@ -11,7 +11,10 @@ end.  So an apostrophe is also inserted after each of these if such a sign follo
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from typing import Any
 
 import regex

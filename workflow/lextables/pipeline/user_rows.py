@@ -5,8 +5,14 @@ A key starts with ``own-``, which registries reserve, so a user's run never has 
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
+from typing import (
+    Annotated,
+    Any,
+)
 
 from pydantic import AfterValidator
 

@@ -9,11 +9,17 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from functools import cache
 from pathlib import Path
 
-from lextables import ROOT, __version__
+from lextables import (
+    ROOT,
+    __version__,
+)
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.files import JsonObject
 

@@ -2,14 +2,26 @@
 
 import difflib
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+)
 from pathlib import Path
 from typing import TypeVar
 
 from snakemake.logging import logger
 
-from lextables.corpora.caselaw.volumes import LIST, is_damaged
-from lextables.pipeline import not_run, removed, version
+from lextables.corpora.caselaw.volumes import (
+    LIST,
+    is_damaged,
+)
+from lextables.pipeline import (
+    not_run,
+    removed,
+    version,
+)
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput

@@ -1,7 +1,10 @@
 """Resources of rules: memory, time and GPU.  Each retry of a job requests more."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import (
+    Callable,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,10 +13,16 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.models.files import model_files
 from lextables.pipeline.run import Run
-from lextables.planning.rule_values import Params, Resource
+from lextables.planning.rule_values import (
+    Params,
+    Resource,
+)
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
-from lextables.tasks.resources import ModelSizes, Work
+from lextables.tasks.resources import (
+    ModelSizes,
+    Work,
+)
 
 
 def per_attempt(amount: int) -> Resource:

@@ -2,26 +2,57 @@
 
 import json
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Collection,
+    Mapping,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 from pathlib import Path
 
-from lextables.models import device, inspection
+from lextables.models import (
+    device,
+    inspection,
+)
 from lextables.models.files import model_files
-from lextables.models.resolve import API, MIRROR, load_models, places
-from lextables.models.weights import PACKAGE, PLACES, place
-from lextables.papers import packages, planning, submitted, trained_on
+from lextables.models.resolve import (
+    API,
+    MIRROR,
+    load_models,
+    places,
+)
+from lextables.models.weights import (
+    PACKAGE,
+    PLACES,
+    place,
+)
+from lextables.papers import (
+    packages,
+    planning,
+    submitted,
+    trained_on,
+)
 from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
-from lextables.planning.rule_values import Files, Params, Values
+from lextables.planning.rule_values import (
+    Files,
+    Params,
+    Values,
+)
 from lextables.sources import registry as sources
 from lextables.tables import published
-from lextables.tasks.plan import Context, Plan, Spec
+from lextables.tasks.plan import (
+    Context,
+    Plan,
+    Spec,
+)
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 
 HUB = "hub"  # begins the place where weights were found, if that is the model hub

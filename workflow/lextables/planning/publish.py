@@ -8,8 +8,15 @@ from snakemake.iocontainers import Wildcards
 from lextables.models import prompts
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, InputFunction, Params
-from lextables.planning.tables import Tables, run_folders
+from lextables.planning.rule_values import (
+    Files,
+    InputFunction,
+    Params,
+)
+from lextables.planning.tables import (
+    Tables,
+    run_folders,
+)
 
 # The fields of a task that the formats of its data set depend on.
 EXPORTED_FIELDS = {

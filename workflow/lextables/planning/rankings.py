@@ -5,19 +5,35 @@ every way to read the documents.  Systems of one kind whose runs have the same c
 share a rule.  A run of a trained system has a job of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from dataclasses import dataclass
 from functools import cached_property
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.run import Run
-from lextables.planning.job_resources import JobResources, per_attempt
-from lextables.planning.rule_values import Files, Params
+from lextables.planning.job_resources import (
+    JobResources,
+    per_attempt,
+)
+from lextables.planning.rule_values import (
+    Files,
+    Params,
+)
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import fingerprint_of
-from lextables.tasks.plan import ASK, SEARCH, Spec
-from lextables.tasks.resources import LEAST_MB, Work
+from lextables.tasks.plan import (
+    ASK,
+    SEARCH,
+    Spec,
+)
+from lextables.tasks.resources import (
+    LEAST_MB,
+    Work,
+)
 from lextables.tasks.retrieval.collection import files
 
 RETRIEVE, RERANK = "retrieve", "rerank"  # experiments

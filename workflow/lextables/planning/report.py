@@ -7,8 +7,15 @@ from functools import cached_property
 from lextables.papers import planning
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
-from lextables.planning.scripts import digest_of, package_modules
-from lextables.planning.tables import Row, Tables, run_folders
+from lextables.planning.scripts import (
+    digest_of,
+    package_modules,
+)
+from lextables.planning.tables import (
+    Row,
+    Tables,
+    run_folders,
+)
 from lextables.tasks.plan import Context
 
 # Fields of a row that differ between plans of the same row.

@@ -7,7 +7,10 @@ output, which Snakemake does not compare, and another param has its digest.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import (
+    Callable,
+    Iterable,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -8,10 +8,24 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
-from lextables.planning.project import HUB, Project
-from lextables.planning.rule_values import Files, Params, Values
-from lextables.sources.fetch import Provenance, content_key
-from lextables.sources.registry import SourceFile, file_regex, resolve
+from lextables.planning.project import (
+    HUB,
+    Project,
+)
+from lextables.planning.rule_values import (
+    Files,
+    Params,
+    Values,
+)
+from lextables.sources.fetch import (
+    Provenance,
+    content_key,
+)
+from lextables.sources.registry import (
+    SourceFile,
+    file_regex,
+    resolve,
+)
 
 # What the download of a model's weights depends on.
 WEIGHT_SETTINGS = ("model", "weights", "revision", "max_length")

@@ -9,7 +9,11 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.papers.registry import TableEntry
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import (
+    Files,
+    InputFunction,
+    Params,
+)
 from lextables.planning.scripts import (
     content_of,
     digest_of,

@@ -5,17 +5,36 @@ has a column for them, and a split with another name would hide test rows in it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+)
 
 from lextables.papers.registry import Responsible
-from lextables.pipeline.table_texts import SPLIT, description_of, type_name
-from lextables.publish.export import Export, Format, Record
-from lextables.sources.licences import OTHER, licence_of, licences_of
+from lextables.pipeline.table_texts import (
+    SPLIT,
+    description_of,
+    type_name,
+)
+from lextables.publish.export import (
+    Export,
+    Format,
+    Record,
+)
+from lextables.sources.licences import (
+    OTHER,
+    licence_of,
+    licences_of,
+)
 from lextables.sources.provenance import source_files
 from lextables.sources.registry import SAMPLE
 

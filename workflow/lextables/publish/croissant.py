@@ -15,7 +15,10 @@ import pyarrow as pa
 from lextables import __version__
 from lextables.pipeline.table_texts import description_of
 from lextables.pipeline.version import RELEASED
-from lextables.publish.export import Export, PublishedTable
+from lextables.publish.export import (
+    Export,
+    PublishedTable,
+)
 from lextables.sources.licences import licences_of
 
 CONFORMS_TO = (

@@ -1,13 +1,33 @@
 """Write the export of a paper or data set to its folder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import (
+    Callable,
+    Mapping,
+)
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.publish import predictions, questions, squad, trec
-from lextables.publish.card import bibtex, card, categories, description, licence_text
+from lextables.publish import (
+    predictions,
+    questions,
+    squad,
+    trec,
+)
+from lextables.publish.card import (
+    bibtex,
+    card,
+    categories,
+    description,
+    licence_text,
+)
 from lextables.publish.croissant import croissant
-from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
+from lextables.publish.export import (
+    Export,
+    Format,
+    PublishedSet,
+    RunFolder,
+    link,
+)
 
 # Functions that write a data set and its predictions in the formats of other tools, by kind of task.
 WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {

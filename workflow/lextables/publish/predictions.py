@@ -5,14 +5,26 @@ the answers of its head (``labels`` for multi-label tasks), and the ``shares`` o
 of a question.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from itertools import groupby
 from pathlib import Path
 
 import orjson
 
-from lextables.pipeline.dataset import Row, parquet_file, read
-from lextables.publish.export import Format, PublishedRun, PublishedSet
+from lextables.pipeline.dataset import (
+    Row,
+    parquet_file,
+    read,
+)
+from lextables.publish.export import (
+    Format,
+    PublishedRun,
+    PublishedSet,
+)
 from lextables.tasks.answers import collection
 
 FOLDER = "predictions"

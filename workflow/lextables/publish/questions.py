@@ -6,22 +6,43 @@
 A prompt is the part of a question ``before`` its text, the text, and the part ``after``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from string import ascii_uppercase
-from typing import BinaryIO, NamedTuple
+from typing import (
+    BinaryIO,
+    NamedTuple,
+)
 
 import orjson
 import yaml
 
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import listed
-from lextables.models.prompts import Template, plain_template
-from lextables.pipeline.dataset import Row, read
-from lextables.publish.export import Format, PublishedSet
+from lextables.models.prompts import (
+    Template,
+    plain_template,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.publish.export import (
+    Format,
+    PublishedSet,
+)
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import BETWEEN_PARAGRAPHS
-from lextables.tasks.classification.examples import key_of, labels_of, of_splits
+from lextables.tasks.classification.examples import (
+    key_of,
+    labels_of,
+    of_splits,
+)
 from lextables.tasks.spans.asking import ANSWERS
 
 TASK = {

@@ -7,15 +7,25 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import (
+    Iterator,
+    Mapping,
+)
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import orjson
 
-from lextables.pipeline.dataset import Row, read
-from lextables.publish.export import Format, PublishedRun, PublishedSet
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.publish.export import (
+    Format,
+    PublishedRun,
+    PublishedSet,
+)
 from lextables.tasks.spans.squad import PARTING
 
 VERSION = b"v2.0"

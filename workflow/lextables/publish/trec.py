@@ -10,7 +10,10 @@ import csv
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import (
+    Iterator,
+    Mapping,
+)
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,7 +21,11 @@ import numpy as np
 import orjson
 
 from lextables.pipeline.dataset import read
-from lextables.publish.export import Format, PublishedRun, PublishedSet
+from lextables.publish.export import (
+    Format,
+    PublishedRun,
+    PublishedSet,
+)
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import Collection
 

@@ -7,7 +7,11 @@ Seconds and bytes of a job are those of finished jobs of the same rule, data set
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 

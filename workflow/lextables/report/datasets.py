@@ -1,7 +1,10 @@
 """A page for each data set: columns, sources, first rows, and how to load it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +22,19 @@ from lextables.pipeline.table_texts import (
 )
 from lextables.pipeline.version import snakemake_path
 from lextables.report.exhibits import cut
-from lextables.report.layout import Link, Page
-from lextables.report.results import Part, Record, owner
-from lextables.sources.provenance import SourceFiles, source_files
+from lextables.report.layout import (
+    Link,
+    Page,
+)
+from lextables.report.results import (
+    Part,
+    Record,
+    owner,
+)
+from lextables.sources.provenance import (
+    SourceFiles,
+    source_files,
+)
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 

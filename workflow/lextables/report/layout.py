@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, FileSystemLoader
-from markupsafe import Markup, escape
+from jinja2 import (
+    ChoiceLoader,
+    FileSystemLoader,
+)
+from markupsafe import (
+    Markup,
+    escape,
+)
 
 from lextables.report import wording
 from lextables.tables import render

@@ -5,17 +5,33 @@ here and, where the data are the paper's, of every published row that did not.  
 table's paired tests: rows in the same group do not differ.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 
 from lextables.papers.registry import Headline
-from lextables.report.layout import Link, Page
-from lextables.report.results import Exhibit, Part
+from lextables.report.layout import (
+    Link,
+    Page,
+)
+from lextables.report.results import (
+    Exhibit,
+    Part,
+)
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
-from lextables.tables.comparison import Comparison, comparisons
+from lextables.tables.comparison import (
+    Comparison,
+    comparisons,
+)
 from lextables.tables.published import number
-from lextables.tables.render import data_note, label
+from lextables.tables.render import (
+    data_note,
+    label,
+)
 
 PATH = "leaderboard.html"
 TEMPLATE = "leaderboard.html.j2"

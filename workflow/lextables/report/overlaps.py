@@ -3,18 +3,37 @@
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from lextables.corpora.overlaps import ALL, HALF, RUN, Split
-from lextables.pipeline.dataset import Sources, read
+from lextables.corpora.overlaps import (
+    ALL,
+    HALF,
+    RUN,
+    Split,
+)
+from lextables.pipeline.dataset import (
+    Sources,
+    read,
+)
 from lextables.pipeline.files import read_json
-from lextables.tables import figures, render
-from lextables.tables.cells import Cell, Line, build
+from lextables.tables import (
+    figures,
+    render,
+)
+from lextables.tables.cells import (
+    Cell,
+    Line,
+    build,
+)
 from lextables.tables.inputs import comparable
 
 NEAR = 0.8  # of a unit's n-grams in one other unit: a near-duplicate

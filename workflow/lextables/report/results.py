@@ -2,22 +2,38 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lextables.papers.registry import Shown, TableEntry
+from lextables.papers.registry import (
+    Shown,
+    TableEntry,
+)
 from lextables.pipeline import not_run
 from lextables.pipeline import run as run_module
 from lextables.pipeline.dataset import Census
-from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.files import (
+    damage_named,
+    read_json,
+)
 from lextables.pipeline.run import Run
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
-from lextables.tables.cells import Line, from_csv
+from lextables.tables.cells import (
+    Line,
+    from_csv,
+)
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
 

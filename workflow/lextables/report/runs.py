@@ -4,17 +4,36 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
 
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import words
 from lextables.report import tables
-from lextables.report.commands import Settings, command, cost
+from lextables.report.commands import (
+    Settings,
+    command,
+    cost,
+)
 from lextables.report.exhibits import cut
-from lextables.report.layout import Facts, Link, Page
-from lextables.report.results import Part, Record, RunRecord, owner
+from lextables.report.layout import (
+    Facts,
+    Link,
+    Page,
+)
+from lextables.report.results import (
+    Part,
+    Record,
+    RunRecord,
+    owner,
+)
 from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"

@@ -1,17 +1,37 @@
 """The whole site: its pages, and how they are written to one folder."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.report import datasets, layout, overview, runs, tables
+from lextables.report import (
+    datasets,
+    layout,
+    overview,
+    runs,
+    tables,
+)
 from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
-from lextables.report.layout import HOME, Frame, Link, Page
-from lextables.report.results import Part, RunRecord
+from lextables.report.layout import (
+    HOME,
+    Frame,
+    Link,
+    Page,
+)
+from lextables.report.results import (
+    Part,
+    RunRecord,
+)
 from lextables.report.wording import banner
 from lextables.tables import render
 

@@ -1,7 +1,16 @@
 """The results page (docs/results.md): reproduced values of all papers, as Markdown with a figure."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from textwrap import shorten
 
@@ -10,10 +19,25 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from lextables.pipeline.version import words
-from lextables.report import site, wording
-from lextables.report.commands import Settings, changed_keys
-from lextables.report.leaderboard import NONE, Benchmark, benchmarks, headline_lines
-from lextables.report.results import Exhibit, Part, RunRecord
+from lextables.report import (
+    site,
+    wording,
+)
+from lextables.report.commands import (
+    Settings,
+    changed_keys,
+)
+from lextables.report.leaderboard import (
+    NONE,
+    Benchmark,
+    benchmarks,
+    headline_lines,
+)
+from lextables.report.results import (
+    Exhibit,
+    Part,
+    RunRecord,
+)
 from lextables.tables import figures
 from lextables.tables.cells import Line
 from lextables.tables.published import number

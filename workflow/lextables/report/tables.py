@@ -1,13 +1,32 @@
 """A page for each table: published and reproduced values, which rows differ, commands, and notes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 
-from lextables.report import commands, wording
-from lextables.report.commands import RowCommand, Settings
-from lextables.report.layout import Link, Page
-from lextables.report.results import Exhibit, Part, RunRecord
-from lextables.tables import comparison, render
+from lextables.report import (
+    commands,
+    wording,
+)
+from lextables.report.commands import (
+    RowCommand,
+    Settings,
+)
+from lextables.report.layout import (
+    Link,
+    Page,
+)
+from lextables.report.results import (
+    Exhibit,
+    Part,
+    RunRecord,
+)
+from lextables.tables import (
+    comparison,
+    render,
+)
 from lextables.tables.comparison import Comparison
 
 TEMPLATE = "table.page.html.j2"

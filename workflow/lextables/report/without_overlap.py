@@ -1,7 +1,16 @@
 """Headline scores on test units that share little text with a training split, by the table's own code."""
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,15 +18,34 @@ from typing import Any
 import pandas as pd
 
 from lextables.corpora.overlaps import ALL
-from lextables.metrics import containment, spans
-from lextables.papers import modules, packages
-from lextables.pipeline.dataset import Row, read, write
+from lextables.metrics import (
+    containment,
+    spans,
+)
+from lextables.papers import (
+    modules,
+    packages,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+    write,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 from lextables.report.overlaps import read_texts
-from lextables.tables import published, render
-from lextables.tables.cells import Line, build
-from lextables.tables.inputs import Inputs, rows_that_ran
+from lextables.tables import (
+    published,
+    render,
+)
+from lextables.tables.cells import (
+    Line,
+    build,
+)
+from lextables.tables.inputs import (
+    Inputs,
+    rows_that_ran,
+)
 from lextables.tasks.classification import scoring as classification
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval import scoring as retrieval

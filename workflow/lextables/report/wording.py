@@ -1,11 +1,20 @@
 """Texts that several pages share: sources, models, data, versions, and outcomes of published cells."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 
 from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import Settings
-from lextables.report.results import Part, RunRecord
+from lextables.report.results import (
+    Part,
+    RunRecord,
+)
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
 

@@ -14,7 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import (
+    IO,
+    Any,
+)
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import utf8

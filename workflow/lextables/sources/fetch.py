@@ -4,15 +4,38 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    asdict,
+    dataclass,
+)
+from pathlib import (
+    Path,
+    PurePosixPath,
+)
 from typing import Any
 
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.atomic import (
+    replacing,
+    write_text,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_record, typed
-from lextables.sources.registry import PUBLISHED, UNVERIFIED, Candidate, SourceFile
+from lextables.pipeline.files import (
+    read_record,
+    typed,
+)
+from lextables.sources.registry import (
+    PUBLISHED,
+    UNVERIFIED,
+    Candidate,
+    SourceFile,
+)
 from lextables.sources.transfer import (
     CHUNK,
     CLIENT,

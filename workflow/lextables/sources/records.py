@@ -6,13 +6,25 @@ the first error; nothing is guessed.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import (
+    Iterable,
+    Iterator,
+)
 from io import TextIOWrapper
 from json import JSONDecodeError
-from typing import IO, Any
+from typing import (
+    IO,
+    Any,
+)
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import RESTORE, JsonObject, json_prefix, json_value, utf8
+from lextables.pipeline.files import (
+    RESTORE,
+    JsonObject,
+    json_prefix,
+    json_value,
+    utf8,
+)
 
 Record = JsonObject
 

@@ -6,18 +6,33 @@ returns one file as a `SourceFile`, with patterns filled in.
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import (
+    Annotated,
+    Self,
+)
 
-from pydantic import ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    model_validator,
+)
 
 from lextables.pipeline import registry as base
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Name, content
+from lextables.pipeline.registry import (
+    Name,
+    content,
+)
 
 RELEASE = "release"
 # The variant of bytes from an address without a registered digest: they cannot be verified.

@@ -12,20 +12,35 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import (
+    dataclass,
+    field,
+)
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, TypeVar
+from typing import (
+    Any,
+    TypeVar,
+)
 from urllib.parse import urlsplit
 
 import requests
-from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_type
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+)
 from tqdm import tqdm
 
 from lextables.pipeline.atomic import write_text

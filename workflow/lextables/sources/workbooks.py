@@ -7,7 +7,10 @@ import openpyxl
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import RESTORE
-from lextables.sources.archives import Bounds, check_zip
+from lextables.sources.archives import (
+    Bounds,
+    check_zip,
+)
 
 BOUNDS = Bounds(member=64 << 20, volume=128 << 20)
 MAX_CELLS = (

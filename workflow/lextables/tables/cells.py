@@ -21,8 +21,17 @@ import io
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    fields,
+    replace,
+)
 from typing import Literal
 
 from lextables.pipeline import spreadsheet

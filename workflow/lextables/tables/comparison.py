@@ -15,10 +15,27 @@ import io
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
-from itertools import combinations, pairwise, product
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    fields,
+    replace,
+)
+from functools import (
+    cache,
+    cached_property,
+)
+from itertools import (
+    combinations,
+    pairwise,
+    product,
+)
 
 import numpy as np
 
@@ -437,7 +454,10 @@ def effect(units: int, tests: int) -> float:
     if 2 / 2**units >= level:
         return math.inf
     if units > SIMULATED_UNITS:
-        from scipy.special import nctdtrinc, stdtrit
+        from scipy.special import (
+            nctdtrinc,
+            stdtrit,
+        )
 
         bound = stdtrit(units - 1, 1 - level / 2)
         return float(nctdtrinc(units - 1, 1 - POWER, bound) / math.sqrt(units))

@@ -11,8 +11,17 @@ import math
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+    replace,
+)
 
 import matplotlib
 import numpy as np
@@ -20,7 +29,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.patches import (
+    Patch,
+    PathPatch,
+)
 from matplotlib.path import Path
 from matplotlib.ticker import LogLocator
 

@@ -3,16 +3,38 @@
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+    replace,
+)
+from functools import (
+    cache,
+    cached_property,
+)
 from pathlib import Path
 from typing import Any
 
-from lextables.metrics import HIGH, LOW
-from lextables.papers.registry import Paper, TableEntry
+from lextables.metrics import (
+    HIGH,
+    LOW,
+)
+from lextables.papers.registry import (
+    Paper,
+    TableEntry,
+)
 from lextables.pipeline import not_run
-from lextables.pipeline.dataset import Row, Sources, read
+from lextables.pipeline.dataset import (
+    Row,
+    Sources,
+    read,
+)
 from lextables.pipeline.files import read_json
 from lextables.sources.registry import with_registry_texts
 from lextables.tables.cells import Cell

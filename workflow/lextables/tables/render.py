@@ -7,15 +7,29 @@ that are not the paper's is shown above the published value, without an arrow.
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+)
 from markupsafe import Markup
 
-from lextables.tables.cells import Line, count
+from lextables.tables.cells import (
+    Line,
+    count,
+)
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗"}
 KEY = (

@@ -2,12 +2,22 @@
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from typing import (
+    Any,
+    TypedDict,
+    Unpack,
+)
 
 from lextables.metrics import STRICT
-from lextables.tables.cells import Cell, Score
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
 
 System = Mapping[str, Any]  # a row of `plan.Plan.rows`

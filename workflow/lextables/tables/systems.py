@@ -1,7 +1,10 @@
 """Systems, which are rows of a plan, and kinds of cells that several papers' tables have."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from typing import Any
 
 from lextables.tables.cells import Cell

@@ -8,11 +8,26 @@ the validation part (`search`); the best is selected (`choice`) and trained with
 Predictions of the trained weights on the test part are separate runs (`read`, `rerank`).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from abc import (
+    ABC,
+    abstractmethod,
+)
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+    replace,
+)
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+)
 
 from pydantic import PositiveInt
 

@@ -5,14 +5,23 @@ depends on the number of texts, which is not known before their data set is buil
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+)
 
 from lextables.models.resolve import Model
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.plan import (
+    ASK,
+    Spec,
+)
 
 Action = Literal["train", "read", "ask"]
 MEGABYTE = 1e6

@@ -11,19 +11,44 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+)
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+)
 from pydantic import ValidationInfo as Info
 
-from lextables.pipeline.dataset import Row, Table
+from lextables.pipeline.dataset import (
+    Row,
+    Table,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import json_value
 from lextables.sources import records
-from lextables.sources.archives import OverBounds, gunzipped
+from lextables.sources.archives import (
+    OverBounds,
+    gunzipped,
+)
 
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its content, so that moving
 # it reruns nothing; jobs look up the path here.

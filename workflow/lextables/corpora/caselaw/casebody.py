@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lxml import etree, html
+from lxml import (
+    etree,
+    html,
+)
 
 from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.opinion import Page

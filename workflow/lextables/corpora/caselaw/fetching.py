@@ -1,19 +1,43 @@
 """Download the volumes of a shard, one by one."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import (
+    Callable,
+    Sequence,
+    Set,
+)
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import (
+    asdict,
+    dataclass,
+    replace,
+)
 from pathlib import Path
 from zipfile import is_zipfile
 
 from lextables.corpora.caselaw.case import Unreadable
-from lextables.corpora.caselaw.volume import case_ids, ids_of
+from lextables.corpora.caselaw.volume import (
+    case_ids,
+    ids_of,
+)
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.sources.fetch import MIRROR, DiskFull, Provenance, fetch, fetched_before
-from lextables.sources.registry import UNVERIFIED, Registry, resolve
-from lextables.sources.transfer import CLIENT, Client
+from lextables.sources.fetch import (
+    MIRROR,
+    DiskFull,
+    Provenance,
+    fetch,
+    fetched_before,
+)
+from lextables.sources.registry import (
+    UNVERIFIED,
+    Registry,
+    resolve,
+)
+from lextables.sources.transfer import (
+    CLIENT,
+    Client,
+)
 
 BULK = (".jsonl", ".jsonl.xz")
 

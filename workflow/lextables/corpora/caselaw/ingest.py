@@ -3,7 +3,12 @@
 The record of what was fetched is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +17,22 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel
 
-from lextables.corpora.caselaw.opinion import Fault, Opinion
+from lextables.corpora.caselaw.opinion import (
+    Fault,
+    Opinion,
+)
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import BOUNDS, Bounds
+from lextables.sources.archives import (
+    BOUNDS,
+    Bounds,
+)
 
 NAMED = 10  # cases of a volume that are left out and named; the others are counted
 AGAIN = "fetch it again with --forcerun caselaw_volumes"

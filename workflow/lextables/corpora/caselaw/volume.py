@@ -4,8 +4,15 @@ import codecs
 import re
 import zipfile
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager, suppress
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Set,
+)
+from contextlib import (
+    contextmanager,
+    suppress,
+)
 from lzma import LZMAError
 from pathlib import Path
 from reprlib import repr as shortened
@@ -21,8 +28,16 @@ from lextables.corpora.caselaw.case import (
     Unreadable,
     checked,
 )
-from lextables.corpora.caselaw.casebody import CONTROL, Casebody
-from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
+from lextables.corpora.caselaw.casebody import (
+    CONTROL,
+    Casebody,
+)
+from lextables.corpora.caselaw.opinion import (
+    MAJORITY,
+    Fault,
+    Opinion,
+    Page,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import (
     BOUNDS,

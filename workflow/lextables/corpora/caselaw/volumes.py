@@ -6,14 +6,26 @@ in the range is taken. A reporter alone is all of its volumes in the list, or wi
 `all` is every volume of the list.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from difflib import get_close_matches
 from pathlib import Path
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import Strict, json_value, typed
+from lextables.pipeline.files import (
+    Strict,
+    json_value,
+    typed,
+)
 from lextables.sources.records import whole_number
 
 LIST = "VolumesMetadata.json"

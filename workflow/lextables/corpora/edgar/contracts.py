@@ -7,10 +7,23 @@ have changed width over the years and run together when a name is long.
 import hashlib
 import logging
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Collection,
+    Iterable,
+    Iterator,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
+from datetime import (
+    date,
+    timedelta,
+)
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +38,16 @@ from lextables.corpora.edgar.exhibits import (
     documents,
     in_families,
 )
-from lextables.corpora.edgar.pages import Gone, Pages
+from lextables.corpora.edgar.pages import (
+    Gone,
+    Pages,
+)
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.sources.records import whole_number

@@ -12,10 +12,18 @@ break is joined again.  Running heads are kept because they cannot be distinguis
 import codecs
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Set,
+)
 from dataclasses import dataclass
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import (
+    LexborHTMLParser,
+    LexborNode,
+)
 
 from lextables.sources.characters import INVISIBLE
 from lextables.sources.records import whole_number

@@ -15,12 +15,18 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import (
+    quote,
+    urlsplit,
+)
 
 import requests
 
 from lextables.pipeline.atomic import replacing
-from lextables.pipeline.cache import make_cache, user_cache
+from lextables.pipeline.cache import (
+    make_cache,
+    user_cache,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import exclusive
 from lextables.sources.archives import OverBounds

@@ -14,17 +14,35 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import (
+    ExitStack,
+    contextmanager,
+)
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import (
+    IO,
+    Any,
+)
 
 from lextables.models.token_count import TokenCounter
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import member, opened
+from lextables.sources.archives import (
+    member,
+    opened,
+)
 from lextables.sources.records import (
     RESTORE,
     Record,

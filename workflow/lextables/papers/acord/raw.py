@@ -13,12 +13,21 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.sources import archives
 from lextables.sources.workbooks import sheets
 

@@ -9,18 +9,36 @@ import difflib
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
 from lextables.papers.acord.registry import Acord
-from lextables.pipeline.dataset import Row, read
-from lextables.tables.cells import Cell, Score
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell, strict_cells
-from lextables.tables.systems import System, number_cells, published_cell, runs_of
+from lextables.tables.scored import (
+    score_cell,
+    strict_cells,
+)
+from lextables.tables.systems import (
+    System,
+    number_cells,
+    published_cell,
+    runs_of,
+)
 
 STARS = (3, 4, 5)
 METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))

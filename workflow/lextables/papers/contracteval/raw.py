@@ -6,10 +6,17 @@ takes the same test questions from the hub's copy of CUAD.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from operator import attrgetter, itemgetter
+from operator import (
+    attrgetter,
+    itemgetter,
+)
 from pathlib import Path
 
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.sources import archives
 from lextables.tasks.spans.squad import (
     Document,

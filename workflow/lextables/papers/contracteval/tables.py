@@ -1,7 +1,10 @@
 """Table III: F1, F2, Jaccard index and the rate of false denials of each system."""
 
 from lextables.metrics.containment import LOWER
-from lextables.tables.cells import Cell, Score
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 

@@ -6,13 +6,23 @@ fields.  There is no text recognition (OCR): pages that are pictures are recogni
 
 import logging
 import re
-from collections import Counter, defaultdict
+from collections import (
+    Counter,
+    defaultdict,
+)
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import (
+    dataclass,
+    field,
+)
 from pathlib import Path
 from typing import Any
 
-from pypdf import PageObject, PasswordType, PdfReader
+from pypdf import (
+    PageObject,
+    PasswordType,
+    PdfReader,
+)
 from pypdf.errors import DependencyError
 from pypdf.generic import (
     ArrayObject,
@@ -22,7 +32,11 @@ from pypdf.generic import (
     StreamObject,
 )
 
-from lextables.papers.cuad.contract import LIMIT, Contract, too_long
+from lextables.papers.cuad.contract import (
+    LIMIT,
+    Contract,
+    too_long,
+)
 from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
 from lextables.sources.characters import plain

@@ -9,15 +9,34 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import (
+    dataclass,
+    field,
+    replace,
+)
+from pathlib import (
+    Path,
+    PurePosixPath,
+)
 
 from lxml import etree
 
-from lextables.papers.cuad.contract import LIMIT, Contract, too_long
-from lextables.papers.cuad.word_styles import Styles, is_on, value_at
+from lextables.papers.cuad.contract import (
+    LIMIT,
+    Contract,
+    too_long,
+)
+from lextables.papers.cuad.word_styles import (
+    Styles,
+    is_on,
+    value_at,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import Bounds, OverBounds, read_member
+from lextables.sources.archives import (
+    Bounds,
+    OverBounds,
+    read_member,
+)
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.
 WORD = Bounds(

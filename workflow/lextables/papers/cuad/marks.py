@@ -18,7 +18,11 @@ from lextables.metrics.spans import (
     nbest_rows,
     strict_matches,
 )
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 ALL = "all"
 CONFIDENCES = (0.2, 0.4, 0.6, 0.8)  # limits between bands of confidence

@@ -15,11 +15,22 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from operator import attrgetter, itemgetter
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from operator import (
+    attrgetter,
+    itemgetter,
+)
 from pathlib import Path
 
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.sources import archives
 from lextables.tasks.spans.squad import (
     Document,

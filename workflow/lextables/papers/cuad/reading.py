@@ -1,18 +1,34 @@
 """Find the clauses of a user's contract with a trained model."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import (
+    TYPE_CHECKING,
+    Any,
+)
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.cuad.reviewer import CONTRACT, question_id
-from lextables.pipeline.dataset import Row, write
+from lextables.papers.cuad.reviewer import (
+    CONTRACT,
+    question_id,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    write,
+)
 from lextables.pipeline.files import read_json
-from lextables.sources.characters import PlainText, plain
+from lextables.sources.characters import (
+    PlainText,
+    plain,
+)
 from lextables.tasks.spans.schema import NBEST
 
 if TYPE_CHECKING:
@@ -97,8 +113,15 @@ def read_with_fine_tuned_model(
     # torch takes seconds to load, and linear models do not need it.
     from lextables.models.loading import load_tokenizer
     from lextables.tasks.spans import window_ranking
-    from lextables.tasks.spans.features import WindowSource, write_features
-    from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
+    from lextables.tasks.spans.features import (
+        WindowSource,
+        write_features,
+    )
+    from lextables.tasks.spans.reading import (
+        RANKER,
+        RECORD,
+        read_windows,
+    )
     from lextables.tasks.spans.settings import NbestSettings
     from lextables.tasks.spans.windows import WindowDataset
 

@@ -5,17 +5,31 @@ import io
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jinja2 import FileSystemLoader
-from markupsafe import Markup, escape
+from markupsafe import (
+    Markup,
+    escape,
+)
 
 from lextables.papers.cuad import marks
-from lextables.papers.cuad.marks import Band, Marks
+from lextables.papers.cuad.marks import (
+    Band,
+    Marks,
+)
 from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput

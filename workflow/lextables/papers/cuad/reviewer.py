@@ -2,21 +2,36 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterator,
+    Mapping,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
 from typing import Any
 
 from lextables.papers.cuad.contract import check_file
-from lextables.papers.cuad.registry import DATA, Cuad
+from lextables.papers.cuad.registry import (
+    DATA,
+    Cuad,
+)
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
-from lextables.pipeline.run import Run, RunSettings
-from lextables.tasks.plan import WHOLE, Plan
+from lextables.pipeline.run import (
+    Run,
+    RunSettings,
+)
+from lextables.tasks.plan import (
+    WHOLE,
+    Plan,
+)
 
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run

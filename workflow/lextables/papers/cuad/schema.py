@@ -2,8 +2,15 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Table
-from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
+from lextables.tasks.spans.squad import (
+    ANSWERS,
+    EXAMPLES,
+    QUESTIONS,
+)
 
 CONTRACTS = Table(
     "contracts",

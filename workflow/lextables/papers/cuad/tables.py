@@ -9,17 +9,36 @@ import itertools
 import math
 import re
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 
 from lextables.metrics import STRICT
-from lextables.pipeline.dataset import Row, read
-from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, Scores
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
+from lextables.tables.inputs import (
+    Inputs,
+    Scores,
+)
 from lextables.tables.published import PublishedCell
-from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.scored import (
+    score_cell,
+    strict_cells,
+)
 from lextables.tables.systems import (
     RECALLS,
     WHOLE,

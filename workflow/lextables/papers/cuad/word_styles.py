@@ -3,7 +3,10 @@
 Elements and attributes have their local names (`contract_word`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import (
+    Iterator,
+    Mapping,
+)
 
 from lxml import etree
 

@@ -1,7 +1,13 @@
 """The census of the finished LawngNLI in addition to its tables: the funnel, and its sources."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -1,13 +1,30 @@
 """The construction of LawngNLI under a configuration: volumes, parser and encoders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import (
+    Any,
+    Literal,
+)
 
 from lextables.corpora.caselaw.fetching import BULK
-from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
-from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
+from lextables.corpora.caselaw.volumes import (
+    ALL,
+    Collection,
+    known,
+    shards,
+)
+from lextables.models.resolve import (
+    PARSER,
+    Model,
+    Weights,
+    model_settings,
+    resolve,
+)
 from lextables.models.weights import place
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config

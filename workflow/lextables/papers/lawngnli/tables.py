@@ -2,13 +2,20 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel
 
-from lextables.metrics.intervals import jackknife_interval, share_interval
+from lextables.metrics.intervals import (
+    jackknife_interval,
+    share_interval,
+)
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.annotations import (
     READINGS,
@@ -30,7 +37,10 @@ from lextables.papers.lawngnli.evaluation.statistics import (
     with_long_premises,
 )
 from lextables.papers.lawngnli.evaluation.statistics import table2 as statistics_of
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import counts_of

@@ -10,8 +10,15 @@ code).  The list of questions and answers is a recorded fact (resources/facts).
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 
 import yaml
 

@@ -15,8 +15,16 @@ import json
 import logging
 import re
 import zipfile
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -34,7 +42,11 @@ from lextables.papers.maud.catalogue import (
     read_author_settings,
     read_catalogue,
 )
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.sources.records import csv_records

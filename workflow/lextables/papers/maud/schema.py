@@ -2,7 +2,10 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
 from lextables.tasks.classification.schema import PUBLISHED_SETTINGS
 from lextables.tasks.spans import squad
 

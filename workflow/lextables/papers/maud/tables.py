@@ -8,18 +8,44 @@ numbers are the paper's.
 import math
 import re
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 
 from lextables.metrics import STRICT
 from lextables.metrics.minority_aupr import scores_and_jackknives
-from lextables.models.token_count import SPECIALS, TokenCounter
+from lextables.models.token_count import (
+    SPECIALS,
+    TokenCounter,
+)
 from lextables.papers.maud.registry import Maud
-from lextables.pipeline.dataset import Row, read
-from lextables.tables.cells import Cell, Score
-from lextables.tables.inputs import Inputs, Scores, by_name, record, training
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
+from lextables.tables.inputs import (
+    Inputs,
+    Scores,
+    by_name,
+    record,
+    training,
+)
 from lextables.tables.scored import score_cell
 from lextables.tables.systems import (
     RECALLS,

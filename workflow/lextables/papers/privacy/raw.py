@@ -8,16 +8,27 @@ policies, of which the complete release was not read so far.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nltk import redos
-from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+from nltk.tokenize.punkt import (
+    PunktParameters,
+    PunktSentenceTokenizer,
+)
 
-from lextables.pipeline.dataset import Published, Row, Rows
+from lextables.pipeline.dataset import (
+    Published,
+    Row,
+    Rows,
+)
 from lextables.pipeline.errors import BadInput
 
 LIKERT_STEPS = 4  # from 1 to 5

@@ -7,24 +7,51 @@ numbers are the paper's.  Coders are interchangeable: the release does not ident
 import io
 import math
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
 from lextables.metrics.answers import agreement as agreement_of
-from lextables.metrics.answers import alpha, cramers_v
+from lextables.metrics.answers import (
+    alpha,
+    cramers_v,
+)
 from lextables.papers.privacy.registry import Privacy
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import file_or_only_member
-from lextables.sources.records import csv_rows, whole_number
-from lextables.tables.cells import Cell, Score
+from lextables.sources.records import (
+    csv_rows,
+    whole_number,
+)
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tables.systems import System, number_cells
+from lextables.tables.systems import (
+    System,
+    number_cells,
+)
 from lextables.tasks.submitted import text_of
 
 ALL = "All questions"

@@ -9,13 +9,19 @@ others: a model uses only their shares of the options.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import (
+    csr_matrix,
+    hstack,
+)
 from threadpoolctl import threadpool_limits
 
 from lextables.models.linear import (
@@ -25,8 +31,16 @@ from lextables.models.linear import (
     probabilities,
     vocabulary,
 )
-from lextables.models.soft_labels import binary_cross_entropy, smoothed
-from lextables.tasks.answers.collection import Collection, Shares, Space, fold
+from lextables.models.soft_labels import (
+    binary_cross_entropy,
+    smoothed,
+)
+from lextables.tasks.answers.collection import (
+    Collection,
+    Shares,
+    Space,
+    fold,
+)
 from lextables.tasks.answers.settings import (
     LearningSettings,
     MarkingSettings,

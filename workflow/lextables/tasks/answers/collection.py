@@ -7,18 +7,32 @@ The names of a data set's tables, and of the column with the document ids, are t
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import (
+    TYPE_CHECKING,
+    NamedTuple,
+)
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 
 if TYPE_CHECKING:

@@ -6,7 +6,13 @@ and predicts.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+)
 
 from pydantic import (
     Field,
@@ -15,11 +21,17 @@ from pydantic import (
     model_validator,
 )
 
-from lextables.models.resolve import Missing, model_settings
+from lextables.models.resolve import (
+    Missing,
+    model_settings,
+)
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
-from lextables.tasks.answers.settings import Learning, Marking
+from lextables.tasks.answers.settings import (
+    Learning,
+    Marking,
+)
 from lextables.tasks.plan import (
     ASK,
     OUR_PROMPT,

@@ -1,8 +1,14 @@
 """What a job that answers questions, or marks paragraphs, is given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import (
+    dataclass,
+    field,
+)
+from typing import (
+    Any,
+    Literal,
+)
 
 from lextables.tasks.answers.collection import Collection
 

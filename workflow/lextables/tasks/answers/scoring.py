@@ -1,17 +1,31 @@
 """Scores of a run: of its answers, or of its marked paragraphs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from lextables.metrics import answers, marks
+from lextables.metrics import (
+    answers,
+    marks,
+)
 from lextables.metrics.classification import by_key
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import Collection, fold
+from lextables.tasks.answers.collection import (
+    Collection,
+    fold,
+)
 
 WITH_TEXT = "with a text"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one

@@ -3,7 +3,10 @@
 An option is named by its text, or by its index among the question's options, from 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 

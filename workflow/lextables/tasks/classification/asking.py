@@ -4,15 +4,27 @@ The probabilities of the answers sum to one; their log odds are stored as logits
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from lextables.models.language_model import LanguageModel
-from lextables.models.multiple_choice import Answered, Question, ask
+from lextables.models.multiple_choice import (
+    Answered,
+    Question,
+    ask,
+)
 from lextables.models.prompts import plain_template
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     key_of,
@@ -20,7 +32,10 @@ from lextables.tasks.classification.examples import (
     of_splits,
     under_view,
 )
-from lextables.tasks.classification.settings import AskingSettings, Reading
+from lextables.tasks.classification.settings import (
+    AskingSettings,
+    Reading,
+)
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
 _CERTAIN = 1e-9

@@ -3,14 +3,25 @@
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lextables.pipeline.dataset import Row, parquet_file, read
+from lextables.pipeline.dataset import (
+    Row,
+    parquet_file,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import (

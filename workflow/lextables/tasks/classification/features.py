@@ -1,18 +1,34 @@
 """Tokens of the texts or pairs that classifiers read, each once for all heads."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import (
+    Collection,
+    Iterable,
+    Mapping,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from transformers import AutoConfig, BatchEncoding
+from transformers import (
+    AutoConfig,
+    BatchEncoding,
+)
 
 from lextables.models.loading import load_tokenizer
 from lextables.models.positions import positions
-from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+    row_groups,
+    write,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import Key, Text
+from lextables.tasks.classification.examples import (
+    Key,
+    Text,
+)
 
 TOKENS = Table(
     "tokens",

@@ -9,14 +9,22 @@ association with the answer (`models.linear.fit_weighed`).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import (
+    csr_matrix,
+    hstack,
+)
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
@@ -28,7 +36,10 @@ from lextables.models.linear import (
     overlap_shares,
     probabilities,
 )
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
@@ -45,7 +56,11 @@ from lextables.tasks.classification.examples import (
     training_rows,
     under_view,
 )
-from lextables.tasks.classification.settings import LinearSettings, Reading, Sides
+from lextables.tasks.classification.settings import (
+    LinearSettings,
+    Reading,
+    Sides,
+)
 from lextables.tasks.classification.vectors import read_vectors
 
 WORDS = 2**20  # hash buckets for the words and word pairs that are compared

@@ -4,10 +4,21 @@ In a task with views, a model is trained with each of some views, and each train
 tested with several.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterable,
+    Mapping,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+)
 
 from pydantic import (
     Field,
@@ -19,7 +30,11 @@ from pydantic import (
 )
 
 from lextables.metrics.classification import METRICS
-from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.models.resolve import (
+    Missing,
+    Weights,
+    model_settings,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run

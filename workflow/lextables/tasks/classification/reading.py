@@ -2,7 +2,12 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +18,10 @@ from lextables.models import multi_head
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
@@ -23,7 +31,10 @@ from lextables.tasks.classification.examples import (
     of_splits,
     under_view,
 )
-from lextables.tasks.classification.features import Tokens, read_tokens
+from lextables.tasks.classification.features import (
+    Tokens,
+    read_tokens,
+)
 from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts

@@ -4,7 +4,10 @@ import hashlib
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
 
 JOINT = "all heads"  # the head of a multi-task model's settings
 

@@ -1,13 +1,20 @@
 """Scores of a run by the evaluator that the registry names, and the choice of trials."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lextables.metrics import classification, minority_aupr
+from lextables.metrics import (
+    classification,
+    minority_aupr,
+)
 from lextables.metrics.classification import (
     METRICS,
     Jackknife,
@@ -16,14 +23,28 @@ from lextables.metrics.classification import (
     by_key,
     score_row,
 )
-from lextables.metrics.intervals import pseudo_values, unit_rows
+from lextables.metrics.intervals import (
+    pseudo_values,
+    unit_rows,
+)
 from lextables.metrics.minority_aupr import head_auprs
-from lextables.pipeline.dataset import Row, Sources, read
+from lextables.pipeline.dataset import (
+    Row,
+    Sources,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
-from lextables.tasks.classification.examples import Trial, labels_of, of_splits
+from lextables.tasks.classification.examples import (
+    Trial,
+    labels_of,
+    of_splits,
+)
 from lextables.tasks.classification.schema import JOINT
-from lextables.tasks.classification.settings import ChoiceSettings, ScoreSettings
+from lextables.tasks.classification.settings import (
+    ChoiceSettings,
+    ScoreSettings,
+)
 
 LEFT_OUT = "heads left out"
 ANSWER, PROBABILITY = "answer", "probability"

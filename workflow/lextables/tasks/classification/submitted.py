@@ -1,6 +1,9 @@
 """Submitted probabilities: JSON lines, or csv with a row for each answer or a row for each example."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 

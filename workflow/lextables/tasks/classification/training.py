@@ -11,23 +11,47 @@ import gc
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+)
 from transformers import TrainingArguments
 
-from lextables.models import checkpoints, multi_head
-from lextables.models.checkpoints import AtUpdates, arguments, work_folder
+from lextables.models import (
+    checkpoints,
+    multi_head,
+)
+from lextables.models.checkpoints import (
+    AtUpdates,
+    arguments,
+    work_folder,
+)
 from lextables.models.in_parts import InParts
-from lextables.models.multi_head import MultiHead, balanced_weights
+from lextables.models.multi_head import (
+    MultiHead,
+    balanced_weights,
+)
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
-from lextables.pipeline.dataset import Row, read, read_table, write
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+    read_table,
+    write,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Labels,
@@ -45,9 +69,20 @@ from lextables.tasks.classification.examples import (
     training_rows,
     under_view,
 )
-from lextables.tasks.classification.features import Tokens, read_tokens
-from lextables.tasks.classification.reading import inputs, padding, read_heads
-from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
+from lextables.tasks.classification.features import (
+    Tokens,
+    read_tokens,
+)
+from lextables.tasks.classification.reading import (
+    inputs,
+    padding,
+    read_heads,
+)
+from lextables.tasks.classification.schema import (
+    JOINT,
+    PREDICTIONS,
+    TRIED,
+)
 from lextables.tasks.classification.settings import TrainingSettings
 
 

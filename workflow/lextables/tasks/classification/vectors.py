@@ -1,14 +1,26 @@
 """Frozen sentence vectors of texts, each once, in pieces that fit a small encoder."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+    row_groups,
+    write,
+)
 from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(

@@ -1,13 +1,21 @@
 """Fine-tuning a bi-encoder on a retrieval data set; a `training.Tuning`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from lextables.models import bi_encoder, bi_encoder_training
+from lextables.models import (
+    bi_encoder,
+    bi_encoder_training,
+)
 from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.own_settings import PRODUCTS
 from lextables.models.weights import weights_folder

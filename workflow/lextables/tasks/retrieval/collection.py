@@ -1,14 +1,26 @@
 """A retrieval data set as its runs read it (documents, queries, judgements), and predictions: ranked hits."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+    read,
+)
 
 Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}

@@ -1,15 +1,31 @@
 """First stages with vectors: documents and queries are encoded, and the pool is ranked by similarity."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import chain
 
 import numpy as np
 
 from lextables.models.okapi import Paragraphs
-from lextables.models.own_settings import COSINE, PRODUCTS, closeness
-from lextables.tasks.retrieval.collection import Collection, Hits, best_first
-from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
+from lextables.models.own_settings import (
+    COSINE,
+    PRODUCTS,
+    closeness,
+)
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Hits,
+    best_first,
+)
+from lextables.tasks.retrieval.ranking import (
+    Encoders,
+    RankingSettings,
+)
 
 Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
 RunQuery = tuple[str, str]  # a condition and a query id

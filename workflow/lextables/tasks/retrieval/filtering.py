@@ -1,7 +1,10 @@
 """What a system reads of a document: all of it, or the paragraphs that BM25 finds for the query."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 
 from lextables.models.okapi import Paragraphs
 

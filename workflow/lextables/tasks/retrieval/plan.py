@@ -1,13 +1,32 @@
 """The runs of a retrieval task: retrievers, alone or with a reranker; both may be fine-tuned."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import (
+    Mapping,
+    Sequence,
+    Set,
+)
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+)
 
-from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 
 from lextables.metrics.ranking import by_name
-from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.models.resolve import (
+    Missing,
+    Weights,
+    model_settings,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run

@@ -2,15 +2,29 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from lextables.metrics import STRICT
-from lextables.metrics.ranking import by_name, strict_reading
-from lextables.pipeline.dataset import Row, read
-from lextables.tasks.retrieval.collection import Collection, Task, reorder
+from lextables.metrics.ranking import (
+    by_name,
+    strict_reading,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Task,
+    reorder,
+)
 
 
 def scores(

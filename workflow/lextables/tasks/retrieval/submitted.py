@@ -5,14 +5,23 @@ Documents are ordered by score; ties by id descending, as in trec_eval.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
+from lextables.tasks.retrieval.collection import (
+    PREDICTIONS,
+    load,
+    prediction_rows,
+)
 from lextables.tasks.submitted import (
     File,
     Forms,

@@ -6,21 +6,37 @@ training with the chosen settings keeps them.  How a kind of model is trained is
 `<kind>_tuning` beside this one: a change in one kind's module does not rerun the other's trainings.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import (
+    Any,
+    Protocol,
+)
 
 import torch
 
 from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
-from lextables.models.in_parts import random_state, set_random_state
+from lextables.models.in_parts import (
+    random_state,
+    set_random_state,
+)
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.dataset import read, write
-from lextables.tasks.retrieval.collection import TRIED, Collection
+from lextables.pipeline.dataset import (
+    read,
+    write,
+)
+from lextables.tasks.retrieval.collection import (
+    TRIED,
+    Collection,
+)
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 Record = dict[str, Any]  # what `run.json` has of a training

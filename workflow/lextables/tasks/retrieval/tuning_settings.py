@@ -4,7 +4,10 @@ from typing import Literal
 
 from pydantic import PositiveInt
 
-from lextables.models.settings import UpdateSettings, WeightSettings
+from lextables.models.settings import (
+    UpdateSettings,
+    WeightSettings,
+)
 
 
 class TuningSettings(WeightSettings, UpdateSettings):

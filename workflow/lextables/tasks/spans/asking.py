@@ -9,17 +9,39 @@ occur in the piece are counted.
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
 from operator import itemgetter
 
-from pydantic import Field, PositiveInt
+from pydantic import (
+    Field,
+    PositiveInt,
+)
 
-from lextables.models.language_model import LanguageModel, Prompt, Request
+from lextables.models.language_model import (
+    LanguageModel,
+    Prompt,
+    Request,
+)
 from lextables.models.multiple_choice import weighed
 from lextables.models.prompts import plain_template
-from lextables.models.settings import LanguageModelSettings, StepSettings
+from lextables.models.settings import (
+    LanguageModelSettings,
+    StepSettings,
+)
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.outputs import contract_of

@@ -14,7 +14,11 @@ scores of its units in the other categories, and `text_features` its form.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -23,7 +27,10 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
-from lextables.tasks.spans.units import Span, Units
+from lextables.tasks.spans.units import (
+    Span,
+    Units,
+)
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"

@@ -7,7 +7,12 @@ once for each question.
 
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +23,24 @@ import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models.loading import load_tokenizer
-from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import batches, read, read_table
+from lextables.pipeline.atomic import (
+    replacing,
+    write_text,
+)
+from lextables.pipeline.dataset import (
+    batches,
+    read,
+    read_table,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
-from lextables.tasks.spans.squad import contract_splits, held_out_contracts
+from lextables.tasks.spans.settings import (
+    CuttingSettings,
+    WindowSettings,
+)
+from lextables.tasks.spans.squad import (
+    contract_splits,
+    held_out_contracts,
+)
 from lextables.tasks.spans.tokens import (
     Layout,
     Tokens,

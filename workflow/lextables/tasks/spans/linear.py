@@ -14,29 +14,59 @@ Each model is trained on out-of-fold predictions of the previous one, which keep
 probabilities calibrated on unseen contracts and comparable across categories.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from dataclasses import (
+    dataclass,
+    fields,
+)
 from itertools import compress
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import (
+    csr_matrix,
+    hstack,
+)
 from threadpoolctl import threadpool_limits
 
 from lextables.metrics.spans import paper_words
 from lextables.metrics.spans import similar as similar_words
-from lextables.models import linear, trees
-from lextables.models.linear import Linear, Vocabulary, probabilities
+from lextables.models import (
+    linear,
+    trees,
+)
+from lextables.models.linear import (
+    Linear,
+    Vocabulary,
+    probabilities,
+)
 from lextables.models.trees import Trees
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
 from lextables.tasks.spans import units as unit_scores
 from lextables.tasks.spans.candidates import Candidates
-from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
-from lextables.tasks.spans.units import Span, UnitModel, Units, units_of
+from lextables.tasks.spans.linear_settings import (
+    LinearRun,
+    LinearSettings,
+)
+from lextables.tasks.spans.units import (
+    Span,
+    UnitModel,
+    Units,
+    units_of,
+)
 
 WEIGHTS = "linear.npz"
 # Logit of the second model; candidates below it are dropped (under 0.3 % of the correct

@@ -1,6 +1,11 @@
 """N-best lists of spans: joining spans of windows, and choosing a trial by its AUPR."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -9,7 +14,10 @@ import numpy as np
 
 from lextables.metrics import spans
 from lextables.models.settings import StepSettings
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.tasks.spans.settings import Trial
 from lextables.tasks.spans.squad import collapsed
 

@@ -5,7 +5,12 @@ contract.  For a linear model the probability is chosen on its out-of-fold predi
 for the training contracts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import groupby
 from operator import itemgetter
 from string import Template
@@ -14,9 +19,18 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
+from lextables.metrics.containment import (
+    COUNTS,
+    NO_CLAUSE,
+    counts,
+    values,
+)
 from lextables.models.settings import StepSettings
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 OUTPUTS = Table(
     "predictions",

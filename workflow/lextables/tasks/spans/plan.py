@@ -2,11 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+)
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import (
+    Field,
+    PositiveInt,
+    model_validator,
+)
 
-from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.models.resolve import (
+    Missing,
+    Weights,
+    model_settings,
+)
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
@@ -23,8 +36,14 @@ from lextables.tasks.plan import (
     fewer_seeds,
     rate_name,
 )
-from lextables.tasks.spans.asking import AskingSettings, Pieces
-from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
+from lextables.tasks.spans.asking import (
+    AskingSettings,
+    Pieces,
+)
+from lextables.tasks.spans.linear_settings import (
+    LinearRun,
+    LinearSettings,
+)
 from lextables.tasks.spans.nbest import ChoosingSettings
 from lextables.tasks.spans.outputs import QuotingSettings
 from lextables.tasks.spans.settings import (
@@ -35,7 +54,10 @@ from lextables.tasks.spans.settings import (
     Training,
     Trial,
 )
-from lextables.tasks.spans.writing import WritingLimits, WritingSettings
+from lextables.tasks.spans.writing import (
+    WritingLimits,
+    WritingSettings,
+)
 
 QUOTE = "quote"  # the experiment of outputs that quote spans
 

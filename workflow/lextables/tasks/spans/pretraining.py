@@ -6,7 +6,11 @@ the learning rate.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +25,10 @@ from transformers import (
     set_seed,
 )
 
-from lextables.models.checkpoints import arguments, train
+from lextables.models.checkpoints import (
+    arguments,
+    train,
+)
 from lextables.models.in_parts import InParts
 from lextables.models.loading import (
     check_complete,
@@ -32,7 +39,10 @@ from lextables.models.loading import (
 )
 from lextables.models.precision import mixed
 from lextables.pipeline.atomic import replacing
-from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.errors import (
+    BadInput,
+    loading_weights,
+)
 from lextables.tasks.spans.settings import Pretraining
 
 MASKED = 0.15

@@ -17,8 +17,15 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -26,20 +33,37 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from lextables.models import loading
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.loading import load_tokenizer
 from lextables.models.precision import tf32
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import Row, write
+from lextables.pipeline.dataset import (
+    Row,
+    write,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE
+from lextables.tasks.spans.schema import (
+    NBEST,
+    NOTHING_ELSE,
+)
 from lextables.tasks.spans.settings import NbestSettings
-from lextables.tasks.spans.squad import collapsed, contract_texts
-from lextables.tasks.spans.tokens import Tokens, Words, backend, codes_of
+from lextables.tasks.spans.squad import (
+    collapsed,
+    contract_texts,
+)
+from lextables.tasks.spans.tokens import (
+    Tokens,
+    Words,
+    backend,
+    codes_of,
+)
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,

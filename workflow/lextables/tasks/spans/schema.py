@@ -2,7 +2,10 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+)
 
 # Written by the release if a question has only the empty prediction; its logits are 0.
 NOTHING_ELSE = "empty"

@@ -7,15 +7,28 @@ of the contract's text.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import (
+    Any,
+    BinaryIO,
+)
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+    read,
+)
 from lextables.pipeline.files import json_value
 
 QUESTIONS = Table(

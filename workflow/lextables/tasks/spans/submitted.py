@@ -11,21 +11,46 @@ import math
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import accumulate
 from numbers import Real
 from pathlib import Path
-from typing import Annotated, Any
+from typing import (
+    Annotated,
+    Any,
+)
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import (
+    BeforeValidator,
+    model_validator,
+)
 
-from lextables.metrics.spans import Nbest, nbest_columns
-from lextables.pipeline.dataset import Row, read
+from lextables.metrics.spans import (
+    Nbest,
+    nbest_columns,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quoted
+from lextables.tasks.spans.outputs import (
+    OUTPUTS,
+    by_question,
+    least_shown,
+    quoted,
+)
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
-from lextables.tasks.spans.squad import PARTING, collapsed
+from lextables.tasks.spans.squad import (
+    PARTING,
+    collapsed,
+)
 from lextables.tasks.submitted import (
     File,
     Submitted,

@@ -8,17 +8,33 @@ from typing import Any
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import PreTrainedModel, TrainingArguments
+from transformers import (
+    PreTrainedModel,
+    TrainingArguments,
+)
 
-from lextables.models import checkpoints, loading
+from lextables.models import (
+    checkpoints,
+    loading,
+)
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
-from lextables.models.loading import load_tokenizer, save
+from lextables.models.loading import (
+    load_tokenizer,
+    save,
+)
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.settings import FineTuning, Training
-from lextables.tasks.spans.squad import contract_splits, held_out_contracts, part
+from lextables.tasks.spans.settings import (
+    FineTuning,
+    Training,
+)
+from lextables.tasks.spans.squad import (
+    contract_splits,
+    held_out_contracts,
+    part,
+)
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,

@@ -8,17 +8,35 @@ or the sentence vectors of the unit and its neighbours; or both.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import (
+    csr_matrix,
+    hstack,
+)
 from sklearn.preprocessing import normalize
 
-from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
-from lextables.pipeline.dataset import Column, Table, read, write
+from lextables.models.linear import (
+    Linear,
+    Vocabulary,
+    fit_dense,
+    fit_many,
+    vocabulary,
+)
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+    read,
+    write,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.linear_settings import LinearSettings
 

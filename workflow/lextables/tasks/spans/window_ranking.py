@@ -5,7 +5,10 @@ contains an answer; a question reads only the most probable windows.  The papers
 every window: this saves time on machines without a GPU and is recorded with the run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +20,11 @@ from sklearn.linear_model import SGDClassifier
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
-from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
+from lextables.tasks.spans.windows import (
+    Windows,
+    open_windows,
+    read_tokens,
+)
 
 MAX_TERMS = 100_000
 

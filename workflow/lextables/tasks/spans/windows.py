@@ -9,7 +9,10 @@ written last, which records how the features were made.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,11 @@ from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Table, read
+from lextables.pipeline.dataset import (
+    Column,
+    Table,
+    read,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.tasks.spans.settings import WindowSettings

@@ -6,18 +6,44 @@ that a server or an engine can keep the contract in its cache.  A contract that 
 the model's window is read in parts, and the outputs that quote something are joined.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 
-from pydantic import Field, PositiveInt
+from pydantic import (
+    Field,
+    PositiveInt,
+)
 
-from lextables.metrics.containment import NO_CLAUSE, denies
-from lextables.models.language_model import LanguageModel, Request
-from lextables.models.prompts import Template, plain_template
-from lextables.models.settings import LanguageModelSettings, StepSettings
+from lextables.metrics.containment import (
+    NO_CLAUSE,
+    denies,
+)
+from lextables.models.language_model import (
+    LanguageModel,
+    Request,
+)
+from lextables.models.prompts import (
+    Template,
+    plain_template,
+)
+from lextables.models.settings import (
+    LanguageModelSettings,
+    StepSettings,
+)
 from lextables.pipeline.dataset import Row
-from lextables.tasks.spans.asking import asked_questions, fits_window, fitting_parts
+from lextables.tasks.spans.asking import (
+    asked_questions,
+    fits_window,
+    fitting_parts,
+)
 from lextables.tasks.spans.outputs import BETWEEN
 
 Asked = tuple[str, Request]

@@ -20,9 +20,17 @@ from lextables.papers.lawngnli.citations.case_index import (
 )
 from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
 from lextables.papers.lawngnli.citations.resolution import Resource
-from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
+from lextables.papers.lawngnli.steps import (
+    CITING,
+    STRINGS,
+    StepCounts,
+)
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 CITING_DATE = Column(
     "citing_date", pa.string(), "its date of decision: YYYY, YYYY-MM or YYYY-MM-DD"

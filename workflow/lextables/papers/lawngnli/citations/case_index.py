@@ -9,7 +9,10 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,8 +22,14 @@ from eyecite.tokenizers import EDITIONS_LOOKUP
 from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import Row, batches
+from lextables.pipeline.atomic import (
+    replacing,
+    write_text,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    batches,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.sources.records import whole_number

@@ -7,7 +7,10 @@ parenthesis, and a citation without a parenthetical may be given that of a later
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 
 from eyecite.tokenizers import Tokenizer
@@ -19,7 +22,10 @@ from lextables.papers.lawngnli.citations.parentheses import (
     explanatory,
     next_open,
 )
-from lextables.papers.lawngnli.citations.pincites import pages_of, read_pincite
+from lextables.papers.lawngnli.citations.pincites import (
+    pages_of,
+    read_pincite,
+)
 from lextables.papers.lawngnli.citations.resolution import (
     Cited,
     LocatedCitation,

@@ -9,7 +9,11 @@ Short forms are resolved over the whole opinion, in its order.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -17,7 +21,10 @@ from pathlib import Path
 from platform import machine
 from typing import ClassVar
 
-from eyecite import get_citations, resolve_citations
+from eyecite import (
+    get_citations,
+    resolve_citations,
+)
 from eyecite.models import (
     CaseCitation,
     CitationBase,
@@ -32,7 +39,10 @@ from eyecite.models import (
     Token,
     Tokens,
 )
-from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
+from eyecite.tokenizers import (
+    HyperscanTokenizer,
+    Tokenizer,
+)
 
 from lextables.papers.lawngnli.citations.case_index import (
     page_key,
@@ -41,7 +51,10 @@ from lextables.papers.lawngnli.citations.case_index import (
 )
 from lextables.papers.lawngnli.citations.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
-from lextables.pipeline.cache import make_cache, user_cache
+from lextables.pipeline.cache import (
+    make_cache,
+    user_cache,
+)
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]

@@ -8,12 +8,18 @@ happen to be in both are no random sample of it.
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.papers.lawngnli.dataset.labels import LABELS, draw
+from lextables.papers.lawngnli.dataset.labels import (
+    LABELS,
+    draw,
+)
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput

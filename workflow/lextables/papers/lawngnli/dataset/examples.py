@@ -5,11 +5,19 @@ jurisdiction of the premise, because neutral premises are searched within a juri
 """
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import (
+    groupby,
+    islice,
+)
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +37,10 @@ from lextables.papers.lawngnli.dataset.labels import (
 )
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
-from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES, outcomes
+from lextables.papers.lawngnli.premises.long_premises import (
+    LONG_PREMISES,
+    outcomes,
+)
 from lextables.papers.lawngnli.premises.neutralization import (
     CitationNetwork,
     Encode,
@@ -37,9 +48,18 @@ from lextables.papers.lawngnli.premises.neutralization import (
     neutralized,
     pairs_of,
 )
-from lextables.papers.lawngnli.steps import CITING, OUTCOME, SPANS, STRINGS
+from lextables.papers.lawngnli.steps import (
+    CITING,
+    OUTCOME,
+    SPANS,
+    STRINGS,
+)
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 _PREMISE = (
     Column(

@@ -19,10 +19,27 @@ Two choices are ours because the paper leaves them open: the hundred opinions ar
 the cited case, as in the pools, and the draw depends on the example's id.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+    replace,
+)
+from itertools import (
+    groupby,
+    islice,
+)
 from operator import itemgetter
 from pathlib import Path
 
@@ -41,7 +58,11 @@ from lextables.papers.lawngnli.dataset.labels import (
     draw,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id
 

@@ -7,7 +7,10 @@ ranks an example against its twin.  These columns are not in the paper.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +25,15 @@ from lextables.papers.lawngnli.dataset.labels import (
     TRAIN,
 )
 from lextables.papers.lawngnli.dataset.pairs import NLI
-from lextables.papers.lawngnli.hypotheses.difficulty import bigrams, spaced
+from lextables.papers.lawngnli.hypotheses.difficulty import (
+    bigrams,
+    spaced,
+)
 from lextables.papers.lawngnli.hypotheses.difficulty import overlap as overlap_of
-from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 
 CHOICE = "Entail or Contradict"
 TWINS = "Entail above Contradict, within twins"

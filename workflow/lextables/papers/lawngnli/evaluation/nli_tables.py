@@ -5,17 +5,31 @@ The registry defines each column: the condition, `<view in training> > <view in 
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.dataset.annotations import READINGS, load_readings
+from lextables.papers.lawngnli.dataset.annotations import (
+    READINGS,
+    load_readings,
+)
 from lextables.papers.lawngnli.dataset.labels import TEST
-from lextables.papers.lawngnli.dataset.pairs import ANSWERS, ENTAILMENT, NLI
+from lextables.papers.lawngnli.dataset.pairs import (
+    ANSWERS,
+    ENTAILMENT,
+    NLI,
+)
 from lextables.papers.lawngnli.evaluation.label_tables import (
     GUESSING,
     PARTS,
@@ -24,13 +38,26 @@ from lextables.papers.lawngnli.evaluation.label_tables import (
     guessing,
     share_of_premises,
 )
-from lextables.pipeline.dataset import Row, read
-from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
+from lextables.pipeline.files import (
+    damage_named,
+    read_json,
+)
 from lextables.pipeline.run import RunSettings
-from lextables.tables.cells import Cell, Score
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
+from lextables.tasks.classification.scoring import (
+    ANSWER,
+    PROBABILITY,
+    SUBMITTED,
+)
 
 PREFIX = {
     NLI: "Entail/Neutral/Contradict. Chance=1/3 / ",

@@ -10,10 +10,19 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.dataset.labels import CONTRADICT, ENTAIL
-from lextables.pipeline.dataset import Row, read
+from lextables.papers.lawngnli.dataset.labels import (
+    CONTRADICT,
+    ENTAIL,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+)
 from lextables.pipeline.files import read_json
-from lextables.tables.cells import Cell, Score
+from lextables.tables.cells import (
+    Cell,
+    Score,
+)
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 

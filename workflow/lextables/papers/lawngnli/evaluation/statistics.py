@@ -10,15 +10,28 @@ code, LawngNLI's premises are those without citations and with nothing prepended
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
 
-from lextables.papers.lawngnli.dataset.labels import LABELS, TRAIN
-from lextables.pipeline.dataset import Row, batches, read, read_table
+from lextables.papers.lawngnli.dataset.labels import (
+    LABELS,
+    TRAIN,
+)
+from lextables.pipeline.dataset import (
+    Row,
+    batches,
+    read,
+    read_table,
+)
 
 PERCENTILES = (10, 25, 50, 75, 90)
 NEGATION_WORDS = frozenset(

@@ -7,7 +7,10 @@ in `parentheticals`.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import (
+    Callable,
+    Sequence,
+)
 from typing import Any
 
 from lextables.pipeline.errors import BadInput

@@ -17,9 +17,17 @@ from lextables.papers.lawngnli.hypotheses.contradiction import (
 )
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.hypotheses.parsers import Parser
-from lextables.papers.lawngnli.steps import EXAMPLE_ID, OUTCOME, StepCounts
+from lextables.papers.lawngnli.steps import (
+    EXAMPLE_ID,
+    OUTCOME,
+    StepCounts,
+)
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 CONTRADICTIONS = Table(
     name="contradictions",

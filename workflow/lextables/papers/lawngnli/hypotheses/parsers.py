@@ -8,12 +8,22 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, Protocol
+from typing import (
+    Any,
+    Protocol,
+)
 
-from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.hypotheses.accuracy import (
+    SPACY_MODEL,
+    spacy_pipeline,
+)
 from lextables.papers.lawngnli.hypotheses.tree import (
     Node,
     Token,

@@ -3,7 +3,10 @@
 "did not find any error" becomes "found some error".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import (
+    Iterable,
+    Sequence,
+)
 from dataclasses import dataclass
 from itertools import pairwise
 

@@ -28,7 +28,10 @@ from lextables.papers.lawngnli.hypotheses.tree import (
     replace,
 )
 from lextables.papers.lawngnli.hypotheses.verb_phrases import negation_of
-from lextables.papers.lawngnli.hypotheses.vocabulary import PRONOUNS, VERBAL
+from lextables.papers.lawngnli.hypotheses.vocabulary import (
+    PRONOUNS,
+    VERBAL,
+)
 
 
 def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:

@@ -4,7 +4,11 @@ This module has no verb forms or negations: the Penn Treebank tag says which tok
 the white space after them, so that an edited sentence keeps the original spacing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 
 CLAUSES = frozenset({"S", "FRAG", "NP", "X"})

@@ -21,7 +21,11 @@ sentences, and every "|" of the text is lost.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,7 +41,10 @@ from eyecite.models import (
 )
 from eyecite.tokenizers import Tokenizer
 
-from lextables.papers.lawngnli.citations.resolution import citations_of, searchable
+from lextables.papers.lawngnli.citations.resolution import (
+    citations_of,
+    searchable,
+)
 from lextables.papers.lawngnli.citations.resolution import tokenizer as hyperscan
 from lextables.papers.lawngnli.hypotheses import morphology
 

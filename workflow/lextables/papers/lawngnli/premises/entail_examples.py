@@ -8,9 +8,15 @@ import bisect
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import (
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import (
+    cache,
+    lru_cache,
+)
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,16 +28,28 @@ from lextables.papers.lawngnli.citations.candidates import (
     CITING_DATE,
     PARENTHETICAL,
 )
-from lextables.papers.lawngnli.citations.case_index import CaseIndex, volume_key
+from lextables.papers.lawngnli.citations.case_index import (
+    CaseIndex,
+    volume_key,
+)
 from lextables.papers.lawngnli.hypotheses.accuracy import (
     Pipeline,
     hypothesis_of,
     metadata_keyword,
     more_metadata,
 )
-from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
+from lextables.papers.lawngnli.steps import (
+    CITING,
+    SPANS,
+    STRINGS,
+    StepCounts,
+)
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 from lextables.pipeline.files import damage_named
 
 PARENTHETICALS = Table(

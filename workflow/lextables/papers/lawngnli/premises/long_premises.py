@@ -1,6 +1,10 @@
 """LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without citations."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+)
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +17,11 @@ from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 LONG_PREMISES = Table(
     name="long_premises",

@@ -7,21 +7,38 @@ as in the built data set.
 """
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import (
+    Counter,
+    defaultdict,
+)
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.evaluation.statistics import table2, with_long_premises
+from lextables.papers.lawngnli.dataset.examples import (
+    EXAMPLES,
+    UNFILTERED,
+)
+from lextables.papers.lawngnli.evaluation.statistics import (
+    table2,
+    with_long_premises,
+)
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import (
     LONG_PREMISES,
     closing_paragraphs,
 )
-from lextables.papers.lawngnli.released.hypotheses import NO_CLAUSE, NO_FIT
+from lextables.papers.lawngnli.released.hypotheses import (
+    NO_CLAUSE,
+    NO_FIT,
+)
 from lextables.papers.lawngnli.released.ids import Mask
 from lextables.papers.lawngnli.released.text import (
     majority,
@@ -30,7 +47,10 @@ from lextables.papers.lawngnli.released.text import (
     unlabelled,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Row, Table
+from lextables.pipeline.dataset import (
+    Row,
+    Table,
+)
 from lextables.tables.published import PublishedCell
 
 # Reasons to drop a row, in the order of the funnel.

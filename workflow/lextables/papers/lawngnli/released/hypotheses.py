@@ -9,7 +9,10 @@ trees must be those of benepar_en3.
 import csv
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -19,14 +22,32 @@ from typing import Any
 import pyarrow as pa
 
 from lextables import ROOT
-from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
-from lextables.papers.lawngnli.hypotheses.morphology import inflect, tense_of
+from lextables.papers.lawngnli.hypotheses.accuracy import (
+    SPACY_MODEL,
+    spacy_pipeline,
+)
+from lextables.papers.lawngnli.hypotheses.morphology import (
+    inflect,
+    tense_of,
+)
 from lextables.papers.lawngnli.hypotheses.parsers import Parser
-from lextables.papers.lawngnli.hypotheses.tree import Node, Token, Tree
-from lextables.papers.lawngnli.released.text import CASES, cases, parenthetical
+from lextables.papers.lawngnli.hypotheses.tree import (
+    Node,
+    Token,
+    Tree,
+)
+from lextables.papers.lawngnli.released.text import (
+    CASES,
+    cases,
+    parenthetical,
+)
 from lextables.papers.lawngnli.steps import CITING
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 HYPOTHESES = Table(
     name="hypotheses",

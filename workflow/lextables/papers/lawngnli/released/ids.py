@@ -15,15 +15,25 @@ import pickle
 from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
-from typing import IO, Any
+from typing import (
+    IO,
+    Any,
+)
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lextables.papers.lawngnli.dataset.labels import LABELS, SPLITS
+from lextables.papers.lawngnli.dataset.labels import (
+    LABELS,
+    SPLITS,
+)
 from lextables.papers.lawngnli.steps import STRINGS
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 from lextables.pipeline.errors import BadInput
 
 LIMIT_BYTES = 16 << 30

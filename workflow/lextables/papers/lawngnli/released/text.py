@@ -4,8 +4,16 @@ The offsets and masks of the ID files count characters of this text, so its erro
 """
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence, Set
+from bisect import (
+    bisect_left,
+    bisect_right,
+)
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+    Set,
+)
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +21,11 @@ from eyecite import clean_text
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.corpora.caselaw.volume import bodies
-from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.dataset import (
+    Column,
+    Row,
+    Table,
+)
 
 _OPINION = pa.struct(
     [pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)]

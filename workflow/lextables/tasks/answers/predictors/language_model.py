@@ -9,7 +9,11 @@ Prompts that begin with the same text are adjacent, so that a model evaluates th
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -26,7 +30,10 @@ from lextables.models.multiple_choice import (
     ask,
     counts,
 )
-from lextables.models.prompts import Template, plain_template
+from lextables.models.prompts import (
+    Template,
+    plain_template,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import (
@@ -37,7 +44,10 @@ from lextables.tasks.answers.collection import (
     pairs,
 )
 from lextables.tasks.answers.prediction import Prediction
-from lextables.tasks.answers.settings import WHOLE_DOCUMENT, AskingSettings
+from lextables.tasks.answers.settings import (
+    WHOLE_DOCUMENT,
+    AskingSettings,
+)
 
 RELEVANT = ("Yes", "No")
 BATCH = 1000  # questions about paragraphs; their prompts are in memory together

@@ -1,8 +1,14 @@
 """A bi-encoder: a first stage, or a reranker of another system's hits; fine-tuned or as it is."""
 
-from lextables.tasks.retrieval import dense, encoders
+from lextables.tasks.retrieval import (
+    dense,
+    encoders,
+)
 from lextables.tasks.retrieval.collection import Hits
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 
 def rank(ranking: Ranking) -> dict[str, Hits]:

@@ -3,9 +3,15 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from lextables.models.bm25 import BM25Index, analyze
+from lextables.models.bm25 import (
+    BM25Index,
+    analyze,
+)
 from lextables.tasks.retrieval.collection import Hits
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 
 class BM25Settings(RankingSettings):

@@ -1,21 +1,39 @@
 """The second stage with a trained classifier: hits are ordered by the probability of the query's answer."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
-from lextables.models import device, multi_head
+from lextables.models import (
+    device,
+    multi_head,
+)
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Text
-from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.features import (
+    read_tokens,
+    tokenise,
+)
 from lextables.tasks.classification.reading import read_heads
-from lextables.tasks.retrieval.collection import Collection, Hits, reorder
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Hits,
+    reorder,
+)
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 Pair = tuple[str, str]  # the ids of a query and a document
 # A model with the answers of its heads.

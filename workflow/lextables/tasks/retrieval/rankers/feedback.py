@@ -7,9 +7,19 @@ import numpy as np
 
 from lextables.models import own_settings
 from lextables.tasks.retrieval import encoders
-from lextables.tasks.retrieval.collection import Hits, scored
-from lextables.tasks.retrieval.rankers.fusion import FusionSettings, Scores, fuse
-from lextables.tasks.retrieval.ranking import Encoders, Ranking
+from lextables.tasks.retrieval.collection import (
+    Hits,
+    scored,
+)
+from lextables.tasks.retrieval.rankers.fusion import (
+    FusionSettings,
+    Scores,
+    fuse,
+)
+from lextables.tasks.retrieval.ranking import (
+    Encoders,
+    Ranking,
+)
 
 FEEDBACK_SHARE = 2.0
 DIGITS = 6  # of a similarity; the number of threads changes only later digits

@@ -1,10 +1,23 @@
 """The fusion of several systems by the means of their standardised scores."""
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean, pstdev
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
+from statistics import (
+    fmean,
+    pstdev,
+)
 
-from lextables.tasks.retrieval.collection import Hits, best_first, scored
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.collection import (
+    Hits,
+    best_first,
+    scored,
+)
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 Scores = Mapping[str, Mapping[str, float]]  # {query id: {document id: score}}
 

@@ -14,17 +14,46 @@ Documents without an answer keep the order of the first stage, and are counted.
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    dataclass,
+    field,
+)
+from typing import (
+    Any,
+    Literal,
+)
 
 from lextables.models import cached_model
-from lextables.models.language_model import LanguageModel, Prompt, Request
-from lextables.models.multiple_choice import ANSWER_TOKENS, Picked, pick, weighed
-from lextables.models.prompts import Template, fitted, plain_template
-from lextables.tasks.retrieval.collection import Collection, Hits
+from lextables.models.language_model import (
+    LanguageModel,
+    Prompt,
+    Request,
+)
+from lextables.models.multiple_choice import (
+    ANSWER_TOKENS,
+    Picked,
+    pick,
+    weighed,
+)
+from lextables.models.prompts import (
+    Template,
+    fitted,
+    plain_template,
+)
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Hits,
+)
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 RATINGS = "12345"
 PAIR = ("Clause A", "Clause B")

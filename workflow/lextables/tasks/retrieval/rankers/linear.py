@@ -5,18 +5,36 @@ documents' words) and by a frozen encoder's vectors: the similarity itself, and 
 dimension, some of which are more informative than others.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from dataclasses import (
+    asdict,
+    dataclass,
+)
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from lextables.models.bm25 import BM25Index, analyze
+from lextables.models.bm25 import (
+    BM25Index,
+    analyze,
+)
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval.collection import Collection, Hits, best_first
-from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Hits,
+    best_first,
+)
+from lextables.tasks.retrieval.ranking import (
+    Encoders,
+    Ranking,
+    RankingSettings,
+)
 
 TRAINING_PARTS = ("training", "validation")
 MAX_ITERATIONS = 500

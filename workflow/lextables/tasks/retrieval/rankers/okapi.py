@@ -1,12 +1,25 @@
 """gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another system's hits."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from itertools import (
+    chain,
+    islice,
+)
 
 from lextables.models.okapi import OkapiBM25
-from lextables.tasks.retrieval.collection import Hits, best_first
+from lextables.tasks.retrieval.collection import (
+    Hits,
+    best_first,
+)
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
+from lextables.tasks.retrieval.ranking import (
+    Ranking,
+    RankingSettings,
+)
 
 # Queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB.
 QUERY_BATCH = 64
