@@ -1,7 +1,7 @@
 # Needs Python 3.11 to 3.13, make and a package index:
 #   make run     install, then run the pipeline on the included sample
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
-#                `make faults` the tests of killed runs with 20 kills
+#                `make pipeline` only the others, `make faults` the tests of killed runs with 20 kills
 #   make golden  run the sample and store its values in tests/golden/sample, and pages in tests/golden/pages
 # `make site` is the report on public data that .github/workflows/site.yaml publishes.
 
@@ -14,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run site test quick faults golden lint lock clean
+.PHONY: run site test quick pipeline faults golden lint lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
@@ -32,6 +32,9 @@ test: lint
 quick: lint
 	$(BIN)/python -m pytest -n $(CORES) tests/unit
 
+pipeline: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CORES) tests/workflow tests/real
+
 faults: $(VENV)/.test
 	LEXTABLES_KILLS=20 $(BIN)/python -m pytest tests/workflow/test_faults.py
 
@@ -41,6 +44,7 @@ golden: $(VENV)/.test
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/typos
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/export.py --check

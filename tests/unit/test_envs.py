@@ -51,6 +51,7 @@ TOOLS = {
     "snakefmt",
     "pytest-timeout",
     "pytest-xdist",
+    "typos",
 }
 
 
