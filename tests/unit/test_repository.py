@@ -98,6 +98,17 @@ def test_every_script_named_in_the_documentation_exists():
     assert {name for name in named if not (ROOT / name).is_file()} == set()
 
 
+def test_the_places_of_a_change_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (.+) \|$", text, re.M)
+    assert len(rows) > 20
+    folders = [ROOT, ROOT / "workflow/lextables", ROOT / "tests/unit"]
+    for _, places, tests in rows[1:]:
+        for name in re.findall(r"`([^`]+)`", f"{places} {tests}"):
+            pattern = re.sub(r"<\w+>", "*", name)
+            assert any(list(folder.glob(pattern)) for folder in folders), name
+
+
 def test_every_link_in_the_documentation_has_a_target():
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
     texts = {

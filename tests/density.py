@@ -1,0 +1,149 @@
+"""Size and density of the project's Python code.
+
+Size is the number of nodes of the syntax trees, which does not depend on the layout.
+Density is nodes for each line of code, without blank lines, comments and docstrings.
+
+    python tests/density.py             sizes, densities and the densest functions
+    python tests/density.py PATH        the same below a folder
+"""
+
+import ast
+import io
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "workflow/lextables/"
+# Each entry is a subpackage by itself, as is each task and each paper.
+GROUPS = ("corpora", "papers", "tasks")
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+NOT_CODE = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.STRING,
+}
+MANY_PARAMETERS = 8
+SHORTEST = 6  # lines of a function that is listed
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function with its nodes for each line of code."""
+
+    density: float
+    lines: int
+    place: str
+
+
+def code_lines(source: str) -> set[int]:
+    """Return the numbers of the lines with code."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {token.start[0] for token in tokens if token.type not in NOT_CODE}
+
+
+def is_nested(comprehension: ast.AST) -> bool:
+    """Whether a comprehension has several loops, or another comprehension inside."""
+    inner = list(ast.walk(comprehension))[1:]
+    several = len(comprehension.generators) > 1
+    return several or any(isinstance(node, COMPREHENSIONS) for node in inner)
+
+
+def kinds(node: ast.AST) -> list[str]:
+    """Return what a node is counted as."""
+    found = ["nodes"]
+    if isinstance(node, COMPREHENSIONS):
+        found.append("comprehensions")
+        if is_nested(node):
+            found.append("nested")
+    elif isinstance(node, ast.IfExp):
+        found.append("ternaries")
+    elif isinstance(node, ast.NamedExpr):
+        found.append("walrus")
+    elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.BitOr):
+        found.append("|=")
+    elif isinstance(node, ast.Subscript):
+        if ast.unparse(node) in ("Mapping[str, Any]", "dict[str, Any]"):
+            found.append("dict[str, Any]")
+    elif isinstance(node, ast.FunctionDef):
+        arguments = node.args
+        parameters = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+        if len(parameters) >= MANY_PARAMETERS:
+            found.append("many parameters")
+    return found
+
+
+def measure(source: str, name: str) -> tuple[Counter, list[Function]]:
+    """Return the counts of a file, and its functions."""
+    lines = code_lines(source)
+    counts = Counter(lines=len(lines))
+    functions = []
+    for node in ast.walk(ast.parse(source)):
+        counts.update(kinds(node))
+        if isinstance(node, ast.FunctionDef):
+            own = lines & set(range(node.lineno, node.end_lineno + 1))
+            size = sum(len(list(ast.walk(statement))) for statement in node.body)
+            if len(own) >= SHORTEST:
+                place = f"{name}:{node.lineno} {node.name}"
+                functions.append(Function(size / len(own), len(own), place))
+    return counts, functions
+
+
+def subpackage(name: str) -> str:
+    """Return the subpackage of a file of the package, such as `tasks/spans`."""
+    folders = Path(name.removeprefix(PACKAGE)).parent.parts
+    depth = 1
+    if folders and folders[0] in GROUPS:
+        depth = 2
+    return "/".join(folders[:depth]) or "(top)"
+
+
+def part(name: str) -> str:
+    """Return the part of the project that a file belongs to."""
+    if name.startswith(PACKAGE):
+        return "package"
+    if name.startswith("workflow/"):
+        return "scripts"
+    return name.split("/")[0]
+
+
+def project(below: str = "") -> tuple[dict[str, Counter], list[Function]]:
+    """Return the counts by part and by subpackage, and all functions, densest first."""
+    listed = subprocess.check_output(["git", "ls-files", "*.py"], cwd=ROOT, text=True)
+    counts: dict[str, Counter] = {}
+    functions = []
+    for name in listed.splitlines():
+        if not name.startswith(below) or not (ROOT / name).exists():
+            continue
+        of_file, of_functions = measure((ROOT / name).read_text("utf-8"), name)
+        groups = [part(name)]
+        if name.startswith(PACKAGE):
+            groups.append(f"package: {subpackage(name)}")
+        for group in groups:
+            counts.setdefault(group, Counter()).update(of_file)
+        functions.extend(of_functions)
+    functions.sort(key=lambda function: -function.density)
+    return counts, functions
+
+
+def main() -> None:
+    """Print the counts, and the 20 densest functions."""
+    counts, functions = project(*sys.argv[1:])
+    for group, row in sorted(counts.items()):
+        print(
+            f"{group:32}{row['nodes']:9} nodes{row['nodes'] / row['lines']:8.2f} a line"
+        )
+    print("\nThe densest functions (nodes a line, lines):")
+    for function in functions[:20]:
+        print(f"  {function.density:5.1f} {function.lines:4}  {function.place}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Limits of size and density, which keep the code readable (CONTRIBUTING.md)."""
+
+import pytest
+
+from density import measure, project
+
+COUNTS, _ = project()
+SUBPACKAGES = sorted(name for name in COUNTS if name.startswith("package: "))
+# Nodes of the syntax trees.  Pay for what you add by removing something.
+NODES = {"package": 384_600, "tests": 350_800, "bench": 12_000}
+DENSITY = {"package": 7.9, "scripts": 8.5, "tests": 8.5}  # nodes for each line of code
+SUBPACKAGE_DENSITY = 8.5
+# For each 1,000 lines of code.
+RATES = {
+    "comprehensions": 40,
+    "nested": 3,
+    "ternaries": 15,
+    "walrus": 1.5,
+    "|=": 1,
+    "dict[str, Any]": 4,
+}
+ADVICE = "`python tests/density.py` lists the densest functions"
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_a_part_does_not_grow(name):
+    assert COUNTS[name]["nodes"] <= NODES[name], ADVICE
+
+
+@pytest.mark.parametrize("name", DENSITY)
+def test_a_line_has_few_nodes(name):
+    assert COUNTS[name]["nodes"] / COUNTS[name]["lines"] <= DENSITY[name], ADVICE
+
+
+@pytest.mark.parametrize("name", SUBPACKAGES)
+def test_no_subpackage_is_dense(name):
+    density = COUNTS[name]["nodes"] / COUNTS[name]["lines"]
+    assert density <= SUBPACKAGE_DENSITY, ADVICE
+
+
+@pytest.mark.parametrize("kind", RATES)
+def test_dense_expressions_are_rare(kind):
+    package = COUNTS["package"]
+    assert 1000 * package[kind] / package["lines"] <= RATES[kind], ADVICE
+
+
+def test_no_function_of_the_package_has_many_parameters():
+    assert not COUNTS["package"]["many parameters"]
+
+
+def test_tests_rarely_nest_comprehensions():
+    assert 1000 * COUNTS["tests"]["nested"] / COUNTS["tests"]["lines"] <= 5
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("[a for a in b]", {"comprehensions": 1}),
+        ("[a for a in b for c in a]", {"comprehensions": 1, "nested": 1}),
+        ("[[c for c in a] for a in b]", {"comprehensions": 2, "nested": 1}),
+        ("a if b else c", {"ternaries": 1}),
+        ("(a := b)", {"walrus": 1}),
+        ("a |= b", {"|=": 1}),
+        ("a += b", {}),
+        ("a: dict[str, Any]", {"dict[str, Any]": 1}),
+        ("def f(a, b, c, d, /, e, f, *, g, h): ...", {"many parameters": 1}),
+        ("def f(a, b, c, d, e, f, g): ...", {}),
+    ],
+)
+def test_what_is_counted(source, expected):
+    counts, _ = measure(source, "a.py")
+    del counts["nodes"], counts["lines"]
+    assert counts == expected
+
+
+def test_lines_of_code_are_counted_without_comments_and_docstrings():
+    source = '"""Docstring."""\n\n# Comment\na = 1  # end\nb = (\n    2,\n)\n'
+    counts, _ = measure(source, "a.py")
+    assert counts["lines"] == 4
