@@ -32,7 +32,11 @@ from dataclasses import (
     fields,
     replace,
 )
-from typing import Literal
+from typing import (
+    Any,
+    Literal,
+    TypeGuard,
+)
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
@@ -143,9 +147,10 @@ def build(
     """
     computed: dict[Place, Cell] = {}
     for cell in cells:
-        if computed.setdefault((cell.row, cell.column), cell) is not cell:
-            place = f"row {cell.row!r}, column {cell.column!r}"
-            raise ValueError(f"two computed cells at {place}")
+        place = (cell.row, cell.column)
+        if place in computed:
+            raise ValueError(f"two computed cells at {_in_words(cell)}")
+        computed[place] = cell
     decimals: dict[str, int] = {}  # of an additional cell: those of its column
     for printed in published:
         if printed.decimals is not None:
@@ -159,21 +164,26 @@ def build(
             raise _not_computed(printed, computed)
         cell = computed[place]
         if cell.value is None and not cell.reason:
-            where = f"row {printed.row!r}, column {printed.column!r}"
-            raise ValueError(f"no value and no reason for {where}")
-        if comparable if cell.comparable is None else cell.comparable:
-            line = _compared_line(
-                printed,
-                cell,
-                numbers[_compared_by(cell)],
-                why_off,
-            )
+            raise ValueError(f"no value and no reason for {_in_words(cell)}")
+        of_paper = comparable
+        if cell.comparable is not None:
+            of_paper = cell.comparable
+        if of_paper:
+            others = numbers[_compared_by(cell)]
+            line = _compared_line(printed, cell, others, why_off)
             reached = _reached(printed, cell, computed.values())
             lines.append(replace(line, baselines=reached))
         else:
             lines.append(_line_of_other_data(printed, cell))
-        lines += [_additional_line(each, decimals) for each in following[place]]
-    return lines + [_additional_line(cell, decimals) for cell in additional]
+        for after in following[place]:
+            lines.append(_additional_line(after, decimals))
+    for cell in additional:
+        lines.append(_additional_line(cell, decimals))
+    return lines
+
+
+def _in_words(cell: Cell) -> str:
+    return f"row {cell.row!r}, column {cell.column!r}"
 
 
 def _additional_cells(
@@ -203,17 +213,15 @@ def _additional_cells(
 
 def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput:
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
-    columns = [column for row, column in computed if row == printed.row]
-    if columns:
-        kind = "column"
-        name = printed.column
-        of = f" of row {printed.row!r}"
-        names = columns
-    else:
-        kind = "row"
-        name = printed.row
-        of = ""
+    names = [column for row, column in computed if row == printed.row]
+    kind = "column"
+    what = f"column {printed.column!r} of row {printed.row!r}"
+    name = printed.column
+    if not names:
         names = list(dict.fromkeys(row for row, _ in computed))
+        kind = "row"
+        what = f"row {printed.row!r}"
+        name = printed.row
     do = "check the `rows` of its entry"
     if names:
         similar = difflib.get_close_matches(
@@ -223,13 +231,18 @@ def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput
             cutoff=0,
         )
         do = f"write one of its {kind}s, such as {', '.join(map(repr, similar))}"
-    what = f"{printed.table} computes no {kind} {name!r}{of}"
-    return BadInput(what, where="published values", do=do)
+    return BadInput(
+        f"{printed.table} computes no {what}",
+        where="published values",
+        do=do,
+    )
 
 
 def _compared_by(cell: Cell) -> tuple[bool, str]:
     """The key by which published values are compared: the measure, or the column for values without one."""
-    return (True, cell.measure) if cell.measure else (False, cell.column)
+    if cell.measure:
+        return True, cell.measure
+    return False, cell.column
 
 
 def _published_numbers(
@@ -253,16 +266,16 @@ def _line(cell: Cell, decimals: int | None) -> Line:
         best = f"{cell.score.scale:g}"
         if cell.score.lower:
             worst, best = best, worst
-    # The prediction interval has one decimal more.
-    finer = (DECIMALS if decimals is None else decimals) + 1
+    places = DECIMALS if decimals is None else decimals
     low, high = _prediction(cell) or (None, None)
     return Line(
         row=cell.row,
         column=cell.column,
-        low=written(cell.low, decimals),
-        high=written(cell.high, decimals),
-        prediction_low=written(low, finer),
-        prediction_high=written(high, finer),
+        low=written(cell.low, places),
+        high=written(cell.high, places),
+        # The prediction interval has one decimal more.
+        prediction_low=written(low, places + 1),
+        prediction_high=written(high, places + 1),
         decimals=decimals,
         reason=cell.reason,
         runs=" ".join(cell.runs),
@@ -280,21 +293,20 @@ def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     line = _line(cell, places)
     if isinstance(cell.value, str):
         line = replace(line, decimals=None)
-    verdict = "not run" if cell.value is None else ""
-    return replace(
-        line,
-        ours=written(cell.value, places),
-        verdict=verdict,
-    )
+    if cell.value is None:
+        return replace(line, verdict="not run")
+    return replace(line, ours=written(cell.value, places))
 
 
 def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
     """The line of a published cell whose computed value is from data that are not the paper's."""
+    line = _line(cell, published.decimals)
+    if cell.value is None and cell.judged:
+        line = replace(line, verdict="not run")
     return replace(
-        _line(cell, published.decimals),
+        line,
         published=published.value,
         ours=written(cell.value, published.decimals),
-        verdict="not run" if cell.value is None and cell.judged else "",
     )
 
 
@@ -306,7 +318,9 @@ def _compared_line(
 ) -> Line:
     """The line of a published cell with its verdict; ``numbers`` are the paper's of the same measure."""
     outcome, difference, evidence = verdict(published, cell, numbers)
-    why = why_off(published.row, published.column) if outcome == "off" else ""
+    why = ""
+    if outcome == "off":
+        why = why_off(published.row, published.column)
     return replace(
         _line(cell, published.decimals),
         published=published.value,
@@ -332,28 +346,33 @@ def verdict(
     """
     number = published.number
     value = cell.value
+    decimals = published.decimals
     if not cell.judged:
         return "", "", ""
     if value is None:
         return "not run", "", ""
-    if isinstance(value, str) or number is None:
-        equal = same_words(written(value, published.decimals), published.value)
+    if isinstance(value, str) or number is None or decimals is None:
+        equal = same_words(written(value, decimals), published.value)
         return "match" if equal else "off", "", ""
-    few = _too_few(cell.seeds) if cell.seeds is not None else ""
-    if few:
-        return "", "", few
+    if cell.seeds is not None:
+        few = _too_few(cell.seeds)
+        if few:
+            return "", "", few
     if math.isnan(value):
         return "off", "", "the reproduced value is not a number"
-    ours = rounded(value, published.decimals)
-    low, high = _prediction(cell) or (ours, ours)
+    ours = rounded(value, decimals)
     evidence = ""
-    if cell.seeds is not None:
+    inside = False
+    prediction = _prediction(cell)
+    if prediction:
+        low, high = prediction
         evidence = _too_wide(number, low, high, numbers)
+        inside = low <= number <= high
     if ours == number:
         return "match", "", evidence
-    if cell.seeds is not None and low <= number <= high:
+    if inside:
         return "near", "", evidence
-    return "off", f"{ours - number:+.{published.decimals}f}", evidence
+    return "off", f"{ours - number:+.{decimals}f}", evidence
 
 
 def prediction_interval(
@@ -372,8 +391,9 @@ def prediction_interval(
     n = len(values)
     mean = statistics.fmean(values)
     deviation = statistics.stdev(values, mean)
-    width = float(stdtrit(n - 1, 0.975)) * math.sqrt(1 / n + 1 / averages)
-    return mean - width * deviation, mean + width * deviation
+    quantile = float(stdtrit(n - 1, 0.975))
+    half = quantile * math.sqrt(1 / n + 1 / averages) * deviation
+    return mean - half, mean + half
 
 
 def _finite(seeds: Iterable[float]) -> list[float]:
@@ -392,7 +412,7 @@ def _too_few(seeds: Sequence[float]) -> str:
 
 def _prediction(cell: Cell) -> tuple[float, float] | None:
     """The prediction interval of a cell; None without enough seeds or without a value."""
-    if cell.seeds is None or _too_few(cell.seeds) or not _is_number(cell.value):
+    if cell.seeds is None or _too_few(cell.seeds) or not is_number(cell.value):
         return None
     return prediction_interval(_finite(cell.seeds), cell.averages)
 
@@ -426,24 +446,30 @@ def _reached(
 ) -> str:
     """The baselines that score at least as high as a published value, at the published precision."""
     number = printed.number
-    if not cell.measure or number is None:
+    decimals = printed.decimals
+    if not cell.measure or number is None or decimals is None:
         return ""
-    sign = -1 if cell.score and cell.score.lower else 1
+    lower = cell.score is not None and cell.score.lower
     names: dict[str, None] = {}
     for baseline in cells:
         name = baseline.baseline
         if not name or name == cell.baseline or baseline.measure != cell.measure:
             continue
-        if _is_number(baseline.value):
-            score = rounded(baseline.value, printed.decimals)
-            if sign * score >= sign * number:
+        if is_number(baseline.value):
+            score = rounded(baseline.value, decimals)
+            reached = score <= number if lower else score >= number
+            if reached:
                 names[name] = None
-    nothing = NOTHING if number == 0 and sign > 0 else ""
-    return _joined(*names, nothing)
+    if number == 0 and not lower:
+        names[NOTHING] = None
+    return _joined(*names)
 
 
-def _is_number(value: float | str | None) -> bool:
-    return not (value is None or isinstance(value, str) or math.isnan(value))
+def is_number(value: float | str | None) -> TypeGuard[float]:
+    """Return whether a value is a number, and not NaN."""
+    if value is None or isinstance(value, str):
+        return False
+    return not math.isnan(value)
 
 
 def rounded(value: float, decimals: int) -> float:
@@ -459,9 +485,12 @@ def written(value: float | str | None, decimals: int | None) -> str:
         return value
     if math.isnan(value):
         return "NaN"
-    places = DECIMALS if decimals is None else decimals
-    text = f"{value:.{places}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    if decimals is None:
+        decimals = DECIMALS
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text
 
 
 def to_csv(lines: Iterable[Line], note: str = "") -> str:
@@ -476,19 +505,21 @@ def to_csv(lines: Iterable[Line], note: str = "") -> str:
     for line in lines:
         if line.ours and note:
             line = replace(line, reason=_joined(line.reason, note))
+        # None is written as an empty cell.
         values = [getattr(line, name) for name in COLUMNS]
-        writer.writerow(
-            ["" if value is None else spreadsheet.cell(value) for value in values]
-        )
+        writer.writerow(map(spreadsheet.cell, values))
     return out.getvalue()
 
 
 def from_csv(text: str, note: str = "") -> list[Line]:
     """Read the text of `to_csv`; the ``note`` on the data is removed."""
     lines = []
-    for row in map(spreadsheet.texts, spreadsheet.rows(text, COLUMNS)):
-        row["decimals"] = int(row["decimals"]) if row["decimals"] else None
-        row["reason"] = row["reason"].removesuffix(note).removesuffix("; ")
+    for cells in spreadsheet.rows(text, COLUMNS):
+        row: dict[str, Any] = dict(spreadsheet.texts(cells))
+        decimals = row["decimals"]
+        row["decimals"] = int(decimals) if decimals else None
+        reason = row["reason"].removesuffix(note)
+        row["reason"] = reason.removesuffix("; ")
         lines.append(Line(**row))
     return lines
 

@@ -36,13 +36,17 @@ from itertools import (
     pairwise,
     product,
 )
+from typing import Any
 
 import numpy as np
 
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.pipeline import spreadsheet
-from lextables.tables.cells import Cell
+from lextables.tables.cells import (
+    Cell,
+    is_number,
+)
 from lextables.tables.published import PublishedCell
 
 ALPHA = 0.05
@@ -55,6 +59,9 @@ SIMULATED_UNITS = 14  # with more units the power of the t-test is within 5 %
 SIMULATED_SETS = 500
 _AT_ONCE = 10_000_000  # resampled differences in memory at a time
 _DECIMALS = 12  # smaller differences are rounding errors
+
+# Fields of a pair that are numbers.
+NUMBERS = ("difference", "low", "high", "p", "adjusted", "detectable")
 
 # Why a pair is not tested.
 PRINTED = "published values"
@@ -125,7 +132,7 @@ class Comparison:
         """The detectable difference after the correction, as a clause; empty if no pair has one."""
         if math.isnan(self.detectable):
             return ""
-        tests = f"{len(self.pairs)} test{'' if len(self.pairs) == 1 else 's'}"
+        tests = "1 test" if len(self.pairs) == 1 else f"{len(self.pairs)} tests"
         if not self.can_find:
             return f"{self.units} are too few for {tests}: no difference is detected with 80 % power"
         values = [pair.detectable for pair in self.pairs if pair.detectable > 0]
@@ -145,9 +152,11 @@ class Comparison:
         """The systems that this one was not tested against, best first."""
         others = set()
         for pair in self.untested:
-            if system in (pair.one, pair.other):
-                others.update((pair.one, pair.other))
-        return [name for name in self.systems if name in others - {system}]
+            if pair.one == system:
+                others.add(pair.other)
+            elif pair.other == system:
+                others.add(pair.one)
+        return [name for name in self.systems if name in others]
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
@@ -163,11 +172,13 @@ def to_csv(pairs: Iterable[Pair]) -> str:
 
 def from_csv(text: str) -> list[Pair]:
     """Read a file of `to_csv`."""
-    types = {field.name: field.type for field in fields(Pair)}
+    names = [field.name for field in fields(Pair)]
     pairs = []
-    for row in map(spreadsheet.texts, spreadsheet.rows(text, types)):
-        values = {name: kind(row[name]) for name, kind in types.items()}
-        pairs.append(Pair(**values))
+    for cells in spreadsheet.rows(text, names):
+        row: dict[str, Any] = dict(spreadsheet.texts(cells))
+        for name in NUMBERS:
+            row[name] = float(row[name])
+        pairs.append(Pair(**row))
     return pairs
 
 
@@ -219,34 +230,39 @@ def _pairs(
     of_run: OfRun,
 ) -> Iterator[Pair]:
     """Yield the pairs of one measure: tested ones, published neighbours, the best baseline."""
-    measure = cells[0].score.measure
-    if len({cell.score.system for cell in cells}) < len(cells):
+    names = {cell.score.system for cell in cells}
+    if len(names) < len(cells):
+        measure = cells[0].score.measure
         raise ValueError(f"two cells of the measure {measure!r} name one system")
     ran = []
     printed = []
     baselines = []
     for cell in cells:
         system = cell.score.system
-        if cell.runs and isinstance(cell.value, float) and not math.isnan(cell.value):
+        if cell.runs and is_number(cell.value):
             ran.append(cell)
             if cell.baseline:
                 baselines.append(_System(system, cell.value, {}, cell))
         number = numbers.get((cell.row, cell.column))
         if number is not None:
             printed.append(_System(system, number, {}, cell))
-    pairs: list[Pair] = []
-    if len(ran) > 1:
-        pairs = _compared(_best_first([_system(cell, of_run) for cell in ran]))
-    yield from pairs
     printed = _best_first(printed)
-    tested = [pair for pair in pairs if not pair.untested]
+    tested = []
+    if len(ran) > 1:
+        systems = [_system(cell, of_run) for cell in ran]
+        for pair in _compared(_best_first(systems)):
+            yield pair
+            if not pair.untested:
+                tested.append(pair)
     if tested:
         units = _all_units(tested)
         median = _median_detectable(tested)
         for better, worse in pairwise(printed):
-            yield replace(_untested(better, worse, units, PRINTED), detectable=median)
+            pair = _untested(better, worse, units, PRINTED)
+            yield replace(pair, detectable=median)
     if printed and baselines:
-        yield _untested(printed[0], _best_first(baselines)[0], "", BASELINE)
+        best = _best_first(baselines)[0]
+        yield _untested(printed[0], best, "", BASELINE)
 
 
 def _best_first(systems: Iterable[_System]) -> list[_System]:
@@ -259,11 +275,9 @@ def _best_first(systems: Iterable[_System]) -> list[_System]:
 def _system(cell: Cell, of_run: OfRun) -> _System:
     """A cell's system: the mean over its runs for each unit that all of them have."""
     score = cell.score
-    runs = []
-    for folder in cell.runs:
-        contributions = of_run(folder).get((score.metric, score.group), {})
-        runs.append(contributions)
-    shared = set.intersection(*map(set, runs))
+    place = (score.metric, score.group)
+    runs = [of_run(folder).get(place, {}) for folder in cell.runs]
+    shared = set(runs[0]).intersection(*runs)
     units = {}
     for unit in sorted(shared):
         mean = statistics.fmean(run[unit] for run in runs)
@@ -275,13 +289,8 @@ def _compared(systems: Sequence[_System]) -> list[Pair]:
     """All pairs, better ones first, those on the same units with their test."""
     pairs = list(combinations(systems, 2))
     p_values = _p_values(pairs)
-    adjusted = dict(
-        zip(
-            p_values,
-            holm([*p_values.values()]),
-            strict=True,
-        )
-    )
+    corrected = holm(list(p_values.values()))
+    adjusted = dict(zip(p_values, corrected, strict=True))
     compared = []
     for better, worse in pairs:
         names = (better.name, worse.name)
@@ -306,17 +315,18 @@ def _p_values(
     pairs: Iterable[tuple[_System, _System]],
 ) -> dict[tuple[str, str], float]:
     """{names of two systems: their p-value} of the pairs on enough common units."""
-    by_units: dict[tuple[str, ...], list[tuple[_System, _System]]] = defaultdict(list)
+    names = defaultdict(list)
+    differences = defaultdict(list)
     for better, worse in pairs:
         same = better.units.keys() == worse.units.keys()
         if same and len(better.units) >= MIN_UNITS:
-            by_units[tuple(better.units)].append((better, worse))
-    p_values = {}
-    for tested in by_units.values():
-        differences = np.array([_differences(*pair) for pair in tested])
-        values = sign_flip(differences).tolist()
-        for (better, worse), p in zip(tested, values, strict=True):
-            p_values[better.name, worse.name] = p
+            units = tuple(better.units)
+            names[units].append((better.name, worse.name))
+            differences[units].append(_differences(better, worse))
+    p_values: dict[tuple[str, str], float] = {}
+    for units, rows in differences.items():
+        tested = sign_flip(np.array(rows))
+        p_values.update(zip(names[units], tested.tolist(), strict=True))
     return p_values
 
 
@@ -395,39 +405,57 @@ def sign_flip(
     """
     pairs, units = differences.shape
     resamples = resamples or max(RESAMPLES, RESAMPLES_A_PAIR * pairs)
-
-    def means(signs: np.ndarray, some: np.ndarray = differences) -> np.ndarray:
-        return (signs @ some.T / units).round(_DECIMALS)
-
     if 2**units <= resamples:
-        every = means(np.array([*product((1.0, -1.0), repeat=units)]))
-        return (abs(every) >= abs(every[0])).mean(axis=0)
+        signs = np.array([*product((1.0, -1.0), repeat=units)])
+        sizes = abs(_means(signs, differences))
+        return (sizes >= sizes[0]).mean(axis=0)
+    size = max(1, _AT_ONCE // resamples)
+    p_values = []
+    for at in range(0, pairs, size):
+        some = differences[at : at + size]
+        p_values.append(_resampled(some, resamples, seed))
+    return np.concatenate(p_values)
 
+
+def _means(signs: np.ndarray, differences: np.ndarray) -> np.ndarray:
+    """The mean differences with these signs, float64 (patterns, pairs).
+
+    ``signs`` are float64 (patterns, units), ``differences`` (pairs, units).
+    """
+    means = signs @ differences.T / signs.shape[-1]
+    return means.round(_DECIMALS)
+
+
+def _resampled(
+    differences: np.ndarray,
+    resamples: int,
+    seed: int,
+) -> np.ndarray:
+    """The p-values of `sign_flip` by resampling; all pairs are flipped by the same signs."""
     from scipy.stats import permutation_test
 
-    def p_values(some: np.ndarray) -> np.ndarray:
-        # All pairs are flipped by the same signs, so that a resample is one matrix product.
-        return permutation_test(
-            (np.ones(units),),
-            lambda signs, axis: means(signs, some),
-            permutation_type="samples",
-            vectorized=True,
-            n_resamples=resamples,
-            batch=1000,
-            rng=np.random.default_rng(seed),
-        ).pvalue
+    def means(signs: np.ndarray, axis: int) -> np.ndarray:
+        return _means(signs, differences)
 
-    size = max(1, _AT_ONCE // resamples)
-    return np.concatenate(
-        [p_values(differences[at : at + size]) for at in range(0, pairs, size)]
+    units = np.ones(differences.shape[1])
+    test = permutation_test(
+        (units,),
+        means,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=1000,
+        rng=np.random.default_rng(seed),
     )
+    return test.pvalue
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values after Holm's correction (1979), which bounds the familywise error rate."""
     from statsmodels.stats.multitest import multipletests
 
-    return multipletests(p_values, method="holm")[1].tolist()
+    _, adjusted, *_ = multipletests(p_values, method="holm")
+    return adjusted.tolist()
 
 
 def detectable(differences: np.ndarray, tests: int) -> float:
@@ -454,26 +482,41 @@ def effect(units: int, tests: int) -> float:
     if 2 / 2**units >= level:
         return math.inf
     if units > SIMULATED_UNITS:
-        from scipy.special import (
-            nctdtrinc,
-            stdtrit,
-        )
+        return _effect_of_t_test(units, level)
+    return _simulated_effect(units, level)
 
-        bound = stdtrit(units - 1, 1 - level / 2)
-        return float(nctdtrinc(units - 1, 1 - POWER, bound) / math.sqrt(units))
+
+def _effect_of_t_test(units: int, level: float) -> float:
+    """The mean that the paired t-test finds at ``level`` with 80 % power."""
+    from scipy.special import (
+        nctdtrinc,
+        stdtrit,
+    )
+
+    freedom = units - 1
+    bound = stdtrit(freedom, 1 - level / 2)
+    noncentrality = nctdtrinc(freedom, 1 - POWER, bound)
+    return float(noncentrality) / math.sqrt(units)
+
+
+def _simulated_effect(units: int, level: float) -> float:
+    """The mean that `sign_flip` finds at ``level`` in 80 % of simulated sets."""
     from scipy.optimize import bisect
 
     noise = np.random.default_rng(0).normal(size=(units, SIMULATED_SETS))
     # The other half of the sign patterns has the same means with the other sign.
-    signs = np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=units - 1)])
+    half = product((1.0,), *[(1.0, -1.0)] * (units - 1))
+    signs = np.array(list(half))
     sums = signs @ noise
     steps = signs.sum(axis=1, keepdims=True)
 
     def missing(mean: float) -> float:
         """The power that a mean lacks."""
         sizes = abs(sums + mean * steps)
-        p_values = (sizes >= sizes[0] - 10**-_DECIMALS).mean(axis=0)
-        return POWER - float((p_values < level).mean())
+        least = sizes[0] - 10**-_DECIMALS
+        p_values = (sizes >= least).mean(axis=0)
+        found = (p_values < level).mean()
+        return POWER - float(found)
 
     return float(bisect(missing, 0, 10, xtol=1e-3))
 
@@ -500,21 +543,30 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
-    printed = [pair for pair in pairs if pair.untested == PRINTED]
+    """The comparison of the systems of one measure; pairs have the better system first."""
+    printed = []
+    untested = []
+    tested = []
+    for pair in pairs:
+        if pair.untested == PRINTED:
+            printed.append(pair)
+        elif pair.untested:
+            untested.append(pair)
+        else:
+            tested.append(pair)
     compared = [pair for pair in pairs if pair.untested != PRINTED]
-    tested = [pair for pair in compared if not pair.untested]
-    # Pairs have the better system first.
-    systems = dict.fromkeys(pair.one for pair in compared)
-    systems |= dict.fromkeys(pair.other for pair in compared)
+    better = [pair.one for pair in compared]
+    worse = [pair.other for pair in compared]
+    systems = tuple(dict.fromkeys(better + worse))
     level = [(pair.one, pair.other) for pair in tested if not pair.differs]
     return Comparison(
         measure=measure,
         units=_all_units(tested or compared),
-        systems=tuple(systems),
-        groups=_groups(tuple(systems), level),
+        systems=systems,
+        groups=_groups(systems, level),
         pairs=tuple(tested),
         printed=tuple(printed),
-        untested=tuple(pair for pair in compared if pair.untested),
+        untested=tuple(untested),
     )
 
 
@@ -529,14 +581,16 @@ def _groups(
     """Return the largest sets of systems of which every two are in ``level``, best first."""
     import networkx
 
-    graph = networkx.Graph()
-    graph.add_nodes_from(range(len(systems)))
-    for first, second in level:
-        graph.add_edge(systems.index(first), systems.index(second))
-    cliques = sorted(sorted(clique) for clique in networkx.find_cliques(graph))
+    graph = networkx.Graph(level)
+    graph.add_nodes_from(systems)
+    cliques = []
+    for clique in networkx.find_cliques(graph):
+        places = [systems.index(system) for system in clique]
+        cliques.append(sorted(places))
     groups = []
-    for clique in cliques:
-        groups.append(tuple(systems[at] for at in clique))
+    for places in sorted(cliques):
+        group = [systems[place] for place in places]
+        groups.append(tuple(group))
     return tuple(groups)
 
 
@@ -555,7 +609,7 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     the paper's.
     """
     tested = [comparison for comparison in comparisons if comparison.pairs]
-    tested.sort(key=lambda comparison: -int(comparison.units.partition(" ")[0]))
+    tested.sort(key=_number_of_units, reverse=True)
     notes = []
     if tested:
         notes.append(f"{METHOD} Computed on {data_note}." if data_note else METHOD)
@@ -565,20 +619,32 @@ def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
             notes.append(_published_leads(comparison))
     if len(tested) > SHOWN:
         notes.append(f"{_measures(len(tested) - SHOWN)} compared in that file, too.")
+    return notes + _notes_on_untested(comparisons)
+
+
+def _number_of_units(comparison: Comparison) -> int:
+    number, _, _ = comparison.units.partition(" ")
+    return int(number)
+
+
+def _notes_on_untested(comparisons: Iterable[Comparison]) -> list[str]:
+    """Notes on the measures with too few units, and on untested pairs of the others."""
     few = []
     reasons = []
     pairs = 0
     for comparison in comparisons:
-        why = [pair.untested for pair in comparison.untested]
-        if not comparison.pairs and {*why} == {FEW}:
+        untested = [pair.untested for pair in comparison.untested]
+        if not comparison.pairs and set(untested) == {FEW}:
             few.append(comparison)
         else:
-            reasons += why
-            pairs += len(why) + len(comparison.pairs)
+            reasons += untested
+            pairs += len(untested) + len(comparison.pairs)
+    notes = []
     if few:
-        needed = f"{MIN_UNITS} {few[0].units.partition(' ')[2]}"
+        _, _, kind = few[0].units.partition(" ")
         what = _measures(len(few))
-        notes.append(f"{what} not tested: a test needs at least {needed}.")
+        need = f"a test needs at least {MIN_UNITS} {kind}"
+        notes.append(f"{what} not tested: {need}.")
     if reasons:
         why = " or ".join(dict.fromkeys(reasons))
         notes.append(f"{len(reasons)} of {pairs} pairs are untested: {why}.")
@@ -592,9 +658,10 @@ def _measures(number: int) -> str:
 def _leading(comparison: Comparison) -> str:
     """The best row, the rows not distinguished from it or not tested, and the detectable difference."""
     tests = len(comparison.pairs)
+    power = comparison.power
     differs = any(pair.differs for pair in comparison.pairs)
     if not comparison.can_find and not differs:
-        return f"{comparison.measure}: {comparison.power}."
+        return f"{comparison.measure}: {power}."
     if differs or tests == 1:
         result = _lead(comparison)
     elif comparison.untested:
@@ -602,17 +669,21 @@ def _leading(comparison: Comparison) -> str:
     else:
         result = f"no two of the {len(comparison.systems)} rows are distinguished"
     text = f"{comparison.measure}, {comparison.units}: {result}"
-    return f"{text}; {comparison.power}." if comparison.power else f"{text}."
+    if power:
+        text += f"; {power}"
+    return f"{text}."
 
 
 def _lead(comparison: Comparison) -> str:
     """The best row, and the rows that it is ahead of, or else those that it is not."""
     best, *others = comparison.systems
     untested = comparison.untested_against(best)
+    groups = [group for group in comparison.groups if best in group]
+    same = set().union(*groups)
     level = []
     behind = []
     for name in others:
-        if any({best, name} <= set(group) for group in comparison.groups):
+        if name in same:
             level.append(name)
         elif name not in untested:
             behind.append(name)
@@ -631,31 +702,37 @@ def _lead(comparison: Comparison) -> str:
 def _published_leads(comparison: Comparison) -> str:
     """Whether the published leads are at least the median detectable difference."""
     leads = [abs(pair.difference) for pair in comparison.printed]
-    small = sum(lead < comparison.detectable for lead in leads)
+    small = [lead for lead in leads if lead < comparison.detectable]
     first = comparison.printed[0]
-    relation = "less" if leads[0] < comparison.detectable else "not less"
+    lead = leads[0]
+    relation = "less" if lead < comparison.detectable else "not less"
     text = (
         f"In the published values {first.one} leads {first.other} by "
-        f"{short(leads[0])}, {relation} than that"
+        f"{short(lead)}, {relation} than that"
     )
     if len(leads) > 1:
         text += (
             f"; of the {len(leads)} leads of a published row over the next, "
-            f"{small} are smaller"
+            f"{len(small)} are smaller"
         )
     return f"{text}."
 
 
 def _joined_names(names: Sequence[str], most: int = 4) -> str:
     """At most this many names, and the number of the others."""
-    shown_names = list(names[:most])
+    *first, last = names
     if len(names) > most:
-        shown_names.append(f"{len(names) - most} more")
-    *first, last = shown_names
-    return f"{', '.join(first)} and {last}" if first else last
+        first = list(names[:most])
+        last = f"{len(names) - most} more"
+    if not first:
+        return last
+    return f"{', '.join(first)} and {last}"
 
 
 def short(value: float) -> str:
     """Return a number with two figures, never in powers of ten."""
-    digits = 1 - math.floor(math.log10(abs(value))) if value else 1
-    return f"{value:.{max(0, min(digits, 6))}f}"
+    if value == 0:
+        return "0.0"
+    magnitude = math.floor(math.log10(abs(value)))
+    digits = min(max(0, 1 - magnitude), 6)
+    return f"{value:.{digits}f}"

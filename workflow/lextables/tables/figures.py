@@ -260,20 +260,32 @@ def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     for line in lines:
         system, _, name = line.row.rpartition(" / ")
         if len(systems) > 1 or line.row not in printed:
-            name = f"{system.rpartition(' / ')[2]}, {name}"
-        hatch = hatches[line.row]
-        bars = groups[line.column]
-        published = number(line.published)
-        ours = number(_ours(line))
-        if published is not None:
-            series = Series(f"published, {name}", False, hatch)
-            bars.append(Bar(series, published, line.published))
-        if ours is not None:
-            series = Series(f"ours, {name}", True, hatch)
-            low = number(line.low)
-            high = number(line.high)
-            bars.append(Bar(series, ours, _ours(line), low, high))
+            _, _, system = system.rpartition(" / ")
+            name = f"{system}, {name}"
+        bars = _bars_of(line, name, hatches[line.row])
+        groups[line.column] += bars
     _bar_chart(figure, groups)
+
+
+def _bars_of(
+    line: Line,
+    name: str,
+    hatch: str,
+) -> list[Bar]:
+    """The bars of a line's published value and of ours, of those that it has."""
+    bars = []
+    published = number(line.published)
+    if published is not None:
+        series = Series(f"published, {name}", False, hatch)
+        bars.append(Bar(series, published, line.published))
+    text = _ours(line)
+    ours = number(text)
+    if ours is not None:
+        series = Series(f"ours, {name}", True, hatch)
+        low = number(line.low)
+        high = number(line.high)
+        bars.append(Bar(series, ours, text, low, high))
+    return bars
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
@@ -281,33 +293,32 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
     A number published for the row, such as its rank, is before its name.
     """
-    drawn = [
-        line
-        for line in lines
-        if ": " in line.column and number(_ours(line)) is not None
-    ]
-    measure = drawn[0].column.partition(": ")[0] if drawn else ""
-    drawn = [line for line in drawn if line.column.startswith(f"{measure}: ")]
-    series = {}
-    for column, hatch in zip(_columns(drawn), itertools.cycle(HATCHES)):
-        ours = not column.endswith(OF_PRINTED)
-        series[column] = Series(column.partition(": ")[2], ours, hatch)
     published: dict[str, str] = {}
+    series: dict[str, Series] = {}
+    hatches = itertools.cycle(HATCHES)
+    groups: dict[str, list[Bar]] = defaultdict(list)
+    drawn = ""
     for line in lines:
         if line.published:
             published.setdefault(line.row, line.published)
-    groups: dict[str, list[Bar]] = defaultdict(list)
-    for line in drawn:
-        name = f"{published.get(line.row, '')} {line.row}".strip()
-        bar = Bar(
-            series[line.column],
-            number(_ours(line)),
-            _ours(line),
-        )
+    for line in lines:
+        measure, colon, label = line.column.partition(": ")
+        value = number(_ours(line))
+        if not colon or value is None:
+            continue
+        drawn = drawn or measure
+        if measure != drawn:
+            continue
+        if line.column not in series:
+            ours = not line.column.endswith(OF_PRINTED)
+            series[line.column] = Series(label, ours, next(hatches))
+        rank = published.get(line.row, "")
+        name = f"{rank} {line.row}".strip()
+        bar = Bar(series[line.column], value, _ours(line))
         groups[textwrap.fill(name, LABEL)].append(bar)
     axes = _bar_chart(figure, groups)
     if axes:
-        axes.set_xlabel(f"{measure} (%)")
+        axes.set_xlabel(f"{drawn} (%)")
 
 
 def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
@@ -322,14 +333,12 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
     series = {}
     for name, bars in groups.items():
         # A bar is about as high as a line of text.
-        height = max(len(bars), (name.count("\n") + 1) * 1.05)
+        text_lines = name.count("\n") + 1
+        height = max(len(bars), text_lines * 1.05)
+        first = at + (height - len(bars)) / 2
         for place, bar in enumerate(bars):
             series[bar.series] = None
-            _draw_bar(
-                axes,
-                at + (height - len(bars)) / 2 + place,
-                bar,
-            )
+            _draw_bar(axes, first + place, bar)
         middles.append(at + (height - 1) / 2)
         at += height + GAP
     axes.set_yticks(middles, list(groups))
@@ -339,7 +348,8 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
     axes.spines["left"].set_position("zero")
     handles = [Patch(label=each.label, **each.look) for each in series]
     rows = _legend(figure, handles, 1.6)
-    figure.set_figheight((16 * at + 50) / 72 + rows * LINE)
+    bars_height = (16 * at + 50) / 72
+    figure.set_figheight(bars_height + rows * LINE)
     return axes
 
 
@@ -379,57 +389,20 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
 
     Published ones are lines, ours are markers.
     """
-    first = next((line.row for line in lines if line.column in CENTRES), None)
-    centres = [line for line in lines if line.row == first and line.column in CENTRES]
     axes = figure.add_subplot()
-    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
     bins = 0
+    centres: list[Line] = []
     for line in lines:
-        bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
-        height = number(_ours(line))
-        if bounds and height is not None:
-            left = int(bounds[1])
-            right = int(bounds[2]) + 1
-            axes.bar(
-                left,
-                height,
-                right - left,
-                align="edge",
-                **look,
-            )
-            axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
-            bins += 1
+        bins += _draw_bin(axes, line)
+        first = not centres or centres[0].row == line.row
+        if line.column in CENTRES and first:
+            centres.append(line)
     if not bins and not centres:
         _empty(figure)
         return
     handles = []
     for line in centres:
-        dash, fill = CENTRES[line.column]
-        name = line.column.lower()
-        printed = number(line.published)
-        ours = number(_ours(line))
-        if printed is not None:
-            look = {
-                "color": INK,
-                "linestyle": dash,
-                "linewidth": 1.6,
-            }
-            label = f"published, {name} {line.published}"
-            handles.append(axes.axvline(printed, label=label, **look))
-        if ours is not None:
-            mark = Line2D(
-                [ours],
-                [1.04],
-                label=f"ours, {name} {_ours(line)}",
-            )
-            mark.set(
-                linestyle="none",
-                marker="v",
-                markersize=10,
-            )
-            mark.set(markeredgecolor=INK, markerfacecolor=fill)
-            mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
-            handles.append(axes.add_artist(mark))
+        handles += _draw_centre(axes, line)
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
     place = {
@@ -443,6 +416,55 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         **place,
     )
     figure.set_figheight(4)
+
+
+def _draw_bin(axes: Axes, line: Line) -> bool:
+    """Draw the bar of a line that is a bin of a histogram; return whether it is one with a value."""
+    bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
+    height = number(_ours(line))
+    if not bounds or height is None:
+        return False
+    left = int(bounds[1])
+    right = int(bounds[2]) + 1
+    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    axes.bar(
+        left,
+        height,
+        right - left,
+        align="edge",
+        **look,
+    )
+    axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
+    return True
+
+
+def _draw_centre(axes: Axes, line: Line) -> list[Line2D]:
+    """Draw the published mean or median and ours; return the handles of the legend."""
+    dash, fill = CENTRES[line.column]
+    name = line.column.lower()
+    printed = number(line.published)
+    ours = number(_ours(line))
+    handles = []
+    if printed is not None:
+        look = {
+            "color": INK,
+            "linestyle": dash,
+            "linewidth": 1.6,
+        }
+        label = f"published, {name} {line.published}"
+        handles.append(axes.axvline(printed, label=label, **look))
+    if ours is not None:
+        label = f"ours, {name} {_ours(line)}"
+        mark = Line2D([ours], [1.04], label=label)
+        mark.set(
+            linestyle="none",
+            marker="v",
+            markersize=10,
+        )
+        mark.set(markeredgecolor=INK, markerfacecolor=fill)
+        mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
+        handles.append(axes.add_artist(mark))
+    return handles
 
 
 # Lines
@@ -522,8 +544,9 @@ class Plot:
             _empty(figure)
             return
         # Markers at the top are not cut.
-        top = max(self.axes.get_ylim()[1], 1.08 * self.axes.dataLim.ymax)
-        self.axes.set_ylim(0, top)
+        _, top = self.axes.get_ylim()
+        highest = self.axes.dataLim.ymax
+        self.axes.set_ylim(0, max(top, 1.08 * highest))
         rows = _legend(figure, self.handles, 3.4)
         figure.set_figheight(4 + rows * LINE)
 
@@ -580,7 +603,8 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
     """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
     columns = _columns(lines)
     shown = {*columns[:1], *columns[-1:]}
-    plot, _ = _series(figure, [line for line in lines if line.column in shown])
+    drawn = [line for line in lines if line.column in shown]
+    plot, _ = _series(figure, drawn)
     plot.finish()
 
 
@@ -592,30 +616,40 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
     rows_of: dict[str, list[str]] = defaultdict(list)
     for row, values in ours.items():
         if values.get(size):
-            rows_of[row.rpartition(" / ")[0]].append(row)
+            name, _, _ = row.rpartition(" / ")
+            rows_of[name].append(row)
     plot = Plot(figure.add_subplot())
     positions = []
     for (name, rows), look in zip(rows_of.items(), itertools.cycle(LOOKS)):
-        points = []
-        published = []
+        points: list[Point] = []
+        published: list[Point] = []
         for row in rows:
             at = ours[row][size]
             positions.append(at)
-            points += [(at, ours[row][each]) for each in columns if each in ours[row]]
-            published += [
-                (at, printed[row][each]) for each in columns if each in printed[row]
-            ]
+            points += _points_at(at, ours[row], columns)
+            published += _points_at(at, printed[row], columns)
         points.sort()
         plot.add(name, look, points, points, published)
     plot.axes.set(xlabel=size, ylabel=", ".join(columns))
     return plot, positions
 
 
+def _points_at(
+    at: float,
+    values: Mapping[str, float],
+    columns: Iterable[str],
+) -> list[Point]:
+    """A point at the same x for each of the columns that have a value."""
+    return [(at, values[column]) for column in columns if column in values]
+
+
 def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
     """A logarithmic axis for these values, with plain numbers."""
     least = min(values)
     most = max(values)
-    steps = (1, 3) if most < least * 10**3 else (1,)
+    steps = [1]
+    if most < 1000 * least:
+        steps.append(3)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=steps, numticks=STEPS))
     # No mathematical text, which the svg would contain as source.
@@ -632,18 +666,19 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     columns = _columns(lines)[:3]
     points = []
     for values in _numbers(lines).values():
-        if len(columns) == 3 and values.keys() >= {*columns}:
-            points.append([values[column] for column in columns])
+        point = [values[column] for column in columns if column in values]
+        if len(point) == 3:
+            points.append(point)
     if not points:
         _empty(figure)
         return
     across, up, sizes = np.array(points).T
+    largest = sizes.max()
     axes = figure.add_subplot()
-    areas = LARGEST * sizes / sizes.max()
     axes.scatter(
         across,
         up,
-        s=areas,
+        s=LARGEST * sizes / largest,
         facecolor=OURS,
         alpha=0.6,
         **BORDER,
@@ -652,7 +687,7 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     _logarithmic(axes, across.tolist())
     axes.set_ylim(0, 1.15 * up.max())
     axes.yaxis.get_major_locator().set_params(integer=True)
-    label = f"ours; area: {columns[2].lower()}, {sizes.max():,.0f} at most"
+    label = f"ours; area: {columns[2].lower()}, {largest:,.0f} at most"
     mark = Line2D(
         [],
         [],

@@ -1,5 +1,6 @@
 """The inputs of a paper's tables: data, rows, scores, and the records of runs."""
 
+import itertools
 import math
 import statistics
 from collections import defaultdict
@@ -15,7 +16,6 @@ from dataclasses import (
     replace,
 )
 from functools import (
-    cache,
     cached_property,
 )
 from pathlib import Path
@@ -87,14 +87,17 @@ class Inputs:
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """{run folder: scores} of every run that the table shows."""
+        scores: dict[str, Scores] = {}
+        for folder in sorted(self._folders()):
+            path = self.root / folder / "scores.parquet"
+            scores[folder] = by_name(read(path))
+        return scores
+
+    def _folders(self) -> set[str]:
         folders: set[str] = set()
         for row in self.rows:
-            for runs in row["runs"].values():
-                folders.update(runs)
-        scores = {}
-        for folder in sorted(folders):
-            scores[folder] = by_name(read(self.root / folder / "scores.parquet"))
-        return scores
+            folders.update(*row["runs"].values())
+        return folders
 
     def values(
         self,
@@ -131,13 +134,16 @@ class Inputs:
         """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
         low = self.mean(runs, metric + LOW, group, scale)
         high = self.mean(runs, metric + HIGH, group, scale)
-        return (None, None) if low is None or high is None else (low, high)
+        if low is None or high is None:
+            return None, None
+        return low, high
 
     def units(self, folder: str) -> Units:
         """{(metric, group): {unit: its contribution}} of one run."""
         units: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
         for row in read(self.root / folder / "units.parquet"):
-            units[row["metric"], row["group"]][row["unit"]] = row["value"]
+            score = (row["metric"], row["group"])
+            units[score][row["unit"]] = row["value"]
         return units
 
 
@@ -149,17 +155,21 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     kept_rows = []
     for row in rows:
         kept = {}
-        reasons = dict.fromkeys([row["reason"]])
+        reasons = [row["reason"]]
         for condition, runs in row["runs"].items():
-            found = [not_run.reason(root / run / "run.json") for run in runs]
-            reason = next(filter(None, found), "")
-            if reason:
-                reasons[reason] = None
-            else:
+            of_runs = [not_run.reason(root / run / "run.json") for run in runs]
+            reason = next(filter(None, of_runs), "")
+            reasons.append(reason)
+            if not reason:
                 kept[condition] = runs
-        reason = "; ".join(filter(None, reasons))
-        kept_rows.append({**row, "runs": kept, "reason": reason})
+        kept_rows.append({**row, "runs": kept, "reason": _joined(reasons)})
     return kept_rows
+
+
+def _joined(reasons: Iterable[str]) -> str:
+    """The reasons that are not empty, each once."""
+    distinct = dict.fromkeys(reasons)
+    return "; ".join(filter(None, distinct))
 
 
 def provenance(census: str | Path, texts: Record) -> list[Record]:
@@ -176,8 +186,9 @@ def by_name(rows: Iterable[Row]) -> Scores:
     """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
     scores = {}
     for row in rows:
-        value = row["value"] if row["n"] else math.nan
-        scores[row["metric"], row["group"]] = value, row["n"]
+        n = row["n"]
+        value = row["value"] if n else math.nan
+        scores[row["metric"], row["group"]] = (value, n)
     return scores
 
 
@@ -192,7 +203,9 @@ def record(root: Path, folder: str) -> Record:
 def training(run: Record) -> Record:
     """Return the record of the training of the (first) run whose weights a run read, or its own record."""
     trained = run.get("trained", run)
-    return trained[0] if isinstance(trained, list) else trained
+    if isinstance(trained, list):
+        return trained[0]
+    return trained
 
 
 def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
@@ -201,23 +214,25 @@ def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
     These are the counts of a language model's requests, and an own setting of a model that could not hold.
     ``root`` is the folder that the folders of runs lie in.
     """
-    notes = cache(lambda folder: notes_of(record(root, folder)))
+    notes: dict[str, list[str]] = {}
     done: set[tuple[str, ...]] = set()
     for cell in cells:
-        has_value = cell.runs and cell.value is not None
-        if has_value and cell.runs not in done and all(map(notes, cell.runs)):
+        if cell.value is None or cell.runs in done:
+            yield cell
+            continue
+        for folder in cell.runs:
+            if folder not in notes:
+                notes[folder] = notes_of(record(root, folder))
+        clauses = [notes[folder] for folder in cell.runs]
+        if all(clauses):
             done.add(cell.runs)
-            clauses: list[str] = []
-            for folder in cell.runs:
-                clauses += notes(folder)
-            cell = _with_reasons(cell, clauses)
+            cell = _with_reasons(cell, itertools.chain(*clauses))
         yield cell
 
 
 def _with_reasons(cell: Cell, clauses: Iterable[str]) -> Cell:
     """The cell with these reasons after its own, each once."""
-    reasons = dict.fromkeys([cell.reason, *clauses])
-    return replace(cell, reason="; ".join(filter(None, reasons)))
+    return replace(cell, reason=_joined([cell.reason, *clauses]))
 
 
 def notes_of(run: Record) -> list[str]:
@@ -230,12 +245,14 @@ def notes_of(run: Record) -> list[str]:
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
-    seen = {}
+    seen: dict[str, str] = {}
     for row in inputs.rows:
         for runs in row["runs"].values():
-            seen.update(dict.fromkeys(runs, row["seen"]))
+            for run in runs:
+                seen[run] = row["seen"]
     for cell in with_notes(cells, inputs.root):
-        yield _with_reasons(cell, [seen.get(run, "") for run in cell.runs])
+        reasons = [seen.get(run, "") for run in cell.runs]
+        yield _with_reasons(cell, reasons)
 
 
 def in_words(counts: Record) -> str:
@@ -246,11 +263,12 @@ def in_words(counts: Record) -> str:
             clauses.append(clause.format(counts[name]))
     first = counts.get("first_listed")
     if first is not None:
+        share = 100 * first
         chance = 100 * counts["first_listed_by_chance"]
-        won = f"the first option won in {100 * first:.1f} %"
+        won = f"the first option won in {share:.1f} %"
         clauses.append(f"{won} (by chance {chance:.1f} %)")
     outside = counts.get("outside")
     if outside is not None:
-        share = f"{100 * outside:.1f} % of the probability"
-        clauses.append(f"{share} not on any answer")
+        share = 100 * outside
+        clauses.append(f"{share:.1f} % of the probability not on any answer")
     return f"asked in {', '.join(clauses)}"

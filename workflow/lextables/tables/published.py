@@ -85,35 +85,39 @@ def load(path: str | Path) -> list[PublishedCell]:
     with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, or the
     same (table, row, column) occurs twice.
     """
-    path = Path(path)
     cells: dict[Place, PublishedCell] = {}
     places: dict[Place, str] = {}
-    for where, record in _records(path):
-        for name, text in record.items():
-            if not text.strip() and name != "decimals":
-                what = f"the {name} is empty"
-                raise BadInput(
-                    what,
-                    where=where,
-                    do=f"write the {name}",
-                )
-            if text != text.strip():
-                what = f"the {name} {text!r} begins or ends with a space"
-                raise BadInput(what, where=where, do="trim it")
-        decimals = _decimals(
-            record["value"],
-            record["decimals"],
-            where,
+    for where, record in _records(Path(path)):
+        _check_texts(where, record)
+        value = record["value"]
+        cell = PublishedCell(
+            table=record["table"],
+            row=record["row"],
+            column=record["column"],
+            value=value,
+            decimals=_decimals(value, record["decimals"], where),
+            where=record["where"],
         )
-        cell = PublishedCell(**{**record, "decimals": decimals})
         place = (cell.table, cell.row, cell.column)
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
             what = f"the cell {name} is also at {places[place]}"
             raise BadInput(what, where=where, do="keep one of the two")
-        cells[place], places[place] = cell, where
+        cells[place] = cell
+        places[place] = where
     _check_more_decimals(cells, places)
     return list(cells.values())
+
+
+def _check_texts(where: str, record: Mapping[str, str]) -> None:
+    """Raise BadInput for a text that is empty or padded with spaces."""
+    for name, text in record.items():
+        if not text.strip() and name != "decimals":
+            what = f"the {name} is empty"
+            raise BadInput(what, where=where, do=f"write the {name}")
+        if text != text.strip():
+            what = f"the {name} {text!r} begins or ends with a space"
+            raise BadInput(what, where=where, do="trim it")
 
 
 def to_csv(published: Iterable[str | Path]) -> str:
@@ -140,13 +144,16 @@ def _check_more_decimals(
     for cell in cells.values():
         shown[cell.table].add(_shown_decimals(cell.value))
     for place, cell in cells.items():
-        if cell.decimals is not None and cell.decimals not in shown[cell.table]:
-            raise BadInput(
-                f"decimals is {cell.decimals}, but no value of {cell.table} shows "
-                f"{cell.decimals} decimals",
-                where=places[place],
-                do=f"write {_shown_decimals(cell.value)}, the decimals of {cell.value!r}",
-            )
+        decimals = cell.decimals
+        if decimals is None or decimals in shown[cell.table]:
+            continue
+        what = f"decimals is {decimals}, but no value of {cell.table} shows {decimals} decimals"
+        fewer = _shown_decimals(cell.value)
+        raise BadInput(
+            what,
+            where=places[place],
+            do=f"write {fewer}, the decimals of {cell.value!r}",
+        )
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import (
     Iterable,
+    Iterator,
     Mapping,
     Sequence,
 )
@@ -132,6 +133,14 @@ class ShownGrid:
         return len(self.rows) > LONG
 
 
+@dataclass
+class _Block:
+    """The names of the rows of a grid, and of their columns."""
+
+    rows: set[str]
+    columns: set[str]
+
+
 def pivot(lines: Iterable[Line]) -> list[Grid]:
     """Return the grids of a table, rows and columns in first-seen order.
 
@@ -140,33 +149,37 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
     rows: dict[str, dict[str, Line]] = {}
     for line in lines:
         rows.setdefault(line.row, {})[line.column] = line
-    blocks: list[tuple[set[str], set[str]]] = []  # the rows and columns of each grid
+    blocks: list[_Block] = []
     for row, cells in rows.items():
-        names = {row}
-        columns = set(cells)
-        linked = [block for block in blocks if block[1] & columns]
-        at = blocks.index(linked[0]) if linked else len(blocks)
-        blocks = [block for block in blocks if block not in linked]
-        for other_names, other_columns in linked:
-            names |= other_names
-            columns |= other_columns
-        blocks.insert(at, (names, columns))
+        block = _Block({row}, set(cells))
+        linked = [other for other in blocks if other.columns & block.columns]
+        at = len(blocks)
+        if linked:
+            at = blocks.index(linked[0])
+        for other in linked:
+            block.rows.update(other.rows)
+            block.columns.update(other.columns)
+            blocks.remove(other)
+        blocks.insert(at, block)
     grids = []
-    for names, _ in blocks:
-        grids.append(_grid({row: cells for row, cells in rows.items() if row in names}))
+    for block in blocks:
+        chosen = {row: rows[row] for row in rows if row in block.rows}
+        grids.append(_grid(chosen))
     return grids
 
 
 def _grid(rows: Rows) -> Grid:
+    """A grid of these rows; those without a published value are additional."""
     paper: dict[str, Mapping[str, Line]] = {}
     additional: dict[str, Mapping[str, Line]] = {}
     for row, cells in rows.items():
-        published = any(line.published for line in cells.values())
-        part = paper if published else additional
-        part[row] = cells
-    columns: dict[str, None] = {}
+        if any(line.published for line in cells.values()):
+            paper[row] = cells
+        else:
+            additional[row] = cells
+    columns: dict[str, Line] = {}
     for cells in (*paper.values(), *additional.values()):
-        columns.update(dict.fromkeys(cells))
+        columns.update(cells)
     return Grid(tuple(columns), paper, additional)
 
 
@@ -179,7 +192,7 @@ def reasons(lines: Iterable[Line]) -> dict[str, int]:
 def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
     value = line.reproduced or line.ours
-    word = line.verdict
+    word: str = line.verdict
     is_text = line.decimals is None
     if line.verdict == "not run":
         value = ""
@@ -189,15 +202,18 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
         value = ""
     elif not line.verdict and line.published and line.reproduced:
         word = "no verdict"
+    interval = ""
+    if line.low and line.high:
+        interval = f"[{line.low}, {line.high}]"
     return Shown(
-        line.published,
-        value,
-        MARKS.get(line.verdict, ""),
-        word,
-        _prediction(line),
-        f"[{line.low}, {line.high}]" if line.low and line.high else "",
-        numbers.get(line.reason, 0),
-        line.verdict,
+        printed=line.published,
+        value=value,
+        mark=MARKS.get(line.verdict, ""),
+        word=word,
+        seeds=_prediction(line),
+        interval=interval,
+        note=numbers.get(line.reason, 0),
+        verdict=line.verdict,
         apart=bool(line.published and line.ours),
         reached=bool(line.baselines),
     )
@@ -207,18 +223,24 @@ def _prediction(line: Line) -> str:
     """The number of seeds, as the run folders' last parts name them, and their prediction interval."""
     if not line.prediction_low:
         return ""
-    seeds = len({folder.rpartition("/")[2] for folder in line.runs.split()})
-    text = f"{seeds} seeds: {line.prediction_low} to {line.prediction_high}"
+    seeds = set()
+    for folder in line.runs.split():
+        _, _, seed = folder.rpartition("/")
+        seeds.add(seed)
+    text = f"{len(seeds)} seeds: {line.prediction_low} to {line.prediction_high}"
     return text.replace("-", "−")
 
 
 def key(lines: Iterable[Line]) -> str:
     """Return the key of a table: `KEY`, and the baselines that mark published values."""
-    names: dict[str, None] = {}
+    names: list[str] = []
     for line in lines:
         if line.baselines:
-            names.update(dict.fromkeys(line.baselines.split("; ")))
-    return f"{KEY} {MARK}: {REACHED} Here: {'; '.join(names)}." if names else KEY
+            names += line.baselines.split("; ")
+    if not names:
+        return KEY
+    here = "; ".join(dict.fromkeys(names))
+    return f"{KEY} {MARK}: {REACHED} Here: {here}."
 
 
 def tally(lines: Iterable[Line]) -> str:
@@ -233,11 +255,15 @@ def tally(lines: Iterable[Line]) -> str:
 def label(name: str) -> str:
     """Return a table's name as in the paper: ``table_d4`` is ``Table D-4``."""
     pattern = r"(table|figure)(?:_([a-z])(?=\d))?_?(\w+)"
-    kind, letter, number = re.fullmatch(pattern, name).groups()
+    match = re.fullmatch(pattern, name)
+    if not match:
+        raise ValueError(f"{name!r} is no name of a table or figure")
+    kind, letter, number = match.groups()
     if len(number) == 1:
         number = number.upper()
-    prefix = f"{letter.upper()}-" if letter else ""
-    return f"{kind.capitalize()} {prefix}{number}"
+    if letter:
+        number = f"{letter.upper()}-{number}"
+    return f"{kind.capitalize()} {number}"
 
 
 def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
@@ -289,41 +315,51 @@ def markdown(
 ) -> str:
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
+    heading = plain(about.heading)
     where = f"{about.where}."
     if about.data_note:
         where += f" {about.data_note}."
-    blocks = [f"# {plain(about.heading)}", plain(where)]
+    blocks = [f"# {heading}", plain(where)]
     if figure:
-        blocks.append(f"![{plain(about.heading)}]({figure})")
+        blocks.append(f"![{heading}]({figure})")
     for grid in pivot(lines):
-        blocks.append("\n".join(_markdown_grid(laid_out(grid, numbers))))
+        grid_lines = _markdown_grid(laid_out(grid, numbers))
+        blocks.append("\n".join(grid_lines))
     if any(line.published for line in lines):
         blocks.append(f"**{tally(lines)}.** {plain(key(lines))}")
     if numbers:
-        reason_lines = [f"{n}. {plain(reason)}" for reason, n in numbers.items()]
-        blocks.append("\n".join(reason_lines))
+        items = [f"{n}. {plain(reason)}" for reason, n in numbers.items()]
+        blocks.append("\n".join(items))
     if about.notes:
-        blocks.append("\n".join(f"- {plain(note)}" for note in about.notes))
+        items = [f"- {plain(note)}" for note in about.notes]
+        blocks.append("\n".join(items))
     return "\n\n".join(blocks) + "\n"
 
 
-def _markdown_grid(grid: ShownGrid) -> Iterable[str]:
+def _markdown_grid(grid: ShownGrid) -> Iterator[str]:
     """Yield the lines of a grid."""
-    heads = [_with_note(plain(column.name), column.note) for column in grid.columns]
+    heads = []
+    sides = []
+    for column in grid.columns:
+        heads.append(_with_note(plain(column.name), column.note))
+        sides.append("---" if column.kind else "---:")
     yield markdown_row("", *heads)
-    sides = ["---" if column.kind else "---:" for column in grid.columns]
     yield markdown_row("---", *sides)
     for body in grid.bodies:
         if body.additional:
-            yield markdown_row("**Additional rows**", *[""] * len(heads))
+            blank = [""] * len(heads)
+            yield markdown_row("**Additional rows**", *blank)
         for row in body.rows:
-            cells = [_markdown_cell(cell) if cell else "" for cell in row.cells]
-            yield markdown_row(_with_note(plain(row.name), row.note), *cells)
+            name = _with_note(plain(row.name), row.note)
+            cells = [_markdown_cell(cell) for cell in row.cells]
+            yield markdown_row(name, *cells)
 
 
 def _with_note(text: str, note: int) -> str:
     """A text with the number of its note, if it has one."""
-    return f"{text} {str(note).translate(SUPERSCRIPTS)}" if note else text
+    if not note:
+        return text
+    return f"{text} {str(note).translate(SUPERSCRIPTS)}"
 
 
 def markdown_row(*cells: str) -> str:
@@ -331,19 +367,25 @@ def markdown_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_cell(cell: Shown) -> str:
-    printed = plain(cell.printed + MARK if cell.reached else cell.printed)
+def _markdown_cell(cell: Shown | None) -> str:
+    """The text of a cell: values, verdict, seeds, note, interval; empty without a cell."""
+    if cell is None:
+        return ""
+    printed = cell.printed
+    if cell.reached:
+        printed += MARK
+    printed = plain(printed)
+    value = plain(cell.value)
     if cell.apart:
-        values = f"{plain(cell.value)} (published: {plain(cell.printed)})"
+        values = f"{value} (published: {plain(cell.printed)})"
     else:
-        values = _joined(" → ", printed, plain(cell.value))
-    word = f"{cell.word}," if cell.word and cell.seeds else cell.word
+        values = _joined(" → ", printed, value)
+    word = cell.word
+    if word and cell.seeds:
+        word += ","
     text = _joined(" ", values, cell.mark, word, cell.seeds)
-    return _joined(
-        " ",
-        _with_note(text, cell.note),
-        cell.interval,
-    )
+    text = _with_note(text, cell.note)
+    return _joined(" ", text, cell.interval)
 
 
 def _joined(separator: str, *texts: str) -> str:
@@ -353,11 +395,9 @@ def _joined(separator: str, *texts: str) -> str:
 
 def plain(text: str) -> str:
     """Escape Markdown and HTML, and replace line breaks, which would end the table's row."""
-    text = re.sub(
-        r"&(?=#?\w+;)",
-        "&amp;",
-        " ".join(text.split()),
-    ).replace("<", "&lt;")
+    text = " ".join(text.split())
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
+    text = text.replace("<", "&lt;")
     return re.sub(r"[\\`*|\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
@@ -414,18 +454,14 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
     """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
     paper = _rows(grid.paper, grid.columns, numbers)
     additional = _rows(grid.additional, grid.columns, numbers)
-    rows = [*paper, *additional]
     columns = []
+    notes = []
     for at, name in enumerate(grid.columns):
-        note = _common_note([row.cells[at] for row in rows])
-        columns.append(
-            ShownColumn(
-                name,
-                "text" if _is_text(grid, name) else "",
-                note,
-            )
-        )
-    notes = [column.note for column in columns]
+        cells = [row.cells[at] for row in (*paper, *additional)]
+        note = _common_note(cells)
+        kind = "text" if _is_text(grid, name) else ""
+        columns.append(ShownColumn(name, kind, note))
+        notes.append(note)
     bodies = []
     for is_additional, part in ((False, paper), (True, additional)):
         if part:
@@ -444,7 +480,8 @@ def _rows(
     for name, lines in rows.items():
         cells: list[Shown | None] = []
         for column in columns:
-            cells.append(shown(lines[column], numbers) if column in lines else None)
+            line = lines.get(column)
+            cells.append(shown(line, numbers) if line else None)
         note = _common_note(cells) or _why_not_run(cells)
         row = ShownRow(name, note, cells)
         shown_rows.append(_without_notes(row, [note] * len(cells)))
@@ -464,11 +501,12 @@ def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
 def _is_text(grid: Grid, column: str) -> bool:
     """Whether a column has texts instead of values to compare."""
     for cells in (*grid.paper.values(), *grid.additional.values()):
-        if column in cells:
-            line = cells[column]
-            texts = (line.published, line.reproduced, line.ours)
-            if any(len(text) > SHORT for text in texts):
-                return True
+        line = cells.get(column)
+        if line is None:
+            continue
+        longest = max(line.published, line.reproduced, line.ours, key=len)
+        if len(longest) > SHORT:
+            return True
     return False
 
 
@@ -484,4 +522,6 @@ def _why_not_run(cells: Iterable[Shown | None]) -> int:
 def _common_note(cells: Iterable[Shown | None]) -> int:
     """The note that all of several cells share, else 0."""
     notes = [cell.note for cell in cells if cell]
-    return notes[0] if len(notes) > 1 and len(set(notes)) == 1 else 0
+    if len(notes) < 2 or len(set(notes)) > 1:
+        return 0
+    return notes[0]
