@@ -3,6 +3,7 @@
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make pipeline` only the others, `make faults` the tests of killed runs with 20 kills
 #   make golden  run the sample and store its values in tests/golden/sample, and pages in tests/golden/pages
+#   make docs    the documentation with search, in build/docs (no other installation needed)
 # `make site` is the report on public data that .github/workflows/site.yaml publishes.
 
 # The first supported Python; 3.11 is preferred, because the pinned versions are resolved with it.  Each name is
@@ -14,7 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run site test quick pipeline faults golden lint lock clean
+.PHONY: run site docs test quick pipeline faults golden lint lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
@@ -25,6 +26,15 @@ TOO_LONG := "Bi-Encoder-MiniLM / MiniLM encoder, fresh head", "BM25 / MiniLM enc
 site: $(VENV)/.run
 	$(BIN)/snakemake --cores $(CORES) report --config data=release models=available \
 	  papers='[acord,cuad,maud,privacy]' exclude_rows='[$(TOO_LONG)]' $(CONFIG)
+
+# A broken link or anchor is an error.
+docs: build/docs-venv/.docs
+	build/docs-venv/bin/mkdocs build
+
+build/docs-venv/.docs: envs/requirements-docs.txt
+	"$(PYTHON)" -m venv build/docs-venv
+	build/docs-venv/bin/python -m pip install --quiet --requirement envs/requirements-docs.txt
+	touch $@
 
 test: lint
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations=40
@@ -66,7 +76,7 @@ $(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.
 # Pin the versions of all packages in envs/*.in, without the suffix of local builds (torch 2.13.0+cpu).
 lock: $(VENV)/.run
 	$(BIN)/python -m pip install --quiet uv
-	cd envs && for name in requirements requirements-dev; do \
+	cd envs && for name in requirements requirements-dev requirements-docs; do \
 	  ../$(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --no-emit-find-links \
 	    $$name.in --output-file $$name.txt && sed -i 's/+cpu$$//' $$name.txt; done
 	$(BIN)/python envs/export.py
