@@ -28,6 +28,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
 
 from lextables.pipeline.errors import BadInput
 
@@ -39,8 +40,13 @@ SAMPLE = 100  # shared runs of a unit, by which its nearest unit is determined
 ALL = "all"  # all splits of a data set together
 
 WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
-MULTIPLIERS = np.array(
-    [pow(0x9E3779B97F4A7C15, power, 2**64) for power in range(RUN)], dtype=np.uint64
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+# Powers of the factor, modulo 2^64.
+MULTIPLIERS = np.multiply.accumulate(
+    [
+        np.uint64(1),
+        *[FACTOR] * (RUN - 1),
+    ]
 )
 
 
@@ -63,27 +69,32 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     plain = unicodedata.normalize("NFKC", text).lower()
     words = [hashes[word] for word in WORD.findall(plain)]
     word_hashes = np.array(words, np.uint64)
-    previous = _previous_places(word_hashes)
-    runs = max(len(words) - RUN + 1, 0)
-    starts = np.arange(runs)
-    totals = np.zeros(runs, np.uint64)
-    distinct = np.zeros(runs, np.uint8)
-    for place, multiplier in enumerate(MULTIPLIERS):
-        end = place + runs
-        totals += word_hashes[place:end] * multiplier
-        # A word is new in a run if its previous occurrence is before the run.
-        distinct += previous[place:end] < starts
-    totals[distinct < DISTINCT] = 0
+    if len(words) < RUN:
+        return len(words), np.zeros(0, np.uint64)
+    totals = np.convolve(
+        word_hashes,
+        MULTIPLIERS[::-1],
+        mode="valid",
+    )
+    # A word is new in a run if its previous occurrence is before the run.
+    previous = sliding_window_view(
+        _previous_places(word_hashes),
+        RUN,
+    )
+    starts = np.arange(len(totals))
+    is_new = previous < starts[:, np.newaxis]
+    totals[is_new.sum(axis=1) < DISTINCT] = 0
     return len(words), totals
 
 
 def _previous_places(word_hashes: np.ndarray) -> np.ndarray:
     """Return the place of the previous occurrence of each word, -1 for the first; int64 (words,)."""
     order = np.argsort(word_hashes, kind="stable")
-    in_order = word_hashes[order]
-    is_repeated = in_order[1:] == in_order[:-1]
+    is_repeated = np.diff(word_hashes[order]) == 0
+    earlier = order[:-1]
+    later = order[1:]
     previous = np.full(len(word_hashes), -1)
-    previous[order[1:][is_repeated]] = order[:-1][is_repeated]
+    previous[later[is_repeated]] = earlier[is_repeated]
     return previous
 
 
@@ -195,8 +206,11 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
     """
     if len(splits) < 2:
         names = ", ".join(f"{split.dataset}, {split.split}" for split in splits)
-        what = f"a single split ({names}) has nothing to be compared with"
-        raise BadInput(what, where="config key papers", do="add a paper")
+        raise BadInput(
+            f"a single split ({names}) has nothing to be compared with",
+            where="config key papers",
+            do="add a paper",
+        )
     for split in splits:
         others = [other for other in splits if other is not split]
         for batch in split.batches():
@@ -213,35 +227,52 @@ def _compare_batch(
     runs = np.array(split.hashes()[starts[0] : starts[-1]])
     starts = starts - starts[0]
     word_counts = np.array(split.words[batch])
+    names = np.array(split.units[batch], object)
+    for dataset, name, candidates, is_shared in _comparisons(split, runs, others):
+        shared = shared_words(is_shared, starts, word_counts)
+        (at,) = np.nonzero(shared)
+        columns = {
+            "dataset": split.dataset,
+            "split": split.split,
+            "unit": names[at],
+            "other_dataset": dataset,
+            "other_split": name,
+            "words": word_counts[at],
+            "shared": shared[at],
+        }
+        is_half = shared >= HALF * word_counts
+        nearest = _nearest(
+            runs,
+            starts,
+            is_shared,
+            np.flatnonzero(is_half),
+            candidates,
+        )
+        frame = pd.DataFrame(columns, index=at)
+        yield frame.join(nearest).reset_index(drop=True)
+
+
+def _comparisons(
+    split: Split,
+    runs: np.ndarray,
+    others: Sequence[Split],
+) -> Iterator[tuple[str, str, list[Split], np.ndarray]]:
+    """Yield what runs of a split are compared with, and which of them it has.
+
+    The first three are the other data set, its split or `ALL`, and the splits compared with; the last one is
+    bool (runs,).
+    """
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
-        group = list(group)
         compared = []
         in_any = np.zeros(len(runs), bool)
         for other in group:
             is_shared = other.contains(different)[places]
+            yield dataset, other.split, [other], is_shared
             in_any = in_any | is_shared
-            compared.append((other.split, [other], is_shared))
-        if dataset != split.dataset and len(group) > 1:
-            compared.append((ALL, group, in_any))
-        for name, candidates, is_shared in compared:
-            shared = shared_words(is_shared, starts, word_counts)
-            (at,) = np.nonzero(shared)
-            frame = pd.DataFrame(
-                {
-                    "dataset": split.dataset,
-                    "split": split.split,
-                    "unit": [split.units[batch.start + unit] for unit in at],
-                    "other_dataset": dataset,
-                    "other_split": name,
-                    "words": word_counts[at],
-                    "shared": shared[at],
-                }
-            )
-            half = at[shared[at] >= HALF * word_counts[at]]
-            nearest = _nearest(runs, starts, is_shared, half, candidates)
-            frame[["nearest", "nearest_share"]] = nearest.reindex(at).to_numpy()
-            yield frame.astype({"nearest": "string", "nearest_share": "float64"})
+            compared.append(other)
+        if dataset != split.dataset and len(compared) > 1:
+            yield dataset, ALL, compared, in_any
 
 
 def shared_words(
@@ -277,36 +308,52 @@ def _nearest(
     units: np.ndarray,
     others: Sequence[Split],
 ) -> pd.DataFrame:
-    """Return the name of the nearest unit among those of ``others``, and its share of the runs, by unit."""
+    """Return the columns ``nearest`` and ``nearest_share`` of `compare`, by the number of the unit."""
     samples = []
     shares = {}
     for unit in units:
         part = slice(starts[unit], starts[unit + 1])
         shared = np.unique(runs[part][is_shared[part]])
         size = min(SAMPLE, len(shared))
-        sampled = np.linspace(0, len(shared) - 1, size).astype(int)
-        samples.append(pd.DataFrame({"hash": shared[sampled], "unit": unit}))
+        sampled = np.linspace(
+            0,
+            len(shared) - 1,
+            size,
+            dtype=int,
+        )
+        columns = {
+            "hash": shared[sampled],
+            "unit": unit,
+        }
+        samples.append(pd.DataFrame(columns))
         shares[unit] = is_shared[part].mean() / size
     if not samples:
-        return pd.DataFrame(columns=["nearest", "nearest_share"])
+        return pd.DataFrame(
+            {
+                "nearest": pd.Series(dtype="string"),
+                "nearest_share": pd.Series(dtype=float),
+            }
+        )
     sample = pd.concat(samples)
-    owners = _owners(np.unique(sample.hash), others)
-    matches = sample.merge(owners, on="hash")
-    keys = ["unit", "other", "owner"]
-    counts = matches.groupby(keys).size().reset_index(name="runs")
+    different = np.unique(sample.hash)
+    matches = sample.merge(_owners(different, others), on="hash")
+    counts = matches.groupby(["unit", "other", "owner"]).size()
+    counts = counts.reset_index(name="runs")
     # Most runs first; of several units the first.
     counts = counts.sort_values(
         "runs",
         ascending=False,
         kind="stable",
     )
-    best = counts.drop_duplicates("unit").set_index("unit").sort_index()
+    best = counts.drop_duplicates("unit").set_index("unit")
     names = []
-    for other, owner in zip(best.other, best.owner, strict=True):
+    for other, owner in best[["other", "owner"]].to_numpy():
         names.append(others[other].units[owner])
-    nearest_share = best.runs * pd.Series(shares)
-    columns = {"nearest": names, "nearest_share": nearest_share}
-    return pd.DataFrame(columns, index=best.index)
+    columns = {
+        "nearest": pd.Series(names, best.index, dtype="string"),
+        "nearest_share": best.runs * pd.Series(shares),
+    }
+    return pd.DataFrame(columns)
 
 
 def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
@@ -317,12 +364,16 @@ def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
         starts = other.starts
         for first in range(0, len(all_hashes), CHUNK):
             chunk = all_hashes[first : first + CHUNK]
-            at = first + np.flatnonzero(np.isin(chunk, hashes))
-            owner = np.searchsorted(starts, at, side="right") - 1
+            (at,) = np.nonzero(np.isin(chunk, hashes))
+            starts_up_to = np.searchsorted(
+                starts,
+                first + at,
+                side="right",
+            )
             columns = {
-                "hash": all_hashes[at],
+                "hash": chunk[at],
                 "other": number,
-                "owner": owner,
+                "owner": starts_up_to - 1,
             }
             frames.append(pd.DataFrame(columns))
     return pd.concat(frames).drop_duplicates()

@@ -3,10 +3,7 @@
 PYTHONPATH=workflow python -m lextables.papers.fidelity     write the tables; a test keeps them current
 """
 
-from collections.abc import (
-    Iterator,
-    Mapping,
-)
+from collections.abc import Mapping
 from typing import (
     Any,
     Self,
@@ -66,28 +63,35 @@ def tables() -> str:
             "| setting | paper or released code | source | here | same |",
             "|---|---|---|---|---|",
         ]
-        lines += [*_lines(rows, registry["tasks"]), ""]
+        for row in rows:
+            lines.append(_line(row, registry["tasks"]))
+        lines.append("")
     return "\n".join(lines)
 
 
-def _lines(rows: list[Setting], tasks: Mapping[str, Any]) -> Iterator[str]:
-    for row in rows:
-        ours, same = row.ours, row.same
-        if row.key:
-            ours = _at(tasks, row.key)
-            if isinstance(row.theirs, dict):
-                ours = {name: ours.get(name) for name in row.theirs}
-            same = ours == row.theirs
-        if not same and not row.why:
-            raise BadInput(
-                f"{row.setting!r} is {_shown(ours)}, not {_shown(row.theirs)}",
-                where=SETTINGS.name,
-            )
-        verdict = "yes" if same else "no"
-        if row.why:
-            verdict += f": {row.why}"
-        cells = (row.setting, _shown(row.theirs), row.source, _shown(ours), verdict)
-        yield f"| {' | '.join(cells)} |"
+def _line(row: Setting, tasks: Mapping[str, Any]) -> str:
+    """Return the line of a setting; `BadInput` for a difference without a reason."""
+    ours, same = row.ours, row.same
+    if row.key:
+        ours = _at(tasks, row.key)
+        if isinstance(row.theirs, dict):
+            ours = {name: ours.get(name) for name in row.theirs}
+        same = ours == row.theirs
+    shown_ours, shown_theirs = _shown(ours), _shown(row.theirs)
+    if not same and not row.why:
+        what = f"{row.setting!r} is {shown_ours}, not {shown_theirs}"
+        raise BadInput(what, where=SETTINGS.name)
+    verdict = "yes" if same else "no"
+    if row.why:
+        verdict += f": {row.why}"
+    cells = [
+        row.setting,
+        shown_theirs,
+        row.source,
+        shown_ours,
+        verdict,
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def _at(tasks: Mapping[str, Any], key: str) -> Any:

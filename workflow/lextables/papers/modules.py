@@ -13,11 +13,12 @@ def module(package: str, name: str) -> Any:
     ``package`` is a paper's name, or a place below lextables such as ``corpora.nli``.
     """
     if not has(package, name):
-        where, do = (
-            f"lextables/{place(package)}".replace(".", "/"),
-            f"write {name}.py (docs/adding.md)",
+        folder = place(package).replace(".", "/")
+        raise BadInput(
+            f"the package has no {name}",
+            where=f"lextables/{folder}",
+            do=f"write {name}.py (docs/adding.md)",
         )
-        raise BadInput(f"the package has no {name}", where=where, do=do)
     return import_module(f"lextables.{place(package)}.{name}")
 
 

@@ -38,8 +38,14 @@ TableName = Annotated[
 ]
 # The keys of `tables.figures.KINDS`, which loads matplotlib.
 FigureKind = Literal[
-    *("bars_before_after", "bars_by_group", "bubbles", "curves", "heat_map"),
-    *("histogram", "line_by_mark", "line_by_size"),
+    "bars_before_after",
+    "bars_by_group",
+    "bubbles",
+    "curves",
+    "heat_map",
+    "histogram",
+    "line_by_mark",
+    "line_by_size",
 ]
 
 
@@ -71,13 +77,10 @@ class DataSet(Entry):
         files_of = {}
         for name, files in self.files.items():
             files_of[name] = [files] if isinstance(files, str) else list(files)
+            is_complete = all(_is_in_mirror(mirrors, file) for file in files_of[name])
             other = self.instead.get(name)
-            if other and _is_in_mirror(mirrors, other):
-                lacking = [
-                    file for file in files_of[name] if not _is_in_mirror(mirrors, file)
-                ]
-                if lacking:
-                    files_of[name] = [other]
+            if other and not is_complete and _is_in_mirror(mirrors, other):
+                files_of[name] = [other]
         return files_of
 
 
@@ -253,11 +256,12 @@ class Paper(Shown):
     def _names_exist(self) -> "Paper":
         for name, table in self.tables.items():
             _check_table(name, table, self)
+        keys = type(self).model_fields
         for name, entry in self.data.items():
-            unknown = sorted(set(entry.given) - type(self).model_fields.keys())
-            if unknown:
-                what = f"given has {unknown[0]!r}, not a key of the paper"
-                raise ValueError(f"the data set {name}: {what}")
+            for key in entry.given:
+                if key not in keys:
+                    what = f"given has {key!r}, not a key of the paper"
+                    raise ValueError(f"the data set {name}: {what}")
         return self
 
 
@@ -270,10 +274,10 @@ def _check_table(
     if table.rows and table.of not in paper.tasks:
         what = f"rows of {table.of!r}, which is not a task of the paper"
         raise ValueError(f"table {name} shows {what}")
-    unknown = sorted(set(table.beside) - paper.data.keys())
-    if unknown:
-        what = f"{unknown[0]!r}, which is not a data set of the paper"
-        raise ValueError(f"table {name} shows {what}")
+    for dataset in table.beside:
+        if dataset not in paper.data:
+            what = f"{dataset!r}, which is not a data set of the paper"
+            raise ValueError(f"table {name} shows {what}")
     if bool(table.kind) != name.startswith("figure"):
         raise ValueError(f"{name}: a figure, and no table, has a kind")
     if table.file and table.file not in Config.model_fields:

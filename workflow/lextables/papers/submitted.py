@@ -55,29 +55,31 @@ def find(
         if name not in planned:
             continue
         of_data_set = rows.setdefault(name, [])
-        if extra.key in {other.key for other in of_data_set}:
-            what = f"the row appears twice for {name}"
-            do = "list each row once, with a list of files for several seeds"
-            raise BadInput(what, where=where, do=do)
+        if any(other.key == extra.key for other in of_data_set):
+            raise BadInput(
+                f"the row appears twice for {name}",
+                where=where,
+                do="list each row once, with a list of files for several seeds",
+            )
         digests: dict[str, str] = {}
         for file in extra.file:
             digest = _content(file, contents, where)
             if digest in digests:
-                what = (
-                    f"the files {digests[digest]!r} and {file!r} have the same content"
+                other = digests[digest]
+                raise BadInput(
+                    f"the files {other!r} and {file!r} have the same content",
+                    where=where,
+                    do="list a different file for each seed",
                 )
-                do = "list a different file for each seed"
-                raise BadInput(what, where=where, do=do)
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
-        of_data_set.append(
-            SubmittedFiles(
-                extra.name,
-                extra.key,
-                form,
-                tuple(digests),
-            )
+        files = SubmittedFiles(
+            extra.name,
+            extra.key,
+            form,
+            tuple(digests),
         )
+        of_data_set.append(files)
     return Found(rows, places)
 
 
@@ -91,18 +93,23 @@ def fits(
     The name of a paper stands for its data sets with predictions in this format.  Data sets without a score
     in a table, which are only used for training, do not count.
     """
-    of_paper = {name: _tasks_in_tables(paper) for name, paper in papers.items()}
     tasks: dict[str, Any] = {}
-    for scored in of_paper.values():
+    choices = set()
+    for name, paper in papers.items():
+        scored = _tasks_in_tables(paper)
         tasks.update(scored)
-    names = list(of_paper.get(extra.paper, [extra.paper]))
-    if not tasks.keys() >= set(names):
-        with_scores = [name for name, scored in of_paper.items() if scored]
-        what = (
-            f"paper = {extra.paper!r} is neither a paper nor a data set of the registry"
+        choices.update(scored)
+        if scored:
+            choices.add(name)
+    names = [extra.paper]
+    if extra.paper in papers:
+        names = list(_tasks_in_tables(papers[extra.paper]))
+    elif extra.paper not in tasks:
+        raise BadInput(
+            f"paper = {extra.paper!r} is neither a paper nor a data set of the registry",
+            where=where,
+            do=f"choose from {', '.join(sorted(choices))}",
         )
-        do = f"choose from {', '.join(sorted({*tasks, *with_scores}))}"
-        raise BadInput(what, where=where, do=do)
     allowed: set[str] = set()
     form_of = {}
     for name in names:
@@ -114,15 +121,19 @@ def fits(
     if not allowed:
         what = f"{extra.paper} has no scores of predictions"
         raise BadInput(what, where=where, do="remove the entry")
-    if extra.paper in form_of:
-        return extra.paper, form_of[extra.paper]
     if not form_of:
         raise _unknown_form(extra, sorted(allowed), where)
-    if len(form_of) > 1:
-        what = f"paper = {extra.paper!r} has several data sets with predictions in this format"
-        do = f"use one of {', '.join(sorted(form_of))} instead"
-        raise BadInput(what, where=where, do=do)
-    return next(iter(form_of.items()))
+    if extra.paper in form_of:
+        return extra.paper, form_of[extra.paper]
+    ((name, form), *others) = form_of.items()
+    if others:
+        raise BadInput(
+            f"paper = {extra.paper!r} has several data sets with predictions in this"
+            " format",
+            where=where,
+            do=f"use one of {', '.join(sorted(form_of))} instead",
+        )
+    return name, form
 
 
 def _unknown_form(
@@ -130,14 +141,21 @@ def _unknown_form(
     allowed: Sequence[str],
     where: str,
 ) -> BadInput:
+    """Return the error for a format that is not allowed, or not clear from the files."""
     if extra.format:
-        what = f"format = {extra.format!r} is not a format for {extra.paper}"
-        return BadInput(what, where=where, do=f"choose from {', '.join(allowed)}")
+        return BadInput(
+            f"format = {extra.format!r} is not a format for {extra.paper}",
+            where=where,
+            do=f"choose from {', '.join(allowed)}",
+        )
     named = "the files' names"
     if len(extra.file) == 1:
         named = f"the name {extra.file[0]!r}"
-    what = f"the format is not clear from {named}"
-    return BadInput(what, where=where, do=f"add a format: {' or '.join(allowed)}")
+    return BadInput(
+        f"the format is not clear from {named}",
+        where=where,
+        do=f"add a format: {' or '.join(allowed)}",
+    )
 
 
 def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
@@ -147,12 +165,15 @@ def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
-    """The format of a user's files: as configured, or by the file names; one of ``forms``."""
+    """The format of a user's files, one of ``forms``: as configured, or by their names."""
     if extra.format:
         return extra.format if extra.format in forms else None
-    endings = {Path(file.lower().removesuffix(PACKED)).suffix for file in extra.file}
+    endings = set()
+    for file in extra.file:
+        unpacked = file.lower().removesuffix(PACKED)
+        endings.add(Path(unpacked).suffix)
     for form, suffixes in forms.items():
-        if endings <= set(suffixes):
+        if endings.issubset(suffixes):
             return form
     return None
 

@@ -46,9 +46,8 @@ def known(papers: Mapping[str, Paper]) -> set[str]:
     """Return the names that ``trained_on`` may have: data sets, and the splits that their census has."""
     names = set(COLLECTIONS)
     for paper in papers.values():
-        names |= paper.texts.keys()
+        names.update(paper.texts, paper.data)
         for dataset, entry in paper.data.items():
-            names.add(dataset)
             for variant in entry.census.values():
                 for table in variant.values():
                     splits = table.get("labels", {}).get("split", ())
@@ -81,19 +80,17 @@ def _check_names(
     where: str,
 ) -> None:
     """Raise `BadInput` for the first of ``names`` that is not allowed."""
-    unknown = sorted({*(names or ())} - allowed)
-    if not unknown:
-        return
-    dataset = unknown[0].partition("/")[0]
-    choices = [name for name in allowed if name.startswith(f"{dataset}/")]
-    if not choices:
-        choices = [name for name in allowed if "/" not in name]
-    listed = ", ".join(sorted(choices))
-    raise BadInput(
-        f"trained_on = {unknown[0]!r} is not a data set of the registry",
-        where=where,
-        do=f"choose from {listed}, or omit trained_on if it is unknown",
-    )
+    for unknown in sorted({*(names or ())} - allowed):
+        dataset, _, _ = unknown.partition("/")
+        choices = [name for name in allowed if name.startswith(f"{dataset}/")]
+        if not choices:
+            choices = [name for name in allowed if "/" not in name]
+        listed = ", ".join(sorted(choices))
+        raise BadInput(
+            f"trained_on = {unknown!r} is not a data set of the registry",
+            where=where,
+            do=f"choose from {listed}, or omit trained_on if it is unknown",
+        )
 
 
 def _panels(task: Any) -> Iterator[tuple[str, Any]]:
@@ -173,7 +170,8 @@ def _names_of_models(
         if run.model.startswith(user_rows.PREFIX):
             keys.add(run.model)
         settings = specs[run].settings
-        keys |= {settings.get("model"), settings.get("weights")}
+        keys.add(settings.get("model"))
+        keys.add(settings.get("weights"))
     names: set[str] = set()
     is_known = True
     for key in keys & of_models.keys():
@@ -191,15 +189,16 @@ def _of_models(context: Context) -> dict[str, Names]:
     """Return {name of a model, or location of its weights: its training data}, with the user's rows."""
     trained_on: dict[str, Names] = {}
     for name, model in context.models.items():
-        for key in (name, model.hub, f"{MIRROR}{name}"):
-            if key:
-                trained_on[key] = model.trained_on
-    for extra in (*context.config.extra_models, *context.config.extra_predictions):
+        trained_on[name] = model.trained_on
+        trained_on[f"{MIRROR}{name}"] = model.trained_on
+        if model.hub:
+            trained_on[model.hub] = model.trained_on
+    config = context.config
+    for extra in (*config.extra_models, *config.extra_predictions):
         # One system may have predictions for several data sets.
-        before = trained_on.get(extra.key)
+        before = trained_on.setdefault(extra.key, None) or ()
         if extra.trained_on is not None:
-            before = (*(before or ()), *extra.trained_on)
-        trained_on[extra.key] = before
+            trained_on[extra.key] = (*before, *extra.trained_on)
     return trained_on
 
 
