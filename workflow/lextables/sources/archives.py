@@ -61,10 +61,8 @@ def _damage() -> Iterator[None]:
     except (zipfile.BadZipFile, OverBounds, KeyError):
         raise
     except Exception as error:
-        if getattr(error, "errno", None) not in (
-            None,
-            errno.EINVAL,
-        ):  # an error of the disk
+        number = getattr(error, "errno", None)
+        if number not in (None, errno.EINVAL):  # an error of the disk
             raise
         raise zipfile.BadZipFile(str(error)) from error
 
@@ -91,20 +89,23 @@ def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
     """
     try:
         with _Release(path) as archive:
-            declared, size = _declared_size(archive), Path(path).stat().st_size
+            declared = _declared_size(archive)
+            size = Path(path).stat().st_size
             if declared > max(CHUNK, RELEASE_RATIO * size):
                 raise OverBounds(
-                    f"it claims to expand to {declared:,} bytes, {declared // size:,} times its size"
+                    f"it claims to expand to {declared:,} bytes,"
+                    f" {declared // size:,} times its size"
                 )
             yield archive
     except OverBounds as error:
         raise BadInput(
-            str(error), where=Path(path).name, do="take the zip of the release"
+            str(error),
+            where=Path(path).name,
+            do="take the zip of the release",
         ) from None
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
-        if getattr(
-            error, "errno", None
-        ):  # bz2 raises an OSError without a number for damage
+        # bz2 raises an OSError without a number for damage
+        if getattr(error, "errno", None):
             raise
         raise BadInput(
             f"the zip is cut short or damaged ({error})",
@@ -121,9 +122,11 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
     names = archive.namelist()
     paths = [path for path in names if f"/{path}".endswith(f"/{name}")]
     if len(paths) != 1:
-        what = f"holds {len(paths)} files called {name} where there should be one"
-        where = Path(archive.filename or "").name
-        raise BadInput(what, where=where, do="fetch it again")
+        raise BadInput(
+            f"holds {len(paths)} files called {name} where there should be one",
+            where=Path(archive.filename or "").name,
+            do="fetch it again",
+        )
     return paths[0]
 
 

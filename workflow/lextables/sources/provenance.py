@@ -33,23 +33,41 @@ def source_files(sources: Iterable[Mapping[str, Any]]) -> list[SourceFiles]:
     """Return the files in provenance records, grouped by source, variant, licence and note."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for source in sources:
-        licence = licence_of(source).statement
-        key = (source["source"], source["variant"], licence, source["note"])
+        key = (
+            source["source"],
+            source["variant"],
+            licence_of(source).statement,
+            source["note"],
+        )
         groups[key].append(source)
     rows = []
     for (name, variant, licence, note), files in groups.items():
         file, digest = f"{name}, {len(files)} files", ""
         if len(files) == 1:
-            file, digest = f"{name}/{files[0]['file']}", files[0].get("digest", "")
-        size = sum(each["bytes"] for each in files)
-        origins = {_origin(each) for each in files}
-        origin = origins.pop() if len(origins) == 1 else "several addresses"
-        rows.append(SourceFiles(file, variant, size, origin, digest, licence, note))
+            (only,) = files
+            file, digest = f"{name}/{only['file']}", only.get("digest", "")
+        row = SourceFiles(
+            file=file,
+            variant=variant,
+            size=sum(each["bytes"] for each in files),
+            origin=_origin(files),
+            digest=digest,
+            licence=licence,
+            note=note,
+        )
+        rows.append(row)
     return rows
 
 
-def _origin(source: Mapping[str, Any]) -> str:
-    """The address of a file, or the kind of its folder."""
-    if source["obtained_from"] != "mirror":
-        return source["obtained_from"]
-    return "resources/sample" if source["variant"] == SAMPLE else "a mirror folder"
+def _origin(sources: Iterable[Mapping[str, Any]]) -> str:
+    """Return the address of files, or the kind of their folder."""
+    origins = set()
+    for source in sources:
+        origin = source["obtained_from"]
+        if origin == "mirror":
+            is_sample = source["variant"] == SAMPLE
+            origin = "resources/sample" if is_sample else "a mirror folder"
+        origins.add(origin)
+    if len(origins) > 1:
+        return "several addresses"
+    return origins.pop()

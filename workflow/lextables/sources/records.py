@@ -117,6 +117,7 @@ def _decoded(
     name: str,
     unit: str,
 ) -> Iterator[str]:
+    """Yield the lines as text; `BadInput` for one that is not UTF-8 or has a NUL character."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
         encoding = "utf-8-sig" if number == 1 else "utf-8"

@@ -84,6 +84,11 @@ class Inputs:
         """The table's own entry in the registry."""
         return self.paper.tables[self.name]
 
+    @property
+    def published_rows(self) -> list[str]:
+        """The rows of the published table, each once."""
+        return list(dict.fromkeys(cell.row for cell in self.published))
+
     @cached_property
     def scores(self) -> dict[str, Scores]:
         """{run folder: scores} of every run that the table shows."""

@@ -126,6 +126,7 @@ def _bulk_bodies(
     selected: Set[int],
     bounds: Bounds,
 ) -> Iterator[tuple[CaseKey, str]]:
+    """Yield key and XML of the ``selected`` cases of a file of the bulk export."""
     for line in lines(path, bounds):
         with suppress(Unreadable):
             record = _parsed(line)

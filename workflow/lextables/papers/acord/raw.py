@@ -62,9 +62,10 @@ def read_release(
     rated, without_number = [], 0
     for row in ratings:
         if isinstance(row["rating"], int | float):
-            clause_id = clause_of.get((row["query_id"], _normalized(row["text"])))
-            rating = float(row["rating"])
-            rated.append(row | {"clause_id": clause_id, "rating": rating})
+            key = (row["query_id"], _normalized(row["text"]))
+            row["clause_id"] = clause_of.get(key)
+            row["rating"] = float(row["rating"])
+            rated.append(row)
         else:
             without_number += 1
     rated.sort(key=itemgetter("sheet", "column", "row"))
@@ -74,10 +75,9 @@ def read_release(
         "judgements": judgements,
         "ratings": rated,
     }
+    without_clause = [row for row in rated if row["clause_id"] is None]
     notes = {
-        "ratings_without_a_judged_clause": sum(
-            row["clause_id"] is None for row in rated
-        ),
+        "ratings_without_a_judged_clause": len(without_clause),
         "ratings_without_a_number": without_number,
     }
     return Rows(rows, notes)
@@ -94,17 +94,16 @@ def _tsv(archive: zipfile.ZipFile, name: str) -> csv.DictReader:
 
 
 def _clauses(archive: zipfile.ZipFile) -> list[Row]:
+    """Return the clauses, sorted by their ids."""
     clauses = []
     for line in _lines(archive, "corpus.jsonl"):
         record = json.loads(line)
-        text = record["text"]
-        clauses.append(
-            {
-                "clause_id": record["_id"],
-                "text": text,
-                "words": len(text.split()),
-            }
-        )
+        clause = {
+            "clause_id": record["_id"],
+            "text": record["text"],
+            "words": len(record["text"].split()),
+        }
+        clauses.append(clause)
     return sorted(clauses, key=itemgetter("clause_id"))
 
 
@@ -191,9 +190,11 @@ def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
     content = archive.read(archives.member(archive, _RATINGS))
     for title, cells in sheets(content, _RATINGS):
         head = next(at for at, row in enumerate(cells) if "Rating" in map(_text, row))
-        ratings = [at for at, cell in enumerate(cells[head]) if _text(cell) == "Rating"]
-        for column in ratings:
-            query_id = titles.query_id(_text(cells[head][column - 1]))
+        headings = list(map(_text, cells[head]))
+        for column, heading in enumerate(headings):
+            if heading != "Rating":
+                continue
+            query_id = titles.query_id(headings[column - 1])
             for number, row in enumerate(cells[head + 1 :], head + 2):
                 text = _text(_at(row, column - 1))
                 if text:

@@ -8,7 +8,10 @@ table numbers are the paper's.
 import difflib
 import math
 import statistics
-from collections import Counter
+from collections import (
+    Counter,
+    defaultdict,
+)
 from collections.abc import (
     Callable,
     Mapping,
@@ -16,6 +19,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
@@ -87,11 +91,6 @@ class Results(Inputs):
         clauses = read(self.data / "clauses.parquet", ["clause_id", "words"])
         return {row["clause_id"]: row["words"] for row in clauses}
 
-    @property
-    def published_rows(self) -> list[str]:
-        """The rows of the published table, each once."""
-        return list(dict.fromkeys(cell.row for cell in self.published))
-
     def by_query(
         self,
         folders: Sequence[str],
@@ -138,8 +137,8 @@ def table2(results: Results) -> list[Cell]:
         for query in results.queries:
             if query["category"] in printed.row:
                 text = query["short"]
-                likeness[text] = (_likeness(text, printed.value), text)
-        nearest = max(likeness, key=likeness.get, default=None)
+                likeness[text] = _likeness(text, printed.value)
+        nearest = max(sorted(likeness, reverse=True), key=likeness.get, default=None)
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -162,15 +161,18 @@ def table_c1(results: Results) -> list[Cell]:
 
 def table_c2(results: Results) -> list[Cell]:
     """Clauses rated k stars per query, over the queries that have any; sample standard deviation."""
-    counts = Counter((row["query_id"], row["stars"]) for row in results.judgements)
+    counts: dict[int, Counter[str]] = defaultdict(Counter)
+    for judgement in results.judgements:
+        counts[judgement["stars"]][judgement["query_id"]] += 1
     cells = []
     for stars in range(1, 6):
         row = f"{stars}-star"
-        clauses = [number for (_, rated), number in counts.items() if rated == stars]
+        clauses = list(counts[stars].values())
         for column, statistic in STATISTICS.items():
             needed = 2 if column == "Std. Dev." else 1
             if len(clauses) >= needed:
-                cells.append(Cell(row, column, float(statistic(clauses))))
+                value = float(statistic(clauses))
+                cells.append(Cell(row, column, value))
             else:
                 missing = "too few queries have a clause of this score"
                 cells.append(Cell(row, column, None, reason=missing))
@@ -179,8 +181,15 @@ def table_c2(results: Results) -> list[Cell]:
 
 def table_c3(results: Results) -> list[Cell]:
     """Queries and rated clauses by category."""
-    columns = ["Number of Queries", *(f"{n}-star" for n in range(5, 0, -1))]
-    columns.append("Total ratings")
+    columns = [
+        "Number of Queries",
+        "5-star",
+        "4-star",
+        "3-star",
+        "2-star",
+        "1-star",
+        "Total ratings",
+    ]
     counts: Counter[tuple[str, str]] = Counter()
     category_of = {}
     for query in results.queries:
@@ -188,32 +197,39 @@ def table_c3(results: Results) -> list[Cell]:
         for row in (query["category"], "Total"):
             counts[row, "Number of Queries"] += 1
     for judgement in results.judgements:
+        stars = f"{judgement['stars']}-star"
         for row in (category_of[judgement["query_id"]], "Total"):
-            counts[row, f"{judgement['stars']}-star"] += 1
+            counts[row, stars] += 1
             counts[row, "Total ratings"] += 1
     categories = [row for row in results.published_rows if row != "Total"]
     cells = []
     for row in (*categories, "Total"):
-        cells += number_cells(row, {column: counts[row, column] for column in columns})
+        for column in columns:
+            cells.append(Cell(row, column, float(counts[row, column])))
     return cells
 
 
 def figure_c1(results: Results) -> list[Cell]:
     """Words in clauses rated 2 to 5 stars: each clause once, each judged pair, and the histogram's bins."""
     rated = [row["clause_id"] for row in results.judgements if row["stars"] >= 2]
-    once = sorted(results.words[clause_id] for clause_id in sorted(set(rated)))
-    pairs = sorted(results.words[clause_id] for clause_id in rated)
+    once = [results.words[clause_id] for clause_id in set(rated)]
+    lengths_of = {
+        "words a clause": once,
+        "words a clause, each query-clause pair": list(map(results.words.get, rated)),
+    }
     cells = []
-    for row, lengths in (
-        ("words a clause", once),
-        ("words a clause, each query-clause pair", pairs),
-    ):
-        columns = ("Mean", "Median", "Min", "Max")
-        values = {column: STATISTICS[column](lengths) for column in columns}
+    for row, lengths in lengths_of.items():
+        values = {
+            "Mean": statistics.fmean(lengths),
+            "Median": statistics.median(lengths),
+            "Min": min(lengths),
+            "Max": max(lengths),
+        }
         cells += number_cells(row, values, 0)
     bins = Counter(length // BIN for length in once)
     for at in range(max(bins) + 1):
-        row = f"{at * BIN}-{(at + 1) * BIN - 1} words"
+        first = at * BIN
+        row = f"{first}-{first + BIN - 1} words"
         cells += number_cells(row, {"Clauses": bins[at]}, 0)
     return cells
 
@@ -242,8 +258,14 @@ def _metric_cells(
             measure += f", {member}"
         if is_single_query:
             measure += f", {scored.style}"
-        name = scored.name or row
-        score = Score(measure, name, metric, scored.group, "queries", scored.scale)
+        score = Score(
+            measure,
+            scored.name or row,
+            metric,
+            scored.group,
+            "queries",
+            scored.scale,
+        )
         interval = None
         if runs:
             queries = results.by_query(runs, metric, scored.group).values()
@@ -284,19 +306,18 @@ def _size(row: str, parameters: int | None) -> Cell:
     It is not a score, so it has no verdict.
     """
     if parameters is None:
-        missing = "no verdict: the size is not public"
-        return Cell(
-            row,
-            "Size",
-            None,
-            reason=missing,
-            judged=False,
-        )
-    if parameters < 1e9:
-        size = f"{parameters / 1e6:.0f}M"
+        size, reason = None, "no verdict: the size is not public"
+    elif parameters < 1e9:
+        size, reason = f"{parameters / 1e6:.0f}M", SIZE
     else:
-        size = f"{parameters / 1e9:.2f}B"
-    return Cell(row, "Size", size, reason=SIZE, judged=False)
+        size, reason = f"{parameters / 1e9:.2f}B", SIZE
+    return Cell(
+        row,
+        "Size",
+        size,
+        reason=reason,
+        judged=False,
+    )
 
 
 def table3(results: Results) -> list[Cell]:
@@ -321,7 +342,9 @@ def _by_category(
     tested = {query["category"] for query in results.test_queries}
     cells = []
     for category in dict.fromkeys(categories):
-        row = f"{category} / {label}" if label else category
+        row = category
+        if label:
+            row += f" / {label}"
         if category in tested or not system["runs"]:
             group = f"category: {category}"
             scored = Scored(LONG_NAMES, group, strict=False, name=name)
@@ -428,6 +451,7 @@ def _change(
         return [gain for gain in gains if not math.isnan(gain)]
 
     gains = changes(runs)
+    of_seeds = [statistics.fmean(changes([run])) for run in runs]
     low, high = mean_interval(gains, (-100, 100)) or (None, None)
     return Cell(
         *place,
@@ -436,14 +460,17 @@ def _change(
         high,
         decimals=1,
         runs=runs + runs_before,
-        seeds=tuple(statistics.fmean(changes([run])) for run in runs),
+        seeds=tuple(of_seeds),
         averages=after["averages"],
     )
 
 
 def table_d4(results: Results) -> list[Cell]:
     """Fine-tuning, over both retrievers."""
-    rerankers = {row.split(" / ")[1] for row in results.published_rows} | {"None"}
+    rerankers = {"None"}
+    for row in results.published_rows:
+        _, _, reranker = row.partition(" / ")
+        rerankers.add(reranker.partition(" / ")[0])
     systems = []
     for system in results.rows:
         if system["additional"] or system["reranker"] in rerankers:
@@ -491,27 +518,24 @@ def table_e2(results: Results) -> list[Cell]:
     names cannot contain.
     """
     tested = {query["query_id"] for query in results.test_queries}
+    queries = results.paper.format_queries.items()
     cells = []
     for system in results.rows:
         label = _label_in_e2(results, system)
         if label is None:
             continue
-        for name, query_id in results.paper.format_queries.items():
-            for style in ("Short", "Medium", "Long"):
-                row = f"{label} / {name} / {style}"
-                if query_id in tested:
-                    group = f"query: {query_id}"
-                    scored = Scored(
-                        LONG_NAMES,
-                        group,
-                        style.lower(),
-                        strict=False,
-                    )
-                    cells += _metric_cells(results, system, row, scored)
-                else:
-                    cells += [
-                        Cell(row, each, None, reason=NOT_HERE) for each in METRICS
-                    ]
+        for (name, query_id), style in product(queries, ("Short", "Medium", "Long")):
+            row = f"{label} / {name} / {style}"
+            if query_id in tested:
+                scored = Scored(
+                    LONG_NAMES,
+                    f"query: {query_id}",
+                    style.lower(),
+                    strict=False,
+                )
+                cells += _metric_cells(results, system, row, scored)
+            else:
+                cells += [Cell(row, each, None, reason=NOT_HERE) for each in METRICS]
     return cells
 
 

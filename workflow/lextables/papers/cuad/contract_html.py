@@ -44,12 +44,13 @@ def _read_exhibit(body: bytes) -> Contract:
     notes = []
     if text.format == "html":
         tree = LexborHTMLParser(body)
-        counts = {name: len(tree.css(selector)) for selector, name in _UNREAD.items()}
-        listed = ", ".join(
-            f"{name} ({count})" for name, count in counts.items() if count
-        )
-        if listed:
-            notes.append(f"Not read from the HTML: {listed}.")
+        unread = []
+        for selector, name in _UNREAD.items():
+            count = len(tree.css(selector))
+            if count:
+                unread.append(f"{name} ({count})")
+        if unread:
+            notes.append(f"Not read from the HTML: {', '.join(unread)}.")
     if text.fault:
         notes.append(f"{text.fault.replace('the exhibit', 'The file', 1)}.")
     return Contract(f"{text.text}\n", tuple(notes))
@@ -62,25 +63,28 @@ def read_archive(raw: bytes) -> Contract:
     except RecursionError as error:
         what = "the parts of the web archive are nested too deeply"
         raise BadInput(what, do="save it as .docx or PDF") from error
-    parts = [part for part in message.walk() if not part.is_multipart()]
-    page = next(
-        (part for part in parts if part.get_content_type() == "text/html"), None
-    )
+    page = None
+    unread: Counter[str] = Counter()
+    for part in message.walk():
+        kind = part.get_content_type()
+        if part.is_multipart():
+            continue
+        if kind == "text/html" and page is None:
+            page = part
+        # Styles show nothing, and a plain text repeats the page.
+        elif kind not in ("text/css", "text/plain"):
+            unread[kind] += 1
     if page is None:
         raise BadInput(
             "the file is a web archive or an e-mail without HTML",
             do="save it as .docx or PDF",
         )
     contract = read_html(_page(page))
-    # Styles show nothing, and a plain text repeats the page.
-    kinds = [part.get_content_type() for part in parts if part is not page]
-    unread = Counter(kind for kind in kinds if kind not in ("text/css", "text/plain"))
     if not unread:
         return contract
     listed = ", ".join(f"{kind} ({count})" for kind, count in unread.items())
-    return Contract(
-        contract.text, (*contract.notes, f"Not read from the web archive: {listed}.")
-    )
+    note = f"Not read from the web archive: {listed}."
+    return Contract(contract.text, (*contract.notes, note))
 
 
 def _page(part: EmailMessage) -> bytes:
@@ -119,15 +123,16 @@ def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
     is_contract = exhibits.in_families(CONTRACTS)
     types: list[str] = []
     chosen, place = None, 0
-    for number, document in enumerate(
-        exhibits.documents(_lines(raw), lambda type_: True)
-    ):
+    for document in exhibits.documents(_lines(raw), lambda type_: True):
+        is_better = chosen is None
+        if chosen and is_contract(document.type):
+            is_better = not is_contract(chosen.type)
+        if is_better:
+            chosen, place = document, len(types)
         types.append(document.type or "a document without type")
-        if chosen is None or (
-            is_contract(document.type) and not is_contract(chosen.type)
-        ):
-            chosen, place = document, number
-    return types[:place] + types[place + 1 :], chosen
+    if types:
+        del types[place]
+    return types, chosen
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
@@ -140,8 +145,6 @@ def _lines(raw: bytes) -> Iterator[bytes]:
 
 def _listed(names: list[str], most: int = 10) -> str:
     listed = ", ".join(names[:most])
-    return (
-        listed
-        if len(names) <= most
-        else f"{listed} and {len(names) - most} more documents"
-    )
+    if len(names) <= most:
+        return listed
+    return f"{listed} and {len(names) - most} more documents"

@@ -48,9 +48,8 @@ WORDS_OF_TEXT = 40
 MIN_COPIES = 3  # pages that have a repeated line, and their share of all pages
 MIN_REPEATED = 0.5
 MIN_CURVES = 300  # letters that are drawn as curves; a logo or a signature has fewer
-INVISIBLE = (
-    3  # text rendering mode of the words that text recognition puts behind a picture
-)
+# text rendering mode of the words that text recognition puts behind a picture
+INVISIBLE = 3
 HIDDEN = 0b100010  # flags of annotations that no screen shows
 MAX_DEPTH = 20  # of nested parts
 
@@ -107,9 +106,8 @@ def read_pdf(path: Path) -> Contract:
         raise
     except DependencyError as error:  # AES needs another library
         raise _encrypted(path) from error
-    except (
-        Exception
-    ) as error:  # pypdf raises many types for damaged files; the log has the traceback
+    # pypdf raises many types for damaged files; the log has the traceback
+    except Exception as error:
         raise BadInput(
             f"the PDF is damaged ({type(error).__name__}: {error})",
             where=str(path),
@@ -124,8 +122,9 @@ def read_pdf(path: Path) -> Contract:
         )
     pages, size = [], 0
     for page_object in page_objects:
-        pages.append(_read_page(page_object))
-        size += len(pages[-1].whole_text)
+        page = _read_page(page_object)
+        pages.append(page)
+        size += len(page.whole_text)
         if size > LIMIT:
             raise too_long(path)
     if _is_placeholder(root, pages):
@@ -170,9 +169,12 @@ def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether the pages only stand for a form that a program draws when the file is opened."""
     has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
-    first_words = [" ".join(page.text.split()) for page in pages[:1]]
-    has_placeholder = any(_PLACEHOLDER in words for words in first_words)
-    return (has_xfa and is_drawn_on_opening) or has_placeholder
+    if has_xfa and is_drawn_on_opening:
+        return True
+    if not pages:
+        return False
+    words = " ".join(pages[0].text.split())
+    return _PLACEHOLDER in words
 
 
 # Pages
@@ -251,11 +253,11 @@ def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
 
 def _add_value(page: _Page, widget: DictionaryObject) -> None:
     """Add what a form field on a page shows: typed text or a check mark."""
-    chain = [widget]
-    while len(chain) < MAX_DEPTH and "/Parent" in chain[-1]:
-        chain.append(_dictionary(chain[-1].get("/Parent")))
-    values = [each.get("/V") for each in chain if "/V" in each]
-    text = _words(next(iter(values), None))
+    field_, depth = widget, 1
+    while "/V" not in field_ and "/Parent" in field_ and depth < MAX_DEPTH:
+        field_ = _dictionary(field_.get("/Parent"))
+        depth += 1
+    text = _words(field_.get("/V"))
     state = widget.get("/AS")
     if text:
         page.typed.append(text)
@@ -340,7 +342,8 @@ def _notes_on_file(
         yield f"Attached files were not read: {_list(attached)}."
     if _has_other_values(_dictionary(root.get("/AcroForm")), pages):
         yield "The content of form fields was not read."
-    layers = _dictionary(_dictionary(root.get("/OCProperties")).get("/D")).get("/OFF")
+    properties = _dictionary(root.get("/OCProperties"))
+    layers = _dictionary(properties.get("/D")).get("/OFF")
     names = [_words(_dictionary(layer).get("/Name")) for layer in _items(layers)]
     if names:
         yield f"Text in hidden layers was read as well: {_list(names)}."
@@ -351,7 +354,9 @@ def _notes_on_file(
 
 def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether a form has values that are on no page."""
-    shown = {text for page in pages for text in page.typed}
+    shown = set()
+    for page in pages:
+        shown.update(page.typed)
     has_check_marks = any("check marks" in page.unread for page in pages)
     waiting = list(_items(form.get("/Fields")))
     seen = []
@@ -419,8 +424,10 @@ def _words(value: Any) -> str:
         resolved = _stream_text(resolved)
     if not isinstance(resolved, str) or isinstance(resolved, NameObject):
         return ""
-    text = _TAG.sub("", resolved) if resolved.lstrip().startswith("<") else resolved
-    return plain(text.replace("\r\n", "\n").replace("\r", "\n")).text.strip()
+    text = resolved.replace("\r\n", "\n").replace("\r", "\n")
+    if text.lstrip().startswith("<"):
+        text = _TAG.sub("", text)
+    return plain(text).text.strip()
 
 
 def _stream_text(stream: StreamObject) -> str:

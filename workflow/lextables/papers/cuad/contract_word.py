@@ -27,6 +27,7 @@ from lextables.papers.cuad.contract import (
     too_long,
 )
 from lextables.papers.cuad.word_styles import (
+    Element,
     Styles,
     is_on,
     value_at,
@@ -186,31 +187,32 @@ class _Package:
             )
         return content
 
-    def xml(self, part: str) -> etree._Element:
+    def xml(self, part: str) -> Element:
         """Return the root of a part that is not needed; an empty element if it is missing or damaged."""
         try:
             return self._root(part)
         except (zipfile.BadZipFile, etree.XMLSyntaxError):
             return etree.Element(MISSING)
 
-    def _root(self, part: str) -> etree._Element:
+    def _root(self, part: str) -> Element:
         content = self.read(part)
         return etree.Element(MISSING) if content is None else _parsed(content)
 
     def relationships(self, part: str) -> dict[str, tuple[str, str]]:
         """Return {id: (last word of the type, part)} of a part's relationships ("" for the package)."""
         path = PurePosixPath(part)
-        root = self.xml(str(path.parent / "_rels" / f"{path.name}.rels"))
+        root = self.xml(f"{path.parent}/_rels/{path.name}.rels")
         found = {}
         for element in root.iterchildren(etree.Element):
-            kind = element.get("Type", "").rpartition("/")[2]
+            name = element.get("Id", "")
+            _, _, kind = element.get("Type", "").rpartition("/")
             target = element.get("Target", "")
             if not target.startswith("/"):
                 target = f"{path.parent}/{target}"
-            found[element.get("Id", "")] = (kind, _part_name(target))
+            found[name] = (kind, _part_name(target))
         return found
 
-    def main_part(self) -> tuple[str, etree._Element]:
+    def main_part(self) -> tuple[str, Element]:
         """Return the name and the root of the main part."""
         candidates = []
         for kind, part in self.relationships("").values():
@@ -271,7 +273,7 @@ def _part_name(name: str) -> str:
     return "/".join(parts)
 
 
-def _parsed(content: bytes) -> etree._Element:
+def _parsed(content: bytes) -> Element:
     """Return the root of a part, whose elements and attributes have their local names.
 
     Attributes that refer to another part begin with `REFERENCE`.
@@ -295,13 +297,13 @@ def _parsed(content: bytes) -> etree._Element:
     return root
 
 
-def _references(element: etree._Element) -> list[str]:
+def _references(element: Element) -> list[str]:
     """Return the ids of other parts that an element's attributes name."""
     attributes = element.attrib.items()
     return [value for name, value in attributes if name.startswith(REFERENCE) and value]
 
 
-def _has_content(element: etree._Element) -> bool:
+def _has_content(element: Element) -> bool:
     """Whether an element, or one below it, shows text or refers to another part."""
     for inside in element.iter(etree.Element):
         shows_text = inside.tag in ("t", "sym") and (inside.text or inside.attrib)
@@ -356,30 +358,38 @@ class _Reader:
         """Return the text and the notes of the package."""
         part, root = self.package.main_part()
         self.relationships = self.package.relationships(part)
-        named = [name for kind, name in self.relationships.values() if kind == "styles"]
-        named.append(str(PurePosixPath(part).parent / "styles.xml"))
-        roots = [self.package.xml(name) for name in named]
-        self.styles = Styles(next((root for root in roots if len(root)), roots[-1]))
+        self.styles = Styles(self._styles(PurePosixPath(part).parent))
         self.complete_fields = _complete_fields(root)
         self._walk(root, _Place())
-        self.out += self.boxes
-        text = re.sub(r"\n{3,}", "\n\n", "".join(self.out)).strip("\n") + "\n"
-        self.unread.update([SYMBOLS] * len(_PRIVATE_USE.findall(text)))
-        notes = tuple(dict.fromkeys(self.notes))
+        whole = "".join([*self.out, *self.boxes])
+        text = re.sub(r"\n{3,}", "\n\n", whole).strip("\n")
+        symbols = len(_PRIVATE_USE.findall(text))
+        if symbols:
+            self.unread[SYMBOLS] += symbols
         if self.unread:
-            listed = ", ".join(f"{name} ({n})" for name, n in self.unread.items())
-            notes = (f"Not read from the Word file: {listed}.", *notes)
-        return Contract(text, notes)
+            counted = [f"{name} ({n})" for name, n in self.unread.items()]
+            listed = ", ".join(counted)
+            self.notes.insert(0, f"Not read from the Word file: {listed}.")
+        return Contract(f"{text}\n", tuple(dict.fromkeys(self.notes)))
 
-    def _walk(self, element: etree._Element, place: _Place) -> None:
+    def _styles(self, folder: PurePosixPath) -> Element:
+        """Return the root of the first part of styles with content; that in the folder is the last."""
+        for kind, name in self.relationships.values():
+            if kind == "styles":
+                root = self.package.xml(name)
+                if len(root):
+                    return root
+        return self.package.xml(f"{folder}/styles.xml")
+
+    def _walk(self, element: Element, place: _Place) -> None:
         handler = _HANDLERS.get(element.tag, _Reader._other)
         handler(self, element, place)
 
-    def _children(self, element: etree._Element, place: _Place) -> None:
+    def _children(self, element: Element, place: _Place) -> None:
         for inside in element.iterchildren(etree.Element):
             self._walk(inside, place)
 
-    def _other(self, element: etree._Element, place: _Place) -> None:
+    def _other(self, element: Element, place: _Place) -> None:
         """Note the content of an element that is not on the allow-list."""
         name = element.tag
         if name in _STORIES:
@@ -395,11 +405,11 @@ class _Reader:
         # Only drawings hold text boxes.
         self._children(element, place)
 
-    def _invisible(self, element: etree._Element, place: _Place) -> None:
+    def _invisible(self, element: Element, place: _Place) -> None:
         if element.tag == "instrText" and self.fields:
             self.fields[-1].instruction += element.text or ""
 
-    def _literal(self, element: etree._Element, place: _Place) -> None:
+    def _literal(self, element: Element, place: _Place) -> None:
         if not place.unread:
             self._write(_LITERAL[element.tag])
 
@@ -412,7 +422,7 @@ class _Reader:
         self.out.append(text)
         self.last_unread = ""
 
-    def _text(self, element: etree._Element, place: _Place) -> None:
+    def _text(self, element: Element, place: _Place) -> None:
         """Write an element's text, or note it."""
         text = element.text or ""
         if not place.unread:
@@ -420,7 +430,7 @@ class _Reader:
         elif text.strip():
             self._note_text(place.unread)
 
-    def _deleted_text(self, element: etree._Element, place: _Place) -> None:
+    def _deleted_text(self, element: Element, place: _Place) -> None:
         self._text(element, place.left_out(DELETIONS))
 
     def _note(self, name: str) -> None:
@@ -432,21 +442,23 @@ class _Reader:
             self._note(reason)
             self.last_unread = reason
 
-    def _paragraph(self, element: etree._Element, place: _Place) -> None:
+    def _paragraph(self, element: Element, place: _Place) -> None:
         """Read a paragraph, and the text boxes that are anchored in it."""
         has_text = any(inside.text for inside in element.iter("t"))
         if has_text and not place.unread and self.styles.is_numbered(element):
             self._note(NUMBERS)
         style = value_at(element, "pPr/pStyle")
-        boxes, self.boxes = self.boxes, []
+        outer_boxes = self.boxes
+        self.boxes = []
         self._children(element, replace(place, paragraph_style=style))
         continues = self._continues(element.find("pPr/rPr"))
         if self.boxes or not continues:
-            self.out += ["\n\n", *self.boxes]
-        self.boxes = boxes
+            self.out.append("\n\n")
+            self.out += self.boxes
+        self.boxes = outer_boxes
         self.last_unread = ""
 
-    def _continues(self, mark: etree._Element | None) -> bool:
+    def _continues(self, mark: Element | None) -> bool:
         """Whether a paragraph's mark is deleted or hidden, so that the next paragraph continues it."""
         if mark is None:
             return False
@@ -455,7 +467,7 @@ class _Reader:
             return True
         return mark.find("moveFrom") is not None or is_on(mark.find("vanish"))
 
-    def _run(self, element: etree._Element, place: _Place) -> None:
+    def _run(self, element: Element, place: _Place) -> None:
         styles = {
             "table": place.table_style,
             "paragraph": place.paragraph_style,
@@ -466,57 +478,60 @@ class _Reader:
                 place = place.left_out(reason)
         self._children(element, place)
 
-    def _table(self, element: etree._Element, place: _Place) -> None:
+    def _table(self, element: Element, place: _Place) -> None:
         style = value_at(element, "tblPr/tblStyle")
         self._children(element, replace(place, table_style=style))
         self.out.append("\n\n")
 
-    def _table_row(self, element: etree._Element, place: _Place) -> None:
+    def _table_row(self, element: Element, place: _Place) -> None:
         if element.find("trPr/del") is not None:
             place = place.left_out(DELETIONS)
         elif is_on(element.find("trPr/hidden")):
             place = place.left_out(HIDDEN)
-        outer, self.row = self.row, []
+        outer = self.row
+        self.row = []
         self._children(element, place)
-        cells, self.row = self.row, outer
-        self.out.append(_row_text(cells))
+        self.out.append(_row_text(self.row))
+        self.row = outer
 
-    def _cell(self, element: etree._Element, place: _Place) -> None:
+    def _cell(self, element: Element, place: _Place) -> None:
         if element.find("tcPr/cellDel") is not None:
             place = place.left_out(DELETIONS)
         self.row.append(self._apart(element, place))
 
-    def _apart(self, element: etree._Element, place: _Place) -> str:
+    def _apart(self, element: Element, place: _Place) -> str:
         """Return the text of an element's children."""
-        outer, self.out = self.out, []
+        outer = self.out
+        self.out = []
         self._children(element, place)
-        inner, self.out = "".join(self.out), outer
-        return inner
+        text = "".join(self.out)
+        self.out = outer
+        return text
 
-    def _text_box(self, element: etree._Element, place: _Place) -> None:
+    def _text_box(self, element: Element, place: _Place) -> None:
         """Read a text box; its text follows the paragraph to which it is anchored."""
         if place.unread == DRAWING:
             place = replace(place, unread="")
         self.boxes.append(self._apart(element, place) + "\n\n")
 
-    def _alternatives(self, element: etree._Element, place: _Place) -> None:
+    def _alternatives(self, element: Element, place: _Place) -> None:
         """Read the first alternative with content: the others show the same."""
         for alternative in element.iterchildren(etree.Element):
             if _has_content(alternative):
                 self._walk(alternative, place)
                 return
 
-    def _content_control(self, element: etree._Element, place: _Place) -> None:
+    def _content_control(self, element: Element, place: _Place) -> None:
         if is_on(element.find("sdtPr/showingPlcHdr")):
             place = place.left_out(PLACEHOLDERS)
         self._children(element, place)
 
-    def _simple_field(self, element: etree._Element, place: _Place) -> None:
+    def _simple_field(self, element: Element, place: _Place) -> None:
         if not _has_content(element):
             self._note_field(element.get("instr", ""))
         self._children(element, place)
 
-    def _field(self, element: etree._Element, place: _Place) -> None:
+    def _field(self, element: Element, place: _Place) -> None:
         """Follow a field through its parts: begin, instruction, separator, result, end."""
         kind = element.get("fldCharType")
         if element in self.complete_fields:
@@ -538,7 +553,7 @@ class _Reader:
     def _in_instruction(self) -> bool:
         return any(not field.in_result for field in self.fields)
 
-    def _symbol(self, element: etree._Element, place: _Place) -> None:
+    def _symbol(self, element: Element, place: _Place) -> None:
         character = _character(element.get("font", ""), element.get("char", ""))
         if place.unread:
             self._note_text(place.unread)
@@ -547,7 +562,7 @@ class _Reader:
         else:
             self._note(SYMBOLS)
 
-    def _inserted_part(self, element: etree._Element, place: _Place) -> None:
+    def _inserted_part(self, element: Element, place: _Place) -> None:
         """Read a part that is inserted as a whole, or note why it is not read."""
         for part in self._parts(element):
             content = self.package.read(part)
@@ -565,12 +580,12 @@ class _Reader:
                 self._write(f"\n\n{self.parts[part].text}\n\n")
             self.notes += self.parts[part].notes
 
-    def _parts(self, element: etree._Element) -> list[str]:
+    def _parts(self, element: Element) -> list[str]:
         """Return the parts to which an element refers; "" for one without a relationship."""
         references = _references(element)
         return [self.relationships.get(each, ("", ""))[1] for each in references]
 
-    def _story_has_content(self, element: etree._Element) -> bool:
+    def _story_has_content(self, element: Element) -> bool:
         """Whether a header or footer shows something."""
         roots = [self.package.xml(part) for part in self._parts(element)]
         return any(map(_has_content, roots))
@@ -609,7 +624,7 @@ def _character(font: str, char: str) -> str:
     return chr(code) if 0x20 <= code < 0xD800 else ""
 
 
-def _complete_fields(root: etree._Element) -> set[etree._Element]:
+def _complete_fields(root: Element) -> set[Element]:
     """Return the beginnings of fields that have an end: the text after any other is no instruction."""
     open_, complete = [], set()
     for element in root.iter("fldChar"):
@@ -626,10 +641,13 @@ def _row_text(cells: list[str]) -> str:
     paragraphs = []
     is_layout = False
     for cell in cells:
-        texts = [text for text in re.split(r"\n{2,}", cell.strip("\n")) if text.strip()]
-        is_layout = is_layout or len(texts) > 1 or len("".join(texts)) > CELL
+        texts = re.split(r"\n{2,}", cell.strip("\n"))
+        texts = [text for text in texts if text.strip()]
+        size = sum(map(len, texts))
+        is_layout = is_layout or len(texts) > 1 or size > CELL
         paragraphs += texts
     if is_layout:
-        return "\n\n" + "\n\n".join(paragraphs) + "\n\n"
+        prose = "\n\n".join(paragraphs)
+        return f"\n\n{prose}\n\n"
     line = "\t".join(" ".join(text.split()) for text in paragraphs)
     return f"{line}\n" if line else ""

@@ -83,13 +83,15 @@ def marked_spans(rows: Iterable[Row], minimum: float) -> list[Row]:
 
     These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
     """
+    likely = [row for row in rows if row["probability"] > minimum and row["start"] >= 0]
+    likely.sort(key=lambda row: (-row["probability"], row["rank"]))
     spans: list[Row] = []
-    for row in sorted(rows, key=lambda row: (-row["probability"], row["rank"])):
+    for row in likely:
         overlaps = False
         for other in spans:
             if row["start"] < other["end"] and other["start"] < row["end"]:
                 overlaps = True
-        if row["start"] >= 0 and row["probability"] > minimum and not overlaps:
+        if not overlaps:
             spans.append(row)
     return spans
 
@@ -114,8 +116,10 @@ def count(
     nbest, mark_questions, mark_confidences = [], [], []
     for name, rows in rows_of.items():
         spans = marked_spans(rows, minimum)
+        nbest += spans
         # With the empty prediction, a question without marks is not a missing question.
-        nbest += [*spans, *[row for row in rows if row["start"] < 0][:1]]
+        empty = [row for row in rows if row["start"] < 0]
+        nbest += empty[:1]
         mark_questions += [place.get(name, -1)] * len(spans)
         mark_confidences += [row["probability"] for row in spans]
     rows_nbest = nbest_rows(nbest)
@@ -166,8 +170,12 @@ def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
     marks = {}
     for row in rows:
         if row["above"] == minimum and row["category"] != ALL:
-            counts = (row["marked"], row["right"], row["annotated"], row["found"])
-            marks[row["category"]] = Marks(*counts)
+            marks[row["category"]] = Marks(
+                row["marked"],
+                row["right"],
+                row["annotated"],
+                row["found"],
+            )
     return marks
 
 
@@ -178,7 +186,11 @@ def bands(rows: Iterable[Row]) -> list[Band]:
     counted.append({"above": 1.0, "marked": 0, "right": 0})
     found = []
     for low, high in pairwise(counted):
-        marked = low["marked"] - high["marked"]
-        right = low["right"] - high["right"]
-        found.append(Band(low["above"], high["above"], marked, right))
+        band = Band(
+            low["above"],
+            high["above"],
+            low["marked"] - high["marked"],
+            low["right"] - high["right"],
+        )
+        found.append(band)
     return found

@@ -30,8 +30,8 @@ def is_readable(text: str) -> bool:
     if unmapped >= MIN_UNMAPPED and unmapped > MAX_UNMAPPED_SHARE * len(text):
         return False
     words = plain(text).text.lower().split()
-    letters = sum(len(word) for word in words)
+    letters = sum(map(len, words))
     if len(words) < MIN_WORDS and letters < MIN_CHARACTERS:
         return True
-    common = [word for word in words if word.strip(_AROUND_WORDS) in COMMON]
-    return len(common) >= MIN_SHARE * len(words)
+    common = sum(word.strip(_AROUND_WORDS) in COMMON for word in words)
+    return common >= MIN_SHARE * len(words)

@@ -43,9 +43,9 @@ HERE = Path(__file__).parent
 TEMPLATES = render.TEMPLATES.overlay(loader=FileSystemLoader(HERE))
 GROUPS = yaml.safe_load((HERE / "groups.yaml").read_text(encoding="utf-8"))
 OTHER = ("other", "Other")
-_GROUP_OF = {
-    category: key for key, group in GROUPS.items() for category in group["categories"]
-}
+_GROUP_OF: dict[str, str] = {}
+for _key, _entry in GROUPS.items():
+    _GROUP_OF.update(dict.fromkeys(_entry["categories"], _key))
 # The release capitalizes abbreviations like words.
 _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 
@@ -110,8 +110,14 @@ def findings(
             raise BadInput("this question has no predictions", where=question)
         spans = []
         for row in marks.marked_spans(candidates[question], minimum):
-            place = row["start"], row["end"]
-            spans.append(Finding(category, *place, row["text"], row["probability"]))
+            span = Finding(
+                category,
+                row["start"],
+                row["end"],
+                row["text"],
+                row["probability"],
+            )
+            spans.append(span)
         if not spans:
             empty = [row for row in candidates[question] if row["start"] < 0]
             probability = sum(row["probability"] for row in empty)
@@ -148,12 +154,14 @@ SAMPLE = (
 
 def model_of(record: Mapping[str, Any]) -> str:
     """Describe the model of a run's `run.json` and its training."""
-    settings, trained = record["settings"], record.get("trained", {})
+    settings = record["settings"]
+    trained = record.get("trained", {})
     if settings.get("kind") == LINEAR:
-        passages = f"{trained['answers']:,} annotated passages"
-        contracts = f"{trained['contracts']} training contracts of CUAD"
-        models = "linear models over words and trees over their scores"
-        return f"{models}, trained on {passages} in {contracts}"
+        return (
+            "linear models over words and trees over their scores, trained on"
+            f" {trained['answers']:,} annotated passages"
+            f" in {trained['contracts']} training contracts of CUAD"
+        )
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
         return f"{name}, as it was released"
@@ -201,12 +209,16 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     writer.writerow(FIELDS)
     for finding in items:
         of_category = marked.get(finding.category, Marks(0, 0, 0, 0))
+        found, start, end = "no", "", ""
+        if finding.found:
+            found, start, end = "yes", finding.start, finding.end
         row = [
             finding.category,
             _title(_group(finding.category)),
-            "yes" if finding.found else "no",
+            found,
             f"{finding.probability:.4f}",
-            *((finding.start, finding.end) if finding.found else ("", "")),
+            start,
+            end,
             finding.text,
         ]
         for share in (of_category.precision, of_category.recall):
@@ -229,13 +241,18 @@ class Passage:
     @property
     def classes(self) -> str:
         """The CSS classes of its marks."""
-        sure = "" if self.finding.probability >= SURE else " faint"
-        return f"{_group(self.finding.category)} l{min(self.lane, LANES - 1)} f{self.number}{sure}"
+        group = _group(self.finding.category)
+        lane = min(self.lane, LANES - 1)
+        classes = f"{group} l{lane} f{self.number}"
+        if self.finding.probability < SURE:
+            classes += " faint"
+        return classes
 
     @property
     def tooltip(self) -> str:
         """Category and confidence."""
-        return f"{shown(self.finding.category)} {percent(self.finding.probability)}"
+        confidence = percent(self.finding.probability)
+        return f"{shown(self.finding.category)} {confidence}"
 
 
 LANES = 4  # levels of underlines
@@ -260,12 +277,13 @@ def passages(items: Iterable[Finding]) -> list[Passage]:
     """Number the spans in the order of the text, with different lanes for overlapping ones."""
     spans = [finding for finding in items if finding.found]
     spans.sort(key=lambda finding: (finding.start, -finding.end, finding.category))
-    ends: list[int] = []  # of the last passage in each lane
+    end_of: dict[int, int] = {}  # {lane: end of its last passage}
     placed = []
     for number, finding in enumerate(spans, 1):
-        free = [lane for lane, end in enumerate(ends) if end <= finding.start]
-        lane = free[0] if free else len(ends)
-        ends[lane : lane + 1] = [finding.end]
+        lane = 0
+        while end_of.get(lane, 0) > finding.start:
+            lane += 1
+        end_of[lane] = finding.end
         placed.append(Passage(number, lane, finding))
     return placed
 
@@ -279,7 +297,8 @@ def segments(
     """
     edges = {0, length}
     for passage in placed:
-        edges |= {passage.finding.start, passage.finding.end}
+        edges.add(passage.finding.start)
+        edges.add(passage.finding.end)
     open_: list[Passage] = []
     waiting = list(reversed(placed))
     for start, end in itertools.pairwise(sorted(edges)):
@@ -305,25 +324,26 @@ def marked(text: str, placed: Sequence[Passage]) -> Markup:
         for passage in over:
             pieces.append(f'<mark class="{passage.classes}"{title}>')
             title = ""
-        pieces.append(str(escape(with_plain_letters(text[start:end]))))
+        words = with_plain_letters(text[start:end])
+        pieces.append(escape(words))
         pieces.append("</mark>" * len(over))
     return Markup("".join(pieces))
 
 
 def _note(passage: Passage) -> Markup:
     """Return the link in the margin from a passage to its category in the list."""
-    category, probability = passage.finding.category, passage.finding.probability
-    label = Markup("<span>{}</span> <b>{}</b>").format(
-        shown(category), percent(probability)
+    finding = passage.finding
+    link = Markup(
+        '<a class="note {}" id="f{}" href="#c-{}" title="{}: back to the list">'
+        "<span>{}</span> <b>{}</b></a>"
     )
-    return Markup(
-        '<a class="note {}" id="f{}" href="#c-{}" title="{}: back to the list">{}</a>'
-    ).format(
+    return link.format(
         passage.classes,
         passage.number,
-        _slug(category),
+        _slug(finding.category),
         passage.tooltip,
-        label,
+        shown(finding.category),
+        percent(finding.probability),
     )
 
 
@@ -341,10 +361,12 @@ def _slug(category: str) -> str:
 
 @dataclass(frozen=True)
 class _Group:
+    """Categories under one title: the passages of those ``found``, and those with ``none``."""
+
     key: str
     title: str
-    found: Mapping[str, Sequence[Passage]]
-    none: Sequence[Finding]
+    found: dict[str, list[Passage]]
+    none: list[Finding]
 
 
 def to_html(
@@ -371,7 +393,9 @@ def to_html(
             value = getattr(about.marks[category], name)
         return "–" if value is None else percent(value).replace(" ", "\u00a0")
 
-    unsure = [x for group in groups for x in group.none if x.probability < SURE]
+    unsure = []
+    for group in groups:
+        unsure += [item for item in group.none if item.probability < SURE]
     template = TEMPLATES.get_template("review.html.j2")
     style = (HERE / "review.css").read_text(encoding="utf-8")
     body = template.render(
@@ -399,10 +423,8 @@ def _highlights(placed: Sequence[Passage]) -> str:
     """Return the style of a passage's marks while its note is the link target or has the focus."""
     selectors = []
     for passage in placed:
-        number = passage.number
-        selectors.append(
-            f":root:has(#f{number}:is(:target, :focus-visible)) .f{number}"
-        )
+        name = f"f{passage.number}"
+        selectors.append(f":root:has(#{name}:is(:target, :focus-visible)) .{name}")
     if not selectors:
         return ""
     return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
@@ -413,15 +435,17 @@ def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Gr
     spans_of: dict[str, list[Passage]] = defaultdict(list)
     for passage in placed:
         spans_of[passage.finding.category].append(passage)
-    members: dict[str, list[str]] = defaultdict(list)
-    for category in dict.fromkeys(finding.category for finding in items):
-        members[_group(category)].append(category)
     for key in (*GROUPS, OTHER[0]):
-        if key in members:
-            own = members[key]
-            found = {name: spans_of[name] for name in own if name in spans_of}
-            none = [x for x in items if not x.found and x.category in own]
-            yield _Group(key, _title(key), found, none)
+        group = _Group(key, _title(key), {}, [])
+        for item in items:
+            if _group(item.category) != key:
+                continue
+            if item.found:
+                group.found[item.category] = spans_of[item.category]
+            else:
+                group.none.append(item)
+        if group.found or group.none:
+            yield group
 
 
 def snippet(text: str, length: int = 90) -> str:

@@ -57,10 +57,12 @@ def review_name(path: str) -> str:
     """
     contract = Path(path)
     check_file(contract)
-    name = _SPECIAL.sub("_", contract.name)
-    name = "".join(letter if letter.isprintable() else "_" for letter in name)
+    name = ""
+    for letter in _SPECIAL.sub("_", contract.name):
+        name += letter if letter.isprintable() else "_"
     short = name.encode()[:LONGEST_NAME].decode(errors="ignore")
-    return f"{short}-{sha256_of(contract)[:8]}"
+    digest = sha256_of(contract)
+    return f"{short}-{digest[:8]}"
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,10 @@ class Reviewer:
     @property
     def files(self) -> Iterator[str]:
         """Paths that the review reads, relative to the results."""
-        for name in files(self.windows):
+        for name in FILES:
             yield f"{self.run.folder}/{name}"
+        if self.windows:
+            yield f"{self.run.folder}/{READING}"
         if self.weights_of:
             yield f"{self.weights_of.folder}/{WEIGHTS}"
 
@@ -152,33 +156,24 @@ def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
     """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a contract, sorted by run."""
     runs = []
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
-        run, text = _run(record.parent), record.read_bytes()
+        run = _run(record.parent)
+        digest = hashlib.sha256(record.read_bytes()).hexdigest()
         settings = read_json(record, RunSettings)["settings"]
         if not _uses_all_training_data(run) or not _can_review(settings):
             continue
-        source, windows = _weights_of(run, settings), _reads_windows(settings)
-        needed = [record.parent / name for name in files(windows)]
-        if source:
-            needed.append(Path(results) / source.folder / WEIGHTS)
-        if not all(path.exists() for path in needed):
-            continue
-        digest = hashlib.sha256(text).hexdigest()[:16]
         reviewer = Reviewer(
             run,
-            source,
+            _weights_of(run, settings),
             planned=False,
-            record=digest,
-            windows=windows,
+            record=digest[:16],
+            windows=_reads_windows(settings),
         )
+        if not all(Path(results, file).exists() for file in reviewer.files):
+            continue
         for row in read(record.parent / "scores.parquet"):
             if (row["metric"], row["group"]) == (METRIC, "all"):
                 runs.append((row["value"], reviewer))
     return sorted(runs, key=lambda scored: scored[1].run)
-
-
-def files(windows: bool) -> tuple[str, ...]:
-    """Return the names in a run's folder that a review reads."""
-    return (*FILES, READING) if windows else FILES
 
 
 def _reads_windows(settings: Mapping[str, Any]) -> bool:

@@ -97,8 +97,11 @@ class Results(Inputs):
         for row in read(self.data / "questions.parquet", columns):
             questions[row["question_id"]] = (row["contract_id"], row["category"])
         spans_of = defaultdict(list)
-        for row in read(self.data / "answers.parquet", ["question_id", "start", "end"]):
-            spans_of[questions[row["question_id"]]].append((row["start"], row["end"]))
+        columns = ["question_id", "start", "end"]
+        for row in read(self.data / "answers.parquet", columns):
+            key = questions[row["question_id"]]
+            span = (row["start"], row["end"])
+            spans_of[key].append(span)
         return dict(spans_of)
 
     @cached_property
@@ -150,15 +153,15 @@ def table3(results: Results) -> list[Cell]:
 
 def figure2(results: Results) -> list[Cell]:
     """Figures on the data set in the text, the pages of a contract, and the histogram's bins."""
-    contracts = results.contracts
-    pages = [row["pages"] for row in contracts]
+    pages = [row["pages"] for row in results.contracts]
+    types = {row["contract_type"] for row in results.contracts}
+    clauses = list(read(results.data / "clauses.parquet", ["contract_id"]))
     share, by_category = _labeled_shares(results)
-    clauses = read(results.data / "clauses.parquet", ["contract_id"])
     statements = {
-        "Contracts": len(contracts),
-        "Contract types": len({row["contract_type"] for row in contracts}),
+        "Contracts": len(pages),
+        "Contract types": len(types),
         "Label categories": len(results.categories),
-        "Labeled clauses": sum(1 for _ in clauses),
+        "Labeled clauses": len(clauses),
         "Pages": sum(pages),
         "Labeled share of a contract": 100 * share,
         "Share of a contract labeled for one category": 100 * by_category,
@@ -168,12 +171,16 @@ def figure2(results: Results) -> list[Cell]:
     row = "Answers in the released question files"
     cells += number_cells(row, {"Value": answers}, 0)
     row = "pages a contract"
-    means = {"Mean": statistics.fmean(pages), "Median": statistics.median(pages)}
+    means = {
+        "Mean": statistics.fmean(pages),
+        "Median": statistics.median(pages),
+    }
     cells += number_cells(row, means, 1)
     cells += number_cells(row, {"Min": min(pages), "Max": max(pages)}, 0)
     bins = Counter((number - 1) // BIN for number in pages)
     for at in range(max(bins) + 1):
-        row = f"{at * BIN + 1}-{(at + 1) * BIN} pages"
+        first = at * BIN + 1
+        row = f"{first}-{first + BIN - 1} pages"
         cells += number_cells(row, {"Contracts": bins[at]}, 0)
     return cells
 
@@ -185,10 +192,12 @@ def _labeled_shares(results: Results) -> tuple[float, float]:
     single = 0.0
     for (contract, _), spans in sorted(results.spans.items()):
         together[contract] += spans
-        single += _covered_characters(spans) / characters[contract]
+        covered = _covered_characters(spans)
+        single += covered / characters[contract]
     shares = []
     for contract, size in characters.items():
-        shares.append(_covered_characters(together[contract]) / size)
+        covered = _covered_characters(together[contract])
+        shares.append(covered / size)
     pairs = len(characters) * len(results.categories)
     return statistics.fmean(shares), single / pairs
 
@@ -270,9 +279,10 @@ def _curve(scores: Scores) -> dict[int, float]:
     It is the best precision of the thresholds with at least this recall.
     """
     points = []
-    for (metric, group), (value, _) in scores.items():
-        if metric == "precision" and not math.isnan(value):
-            points.append((100 * scores["recall", group][0], 100 * value))
+    for (metric, group), (precision, _) in scores.items():
+        if metric == "precision" and not math.isnan(precision):
+            recall, _ = scores["recall", group]
+            points.append((100 * recall, 100 * precision))
     curve = {}
     for recall in RECALLS:
         precisions = [precision for reached, precision in points if reached >= recall]
@@ -324,8 +334,9 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     """Return each category's rank, by the area of the ranking model, and its score of every row."""
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
-    ranks = _ranks(results, _folders(model))
-    of_seeds = [_ranks(results, (folder,)) for folder in _folders(model)]
+    folders = _folders(model)
+    ranks = _ranks(results, folders)
+    of_seeds = [_ranks(results, (folder,)) for folder in folders]
     cells = []
     for printed in results.published:
         cells.append(_rank_cell(printed, model, ranks, of_seeds))
@@ -420,19 +431,18 @@ def figure5(results: Results) -> list[Cell]:
     column = f"{COLUMNS[AT_80]}: mean of"
     cells, additional = [], []
     for row, system in systems.items():
+        folders = _folders(system)
         if row in row_of:
             cells += _precision_cells(results, system, row_of[row])
-        elif folders := _folders(system):
-            value = results.mean(folders, AT_80)
-            additional.append(
-                Cell(
-                    row,
-                    f"{column} ours",
-                    value,
-                    decimals=1,
-                    runs=folders,
-                )
+        elif folders:
+            cell = Cell(
+                row,
+                f"{column} ours",
+                results.mean(folders, AT_80),
+                decimals=1,
+                runs=folders,
             )
+            additional.append(cell)
     for name, models in classes.items():
         mean = statistics.fmean(models.values())
         cells += number_cells(name, {f"{column} the published values": mean}, 1)
@@ -479,17 +489,16 @@ def figure6(results: Results) -> list[Cell]:
             folders = runs_of(system, share)
             measure = f"{AUPR} of {share}%"
             score = Score(measure, name, AUPR, "all", "contracts", 100)
-            cells.append(
-                score_cell(
-                    results,
-                    system,
-                    row,
-                    "AUPR",
-                    score,
-                    runs=folders,
-                    no_runs=OWN_SHARES,
-                )
+            cell = score_cell(
+                results,
+                system,
+                row,
+                "AUPR",
+                score,
+                runs=folders,
+                no_runs=OWN_SHARES,
             )
+            cells.append(cell)
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]
             counts = [results.annotations(share, seed) for seed in seeds]
             mean = statistics.fmean(counts)

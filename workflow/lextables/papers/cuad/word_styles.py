@@ -7,19 +7,21 @@ from collections.abc import (
     Iterator,
     Mapping,
 )
+from typing import Any
 
-from lxml import etree
+# An element of a tree of lxml, which documents no name for its class.
+Element = Any
 
 TOGGLES = ("vanish", "strike")  # toggle properties (17.7.3)
 FALSE = ("0", "false", "off")
 
 
-def is_on(element: etree._Element | None) -> bool:
+def is_on(element: Element | None) -> bool:
     """Whether an element that switches something is there and not set to false."""
     return element is not None and element.get("val", "").lower() not in FALSE
 
 
-def value_at(element: etree._Element, path: str) -> str:
+def value_at(element: Element, path: str) -> str:
     """Return the ``val`` of the element at this path; "" if it is absent."""
     found = element.find(path)
     return "" if found is None else found.get("val", "")
@@ -28,18 +30,20 @@ def value_at(element: etree._Element, path: str) -> str:
 class Styles:
     """The styles of a document, which are below ``root``."""
 
-    def __init__(self, root: etree._Element) -> None:
+    def __init__(self, root: Element) -> None:
+        """Index the styles by (kind, id), and the id of each kind's default style."""
         self.root = root
-        self.of_id: dict[tuple[str, str], etree._Element] = {}
+        self.of_id: dict[tuple[str, str], Element] = {}
         self.default_id: dict[str, str] = {}
         for style in self.root.iter("style"):
             kind = style.get("type") or "paragraph"
             name = style.get("styleId", "")
+            is_default = style.get("default") or "0"
             self.of_id[kind, name] = style
-            if (style.get("default") or "0").lower() not in FALSE:
+            if is_default.lower() not in FALSE:
                 self.default_id[kind] = name
 
-    def chain(self, kind: str, name: str) -> Iterator[etree._Element]:
+    def chain(self, kind: str, name: str) -> Iterator[Element]:
         """Yield a style (the default one for "") and the styles on which it is based, nearest first."""
         seen = set()
         name = name or self.default_id.get(kind, "")
@@ -52,7 +56,7 @@ class Styles:
     def is_set(
         self,
         name: str,
-        run: etree._Element,
+        run: Element,
         styles: Mapping[str, str],
     ) -> bool:
         """Whether the property ``name`` holds for the text of a run.
@@ -69,11 +73,16 @@ class Styles:
             return True
         number = 0
         for kind, style_id in styles.items():
-            values = (style.find(path) for style in self.chain(kind, style_id))
-            number += is_on(next((each for each in values if each is not None), None))
-        return number % 2 == 1 if name in TOGGLES else number > 0
+            for style in self.chain(kind, style_id):
+                element = style.find(path)
+                if element is not None:
+                    number += is_on(element)
+                    break
+        if name in TOGGLES:
+            return number % 2 == 1
+        return number > 0
 
-    def is_numbered(self, paragraph: etree._Element) -> bool:
+    def is_numbered(self, paragraph: Element) -> bool:
         """Whether a paragraph has an automatic number or bullet."""
         chain = self.chain("paragraph", value_at(paragraph, "pPr/pStyle"))
         for element in (paragraph, *chain):

@@ -13,7 +13,8 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations
+from operator import itemgetter
 
 from lextables.papers.maud.catalogue import (
     DATA_TYPES,
@@ -53,36 +54,48 @@ def constraint_violations(
     rows: list[Row] = []
     for example in examples:
         question = _plain(example["question"])
-        row = {
-            "example_id": example["example_id"],
-            "contract": example["contract"],
-            "question": example["question"],
-            "answer": example["answer"],
-        }
         answers = [_plain(answer) for answer in example["answer"].split(", ")]
         if alone.get(question) in answers and len(answers) > 1:
-            broken = {
-                "constraint": NONE_OF_THE_ABOVE,
-                "needs": None,
-                "found": None,
-            }
-            rows.append(row | broken)
+            rows.append(_violation(example, NONE_OF_THE_ABOVE))
         condition = condition_of.get(question)
-        if condition is None or example["contract"] is None:
+        if condition is None:
             continue
-        other = main.get((example["contract"], _plain(condition.needs)))
-        allowed = [_plain(answer) for answer in condition.answers]
-        if other is not None and _plain(other) not in allowed:
-            broken = {"constraint": CONDITIONAL, "needs": condition.needs}
-            rows.append(row | broken | {"found": other})
-    return sorted(rows, key=lambda row: (row["example_id"], row["constraint"]))
+        key = (example["contract"], _plain(condition.needs))
+        allowed = list(map(_plain, condition.answers))
+        if key in main and _plain(main[key]) not in allowed:
+            row = _violation(
+                example,
+                CONDITIONAL,
+                needs=condition.needs,
+                found=main[key],
+            )
+            rows.append(row)
+    return sorted(rows, key=itemgetter("example_id", "constraint"))
 
 
-def _main_answers(examples: Iterable[Row]) -> dict[tuple[str | None, str], str]:
-    """Return {(contract, question): answer} of the main data."""
+def _violation(
+    example: Row,
+    constraint: str,
+    needs: str | None = None,
+    found: str | None = None,
+) -> Row:
+    """Return the row of an example that breaks a constraint."""
+    return {
+        "example_id": example["example_id"],
+        "contract": example["contract"],
+        "question": example["question"],
+        "answer": example["answer"],
+        "constraint": constraint,
+        "needs": needs,
+        "found": found,
+    }
+
+
+def _main_answers(examples: Iterable[Row]) -> dict[tuple[str, str], str]:
+    """Return {(contract, question): answer} of the main data that have a contract."""
     answers = {}
     for example in examples:
-        if example["data_type"] == "main":
+        if example["data_type"] == "main" and example["contract"] is not None:
             key = example["contract"], _plain(example["question"])
             answers[key] = example["answer"]
     return answers
@@ -99,22 +112,25 @@ def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
-    counts: Counter[tuple[str, str, int, str]] = Counter()
-    head_ids = set()
+    counts_of: dict[str, Counter[tuple[str, int, str]]] = defaultdict(Counter)
     for example in examples:
-        head_id, split = example["head_id"], example["split"]
-        counts[head_id, split, example["label"], example["data_type"]] += 1
-        head_ids.add(head_id)
+        key = (example["split"], example["label"], example["data_type"])
+        counts_of[example["head_id"]][key] += 1
     rows = []
     for head in catalogue.heads:
-        if head.head_id not in head_ids:
+        if head.head_id not in counts_of:
             continue
+        counts = counts_of[head.head_id]
         for split in sorted(SPLITS):
             for label, answer in enumerate(head.answers):
-                row = {"head_id": head.head_id, "split": split}
-                row |= {"label": label, "answer": answer}
+                row = {
+                    "head_id": head.head_id,
+                    "split": split,
+                    "label": label,
+                    "answer": answer,
+                }
                 for data_type in PRINTED_TYPES:
-                    row[data_type] = counts[head.head_id, split, label, data_type]
+                    row[data_type] = counts[split, label, data_type]
                 rows.append(row)
     return rows
 
@@ -146,15 +162,19 @@ def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
     test: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         if row["split"] == "test":
-            number = sum(row[data_type] for data_type in PRINTED_TYPES)
-            test[row["head_id"]][row["answer"]] = number
+            answers = test[row["head_id"]]
+            answers[row["answer"]] = sum(row[name] for name in PRINTED_TYPES)
     undefined = []
     for head_id, answers in test.items():
         present = [answer for answer, number in answers.items() if number]
-        absent = tuple(answer for answer in answers if answer not in present)
-        only_answer = present[0] if len(present) == 1 else None
+        absent = [answer for answer, number in answers.items() if not number]
         if absent:
-            undefined.append(Undefined(head_id, only_answer, absent))
+            head = Undefined(
+                head_id,
+                present[0] if len(present) == 1 else None,
+                tuple(absent),
+            )
+            undefined.append(head)
     return undefined
 
 
@@ -164,38 +184,51 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     ``heads`` counts the heads whose own examples have the contract or text in several splits: only their
     single-task models are trained and tested on it.
     """
-    seen: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    # {(kind, key): {head: the splits of its examples}}
-    splits_of: dict[tuple[str, str], dict[str, set[str]]] = {}
+    examples_of = {
+        "contract": defaultdict(list),
+        "text": defaultdict(list),
+    }
     for example in examples:
-        for key in (("contract", example["contract"]), ("text", example["text_id"])):
-            if key[1] is not None:
-                seen[key][example["split"]] += 1
-                heads = splits_of.setdefault(key, defaultdict(set))
-                heads[example["head_id"]].add(example["split"])
+        examples_of["text"][example["text_id"]].append(example)
+        if example["contract"] is not None:
+            examples_of["contract"][example["contract"]].append(example)
     rows = []
-    for (kind, key), numbers in sorted(seen.items()):
-        if len(numbers) > 1:
-            row: dict[str, str | int] = {"kind": kind, "key": key}
-            for split in SPLITS:
-                row[split] = numbers[split]
-            heads = splits_of[kind, key].values()
-            row["heads"] = sum(len(splits) > 1 for splits in heads)
-            rows.append(row)
+    for kind, groups in examples_of.items():
+        for key, group in sorted(groups.items()):
+            numbers = Counter(example["split"] for example in group)
+            if len(numbers) > 1:
+                rows.append(
+                    {
+                        "kind": kind,
+                        "key": key,
+                        "train": numbers["train"],
+                        "dev": numbers["dev"],
+                        "test": numbers["test"],
+                        "heads": _heads_in_several_splits(group),
+                    }
+                )
     return rows
+
+
+def _heads_in_several_splits(examples: Iterable[Row]) -> int:
+    """Return how many heads have examples in more than one split."""
+    splits_of = defaultdict(set)
+    for example in examples:
+        splits_of[example["head_id"]].add(example["split"])
+    several = [head for head, splits in splits_of.items() if len(splits) > 1]
+    return len(several)
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
     """Return how many contracts and texts occur in each pair of splits, and in two splits of one head."""
-    notes: Counter[str] = Counter()
-    pairs = (*pairwise(SPLITS), (SPLITS[0], SPLITS[2]))
+    rows = list(rows)
+    notes = {}
     for kind in ("contract", "text"):
-        notes[f"{kind}s_in_two_splits_of_one_head"] = 0
-        for one, other in pairs:
-            notes[f"{kind}s_in_{one}_and_{other}"] = 0
-    for row in rows:
-        kind = row["kind"]
-        notes[f"{kind}s_in_two_splits_of_one_head"] += bool(row["heads"])
-        for one, other in pairs:
-            notes[f"{kind}s_in_{one}_and_{other}"] += bool(row[one] and row[other])
+        of_kind = [row for row in rows if row["kind"] == kind]
+        of_one_head = [row for row in of_kind if row["heads"]]
+        notes[f"{kind}s_in_two_splits_of_one_head"] = len(of_one_head)
+        for one, other in combinations(SPLITS, 2):
+            shared = [row for row in of_kind if row[one] and row[other]]
+            name = f"{kind}s_in_{one}_and_{other}"
+            notes[name] = len(shared)
     return dict(sorted(notes.items()))

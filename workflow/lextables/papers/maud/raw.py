@@ -187,8 +187,9 @@ def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]
             "text_id": text_id,
             "text": text,
             "words": len(text.split()),
+            "examples": uses[text_id],
         }
-        text_rows.append(row | {"examples": uses[text_id]})
+        text_rows.append(row)
     return examples, text_rows
 
 
@@ -272,8 +273,12 @@ def _extraction(published: Published, catalogue: Catalogue) -> Rows:
     files, settings = published.files["extraction"], published.given
     if len(files) > 1:
         return read_squad_release(files, catalogue, settings["printed_types"])
-    queries = settings["legalbench_queries"]
-    return read_legalbench_rag(files[0], published.file("release"), catalogue, queries)
+    return read_legalbench_rag(
+        files[0],
+        published.file("release"),
+        catalogue,
+        settings["legalbench_queries"],
+    )
 
 
 def read_squad_release(
@@ -326,28 +331,24 @@ def _extraction_rows(
     """Return the sorted rows of the four tables of (split, document) pairs."""
     contracts, questions, answers, examples = [], [], [], []
     for split, document in documents:
-        contract = document.contract_id
-        contracts.append(
-            {
-                "contract_id": contract,
-                "split": split,
-                "text": document.text,
-            }
-        )
+        contract = {
+            "contract_id": document.contract_id,
+            "split": split,
+            "text": document.text,
+        }
+        contracts.append(contract)
         questions += squad.question_rows(document, split)
         answers += squad.answer_rows(document)
         for question in document.questions:
             single = [(answer,) for answer in question.answers] or [()]
             for index, of_example in enumerate(single):
-                example_id = f"{question.question_id}_{index}"
                 example = replace(
                     question,
-                    question_id=example_id,
+                    question_id=f"{question.question_id}_{index}",
                     answers=of_example,
                 )
-                examples.append(
-                    squad.example_row(document, example, question.question_id)
-                )
+                row = squad.example_row(document, example, question.question_id)
+                examples.append(row)
     return {
         "contracts": sorted(contracts, key=itemgetter("contract_id")),
         "questions": sorted(questions, key=itemgetter("question_id")),
@@ -422,22 +423,28 @@ def _questions(
     questions = []
     for text_type in text_types:
         if text_type in snippets_of:
-            answers = tuple(
-                squad.Answer(snippet["span"][0], snippet["answer"])
-                for snippet in snippets_of[text_type]
+            answers = []
+            for snippet in snippets_of[text_type]:
+                start, _ = snippet["span"]
+                answers.append(squad.Answer(start, snippet["answer"]))
+            question = squad.Question(
+                f"{contract}__{text_type}",
+                text_type,
+                QUESTION.format(text_type),
+                tuple(answers),
             )
-            question_id = f"{contract}__{text_type}"
-            wording = QUESTION.format(text_type)
-            questions.append(squad.Question(question_id, text_type, wording, answers))
+            questions.append(question)
     return tuple(questions)
 
 
 def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
     """Return {contract: split}, 80-10-10 as in Appendix A.14, in the order of the SHA-256 of contract ids."""
-    shuffled = sorted(
-        contracts, key=lambda contract: hashlib.sha256(contract.encode()).hexdigest()
-    )
+    digest_of = {}
+    for contract in contracts:
+        digest_of[contract] = hashlib.sha256(contract.encode()).hexdigest()
+    shuffled = sorted(digest_of, key=digest_of.get)
     tenth = round(len(shuffled) / 10)
-    names = ["dev"] * tenth + ["test"] * tenth
-    names += ["train"] * (len(shuffled) - 2 * tenth)
-    return dict(zip(shuffled, names, strict=True))
+    split_of = dict.fromkeys(shuffled, "train")
+    split_of.update(dict.fromkeys(shuffled[:tenth], "dev"))
+    split_of.update(dict.fromkeys(shuffled[tenth : 2 * tenth], "test"))
+    return split_of

@@ -87,17 +87,14 @@ class Results(Inputs):
     def heads(self) -> list[Row]:
         return list(read(self.data / "questions.parquet"))
 
-    @property
-    def published_rows(self) -> list[str]:
-        return list(dict.fromkeys(cell.row for cell in self.published))
-
     @cached_property
     def spans(self) -> Counter[tuple[str, str]]:
         """{(deal point type, split): number of spans} of the extraction task, 0 for questions only."""
         path = self.data.parent / EXTRACTION / "questions.parquet"
         counts: Counter[tuple[str, str]] = Counter()
         for row in read(path, ["category", "split", "answers"]):
-            counts[row["category"], row["split"]] += row["answers"]
+            key = (row["category"], row["split"])
+            counts[key] += row["answers"]
         return counts
 
     @cached_property
@@ -111,9 +108,12 @@ class Results(Inputs):
         # The share of the minority side needs no model.
         blank = []
         for row in tested:
-            logits = [0.0] * answers[row["head_id"]]
-            place = {"head_id": row["head_id"], "example_id": row["example_id"]}
-            blank.append(place | {"logits": logits})
+            prediction = {
+                "head_id": row["head_id"],
+                "example_id": row["example_id"],
+                "logits": [0.0] * answers[row["head_id"]],
+            }
+            blank.append(prediction)
         scores, _ = scores_and_jackknives(
             blank,
             tested,
@@ -140,7 +140,8 @@ def table1(results: Results) -> list[Cell]:
             counts[category, "all"] += 1
     cells = []
     for cell in results.published:
-        number = counts[cell.row, DATA_TYPES.get(cell.column, "all")]
+        data_type = DATA_TYPES.get(cell.column, "all")
+        number = counts[cell.row, data_type]
         cells.append(Cell(cell.row, cell.column, float(number)))
     return cells
 
@@ -166,7 +167,11 @@ def table2(results: Results) -> list[Cell]:
             "In test and in train or dev": len(in_test),
             "In more than one split for one and the same head": len(of_one_head),
         }
-        cells += number_cells(f"{kind}s", numbers, 0)
+        cells += number_cells(
+            f"{kind}s",
+            numbers,
+            decimals=0,
+        )
     return cells
 
 
@@ -188,9 +193,9 @@ def table9(results: Results) -> list[Cell]:
             listed[category].add(head["question"])
     cells = []
     for row in results.published_rows:
-        cells += number_cells(row, {"Deal Point Questions": len(listed[row])})
-        column = "Questions with examples in these data"
-        cells += number_cells(row, {column: len(questions[row])}, 0)
+        cells.append(Cell(row, "Deal Point Questions", float(len(listed[row]))))
+        used = {"Questions with examples in these data": len(questions[row])}
+        cells += number_cells(row, used, 0)
         cells += _long_texts(row, lengths[row])
     once = f"{ALL_CATEGORIES}, each different text once"
     return cells + _long_texts(once, list(tokens.values()))
@@ -234,12 +239,10 @@ def table8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    names = {
-        printed: category for category, printed in results.paper.categories.items()
-    }
-    groups = {}
-    for row in results.published_rows:
-        groups[row] = "all" if row == OVERALL else f"category: {names[row]}"
+    group_of = {OVERALL: "all"}
+    for category, printed in results.paper.categories.items():
+        group_of[printed] = f"category: {category}"
+    groups = {row: group_of[row] for row in results.published_rows}
     missing = "no question of this category can be scored in these data"
     return _score_cells(results, metric, groups, missing)
 
@@ -273,9 +276,8 @@ def _random(
     missing: str,
 ) -> Cell:
     """The expected values of random scores, computed exactly; a baseline of every table."""
-    value, _ = results.random_scores.get(
-        (metric.replace(AUPR, RANDOM), group), (math.nan, 0)
-    )
+    name = metric.replace(AUPR, RANDOM)
+    value, _ = results.random_scores.get((name, group), (math.nan, 0))
     if math.isnan(value):
         return Cell(
             row,
@@ -370,11 +372,12 @@ def table6(results: Results) -> list[Cell]:
     strict_groups = {row + STRICT: group for row, group in groups.items()}
     strict = _score_cells(results, AUPR + STRICT, strict_groups, NOT_SCORED)
     cells += [cell for cell in strict if cell.value is not None]
-    for row, suffix in (
-        ("Heads of which every answer is among the abridged test examples", ""),
-        ("All heads of questions with abridged test examples (strict)", STRICT),
-    ):
-        _, questions = results.random_scores[RANDOM + suffix, "data type: abridged"]
+    row_of = {
+        RANDOM: "Heads of which every answer is among the abridged test examples",
+        RANDOM + STRICT: "All heads of questions with abridged test examples (strict)",
+    }
+    for metric, row in row_of.items():
+        _, questions = results.random_scores[metric, "data type: abridged"]
         cells += number_cells(row, {"Questions": questions}, 0)
     return cells
 
@@ -388,12 +391,8 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.rows:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        cells.append(
-            replace(
-                cell,
-                score=replace(cell.score, measure=AUPR, system=row),
-            )
-        )
+        score = replace(cell.score, measure=AUPR, system=row)
+        cells.append(replace(cell, score=score))
         curves = [_curve(results.scores[folder]) for folder in folders]
         cells += curve_cells(row, curves, folders)
     return cells
@@ -503,11 +502,10 @@ def table12(results: Results) -> list[Cell]:
     for row in results.published_rows:
         released = results.paper.printed_types.get(row, row)
         text_type = type_of.get(" ".join(released.split()))
+        types, group = [text_type], f"category: {text_type}"
+        if row == OVERALL:
+            types, group = list(type_of.values()), "all"
         for column in columns:
-            if row == OVERALL:
-                types, group = list(type_of.values()), "all"
-            else:
-                types, group = [text_type], f"category: {text_type}"
             if types == [None]:
                 missing = "these data have no question about this type"
                 cell = Cell(row, column, None, reason=missing)
@@ -543,9 +541,8 @@ def table_validation(results: Results) -> list[Cell]:
             continue
         cells += number_cells(name, {"Test examples here": tested[name]}, 0)
         values = {column: of[name] for column, of in authors.items() if name in of}
-        random, _ = results.random_scores.get(
-            (RANDOM, f"question: {name}"), (math.nan, 0)
-        )
+        group = f"question: {name}"
+        random, _ = results.random_scores.get((RANDOM, group), (math.nan, 0))
         if not math.isnan(random):
             values["Random, our test"] = 100 * random
         cells += number_cells(name, values, 1)
@@ -556,25 +553,28 @@ def table_validation(results: Results) -> list[Cell]:
 
 def _authors(results: Results) -> dict[str, dict[str, float]]:
     """Return {column: {question: validation AUPR}} in per cent, heads averaged into their question."""
-    question = {head["head_id"]: head["question"] for head in results.heads}
-    columns: dict[str, str] = {}
+    question_of = {head["head_id"]: head["question"] for head in results.heads}
+    values: dict[str, dict[str, list[float]]] = {}
+    for row in read(results.data / "hyperparameters.parquet"):
+        if row["share"] == 1:
+            of_model = values.setdefault(row["model"], defaultdict(list))
+            question = question_of[row["head_id"]]
+            of_model[question].append(100 * row["validation_aupr"])
+    authors = {}
     for panel in results.paper.tasks["maud"].models.values():
         if panel.published:
-            columns[panel.published] = f"{panel.row} (authors, dev)"
-    of_heads: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in read(results.data / "hyperparameters.parquet"):
-        if row["model"] in columns and row["share"] == 1:
-            key = columns[row["model"]], question[row["head_id"]]
-            of_heads[key].append(100 * row["validation_aupr"])
-    authors: dict[str, dict[str, float]] = {name: {} for name in columns.values()}
-    for (column, name), values in of_heads.items():
-        authors[column][name] = statistics.fmean(values)
+            means = {}
+            for question, of_heads in values.get(panel.published, {}).items():
+                means[question] = statistics.fmean(of_heads)
+            authors[f"{panel.row} (authors, dev)"] = means
     return authors
 
 
 def _column(system: System) -> str:
-    setting = f", {system['setting']}-task" if "setting" in system else ""
-    return f"{system['row']}{setting} (ours, test)"
+    row = system["row"]
+    if "setting" in system:
+        row += f", {system['setting']}-task"
+    return f"{row} (ours, test)"
 
 
 def _of_question(
@@ -582,6 +582,7 @@ def _of_question(
     system: System,
     name: str,
 ) -> Iterator[Cell]:
+    """Yield a system's AUPR on a question, and the range of its runs."""
     column, group = _column(system), f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
@@ -606,12 +607,10 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     for column, values in values_of.items():
         mean, folders = statistics.fmean(values), runs.get(column, ())
         low = high = None
-        if folders and math.isclose(
-            mean,
-            results.mean(folders, AUPR),
-            rel_tol=1e-9,
-        ):
-            low, high = results.interval(folders, AUPR)
+        if folders:
+            overall = results.mean(folders, AUPR)
+            if math.isclose(mean, overall, rel_tol=1e-9):
+                low, high = results.interval(folders, AUPR)
         cell = Cell(
             "Mean of these questions",
             column,
@@ -619,8 +618,9 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
             low,
             high,
             decimals=1,
+            runs=folders,
         )
-        means.append(replace(cell, runs=folders))
+        means.append(cell)
     return means
 
 

@@ -139,29 +139,37 @@ def _order(question: str) -> tuple[str, int]:
 
 def table1(results: Results) -> list[Cell]:
     """Counts by the number of coders of a policy."""
-    counts: dict[str, Counter[str]] = {}
-    counts["Policies"] = Counter(row["site"] for row in results.sites if row["coders"])
-    for name, column in (("Paragraphs", "paragraphs"), ("Words", "words")):
-        counts[name] = Counter({row["site"]: row[column] for row in results.sites})
-    highlights = read(results.data / "highlights.parquet", ["site"])
-    counts["Highlight Annotations"] = Counter(row["site"] for row in highlights)
-    responses = results.responses
-    counts["Policy Classifications"] = Counter(row["site"] for row in responses)
-    sure = [row["site"] for row in responses if row["confidence"] is not None]
-    counts["Confidence Scores"] = Counter(sure)
-    readers = {row["reader_id"] for row in responses}
-    cells = [
-        Cell("Questions", "All", float(len(results.questions))),
-        Cell("Categories", "All", float(len(results.categories))),
-        Cell("Total Coders", "All", float(len(readers))),
-    ]
-    for row, of_sites in counts.items():
-        numbers = {"2+ coders": 0, "1 coder": 0}
-        for site in results.sites:
-            if site["coders"]:
-                column = "1 coder" if site["coders"] == 1 else "2+ coders"
-                numbers[column] += of_sites[site["site"]]
-        cells += number_cells(row, numbers)
+    highlights: Counter[str] = Counter()
+    for row in read(results.data / "highlights.parquet", ["site"]):
+        highlights[row["site"]] += 1
+    responses: Counter[str] = Counter()
+    sure: Counter[str] = Counter()
+    for row in results.responses:
+        responses[row["site"]] += 1
+        sure[row["site"]] += row["confidence"] is not None
+    readers = {row["reader_id"] for row in results.responses}
+    totals = {
+        "Questions": len(results.questions),
+        "Categories": len(results.categories),
+        "Total Coders": len(readers),
+    }
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in results.sites:
+        if not row["coders"]:
+            continue
+        column = "1 coder" if row["coders"] == 1 else "2+ coders"
+        counts["Policies"][column] += 1
+        counts["Paragraphs"][column] += row["paragraphs"]
+        counts["Words"][column] += row["words"]
+        counts["Highlight Annotations"][column] += highlights[row["site"]]
+        counts["Policy Classifications"][column] += responses[row["site"]]
+        counts["Confidence Scores"][column] += sure[row["site"]]
+    cells = []
+    for name, number in totals.items():
+        cells.append(Cell(name, "All", float(number)))
+    for name, numbers in counts.items():
+        for column in ("2+ coders", "1 coder"):
+            cells.append(Cell(name, column, float(numbers[column])))
     policies = sum(row["paragraphs"] > 0 for row in results.sites)
     row = "Policies with an available text"
     return cells + number_cells(row, {"All": policies}, 0)
@@ -184,8 +192,8 @@ def table_agreement(results: Results) -> list[Cell]:
         "greatest": max,
         "mean": statistics.fmean,
     }
+    values = list(alphas.values())
     for name, function in of.items():
-        values = list(alphas.values())
         cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
     every = _agreements(results, results.questions)
     disagreement = sum(1 - share for share in every)
@@ -368,10 +376,12 @@ def figure5(results: Results) -> list[Cell]:
             answer[question][site] = most_frequent
     values = {}
     for first, second in combinations(results.questions, 2):
-        sites = [site for site in answer[first] if site in answer[second]]
-        first_codes = _coded([answer[first][site] for site in sites])
-        second_codes = _coded([answer[second][site] for site in sites])
-        values[first, second] = cramers_v(first_codes, second_codes)
+        firsts, seconds = [], []
+        for site in answer[first]:
+            if site in answer[second]:
+                firsts.append(answer[first][site])
+                seconds.append(answer[second][site])
+        values[first, second] = cramers_v(_coded(firsts), _coded(seconds))
     cells = []
     for second in results.questions:
         for first in results.questions:
@@ -382,8 +392,9 @@ def figure5(results: Results) -> list[Cell]:
 
 
 def _coded(answers: Sequence[Answer]) -> list[int]:
-    places = {answer: place for place, answer in enumerate(dict.fromkeys(answers))}
-    return [places[answer] for answer in answers]
+    """Return the place of each answer among the different ones, in their order."""
+    different = list(dict.fromkeys(answers))
+    return [different.index(answer) for answer in answers]
 
 
 def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
@@ -414,27 +425,16 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 def table2(results: Results) -> list[Cell]:
     """Loss of the holistic classification by category, and further scores of our own runs."""
-    released = {
-        printed: category for category, printed in results.paper.categories.items()
-    }
-    groups = {
-        row: f"category: {released[row]}" if row in released else "all"
-        for row in _printed_rows(results)
-    }
+    groups = dict.fromkeys(results.published_rows, "all")
+    for category, printed in results.paper.categories.items():
+        if printed in groups:
+            groups[printed] = f"category: {category}"
     cells = _by_group(results, LOSS, groups, decimals=3)
-    cells += _by_group(
-        results,
-        LOSS,
-        {"overall, policies with an available text": WITH_TEXT},
-        decimals=3,
-    )
+    with_text = {"overall, policies with an available text": WITH_TEXT}
+    cells += _by_group(results, LOSS, with_text, decimals=3)
     for metric in MORE:
-        cells += _by_group(
-            results,
-            metric,
-            {f"overall, {metric}": "all"},
-            decimals=3,
-        )
+        overall = {f"overall, {metric}": "all"}
+        cells += _by_group(results, metric, overall, decimals=3)
     return cells
 
 
@@ -444,13 +444,10 @@ def table_b(results: Results) -> list[Cell]:
     return _by_group(results, LOSS, groups, decimals=4)
 
 
-def _printed_rows(results: Results) -> list[str]:
-    return list(dict.fromkeys(cell.row for cell in results.published))
-
-
 def _all_questions(results: Results) -> list[str]:
     """The questions in the published table or in these data."""
-    return sorted({*_printed_rows(results), *results.questions}, key=_order)
+    names = {*results.published_rows, *results.questions}
+    return sorted(names, key=_order)
 
 
 def _by_group(
@@ -464,10 +461,10 @@ def _by_group(
     Published models come first, then additional ones.
     """
     names = results.entry.names
+    columns = {}
+    for printed in results.published:
+        columns[printed.column] = names.get(printed.column, printed.column)
     called = {row: column for column, row in names.items()}
-    columns = {
-        cell.column: names.get(cell.column, cell.column) for cell in results.published
-    }
     for row in results.systems:
         columns.setdefault(called.get(row, row), row)
     cells = []
@@ -481,11 +478,10 @@ def _by_group(
                 UNITS,
                 lower=metric != ACCURACY,
             )
-            cell = _score(
-                results, results.systems.get(name), row, column, decimals, score
-            )
+            system = results.systems.get(name)
+            cell = _score(results, system, row, column, decimals, score)
             # An additional row has only cells with a value, unless none of its runs ran.
-            is_idle = name in results.systems and not results.systems[name]["runs"]
+            is_idle = system is not None and not system["runs"]
             if is_idle or _is_shown(results, cell):
                 cells.append(cell)
     return cells
@@ -530,7 +526,7 @@ def table3(results: Results) -> list[Cell]:
         "precision": "precision",
     }
     cells = []
-    for row in dict.fromkeys([*_printed_rows(results), *results.systems]):
+    for row in dict.fromkeys([*results.published_rows, *results.systems]):
         for column, metric in columns.items():
             score = Score(column, row, metric, "all", UNITS, 100)
             cell = _score(results, results.systems.get(row), row, column, 2, score)
@@ -548,10 +544,16 @@ def marking_by_question(results: Results) -> list[Cell]:
             columns[f"F1, {name}"] = (name, F1)
     cells = []
     for row in _all_questions(results):
-        group = f"question: {row}"
         for column, (name, metric) in columns.items():
-            score = Score(f"{metric}, {row}", name, metric, group, UNITS)
-            cell = _score(results, results.systems.get(name), row, column, 4, score)
+            score = Score(
+                f"{metric}, {row}",
+                name,
+                metric,
+                f"question: {row}",
+                UNITS,
+            )
+            system = results.systems.get(name)
+            cell = _score(results, system, row, column, 4, score)
             if _is_shown(results, cell):
                 cells.append(cell)
     return cells
