@@ -3,7 +3,7 @@
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make pipeline` only the others, `make faults` the tests of killed runs with 20 kills
 #   make golden  run the sample and store its values in tests/golden/sample, and pages in tests/golden/pages
-#   make docs    the documentation with search, in build/docs (no other installation needed)
+#   make docs    the documentation as a site, in build/docs (needs no other installation)
 # `make site` is the report on public data that .github/workflows/site.yaml publishes.
 
 # The first supported Python; 3.11 is preferred, because the pinned versions are resolved with it.  Each name is

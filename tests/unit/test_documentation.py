@@ -63,3 +63,19 @@ def test_every_page_is_in_the_navigation_of_the_site():
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = re.findall(r"^ +- (\S+\.md)$", settings, re.M)
     assert sorted(listed) == [page.name for page in PAGES]
+
+
+# Files that are not in the repository: results, released code, and the example paper of adding.md.
+ELSEWHERE = re.compile(r"results/|plan/|src/|.*leasesearch")
+
+
+def test_every_file_that_a_page_names_exists():
+    folders = (ROOT, ROOT / "workflow", ROOT / "workflow/lextables")
+    path = re.compile(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|smk|ya?ml|csv|txt))`")
+    named = set()
+    for page in PAGES:
+        named |= set(path.findall(page.read_text(encoding="utf-8")))
+    named = {name for name in named if not ELSEWHERE.match(name)}
+    assert "lextables/metrics/spans.py" in named
+    for name in sorted(named):
+        assert any((folder / name).is_file() for folder in folders), name
