@@ -72,9 +72,8 @@ def unsmoothed(question: Answered, alpha: float) -> np.ndarray:
 
 def log_loss(question: Answered, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
-    return -(question.shares * np.log(np.clip(question.predicted, EPSILON, 1))).sum(
-        axis=1
-    )
+    logs = np.log(np.clip(question.predicted, EPSILON, 1))
+    return -(question.shares * logs).sum(axis=1)
 
 
 def accuracy(question: Answered, alpha: float) -> np.ndarray:
@@ -83,9 +82,15 @@ def accuracy(question: Answered, alpha: float) -> np.ndarray:
     With several most probable options it is the share of them that most coders chose, so that ties are not
     decided by the order of the options.
     """
-    predicted = question.predicted == question.predicted.max(axis=1, keepdims=True)
-    chosen = question.shares == question.shares.max(axis=1, keepdims=True)
-    return (predicted & chosen).sum(axis=1) / predicted.sum(axis=1)
+    predicted = _largest(question.predicted)
+    chosen = _largest(question.shares)
+    agreed = predicted & chosen
+    return agreed.sum(axis=1) / predicted.sum(axis=1)
+
+
+def _largest(shares: np.ndarray) -> np.ndarray:
+    """Which options have the largest share of their row, bool (n, m)."""
+    return shares == shares.max(axis=1, keepdims=True)
 
 
 METRICS: dict[str, Metric] = {
@@ -109,14 +114,15 @@ def scores_and_units(
     The second list are the contributions of each document for ``all`` and each ``category``: rows of
     `units.UNITS`, sorted by its key.
     """
-    rows = []
-    units = []
+    rows: list[Row] = []
+    units: list[Row] = []
+    documents = [question.documents for question in questions]
     for name, metric in METRICS.items():
         values = [metric(question, alpha) for question in questions]
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[at] for at in members])
-            documents = np.concatenate([questions[at].documents for at in members])
-            score = _jackknife(name, group, pairs, documents)
+            of_pairs = np.concatenate([documents[at] for at in members])
+            score = _jackknife(name, group, pairs, of_pairs)
             rows.append(score_row(name, group, score.value, len(pairs)))
             rows += score.ends()
             if score.units > 1 and not group.startswith("question: "):
@@ -126,9 +132,10 @@ def scores_and_units(
 
 def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
     """Return {group: the indices of its questions}."""
-    members: dict[str, list[int]] = {"all": [*range(len(questions))]}
+    members: dict[str, list[int]] = {"all": list(range(len(questions)))}
     for index, question in enumerate(questions):
-        members.setdefault(f"category: {question.category}", []).append(index)
+        category = f"category: {question.category}"
+        members.setdefault(category, []).append(index)
         members[f"question: {question.question_id}"] = [index]
     return members
 
@@ -165,21 +172,25 @@ def alpha(units: Sequence[Unit]) -> float:
     """
     answers = list(dict.fromkeys(itertools.chain(*units)))
     counts = np.zeros((len(units), len(answers)), dtype=np.int64)
-    for row, unit in zip(counts, units, strict=True):
+    for row, unit in enumerate(units):
         for answer in unit:
-            row[answers.index(answer)] += 1
-    counts = counts[counts.sum(axis=1) > 1]
+            column = answers.index(answer)
+            counts[row, column] += 1
+    several = counts.sum(axis=1) > 1
+    counts = counts[several]
     if np.count_nonzero(counts.sum(axis=0)) < 2:
         return math.nan
-    return float(
-        krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
-    )
+    value = krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+    return float(value)
 
 
 def agreement(unit: Unit) -> float:
     """Return the share of pairs of a unit's answers that are equal; NaN where there is no pair."""
-    equal = [first == second for first, second in itertools.combinations(unit, 2)]
-    return sum(equal) / len(equal) if equal else math.nan
+    pairs = list(itertools.combinations(unit, 2))
+    if not pairs:
+        return math.nan
+    equal = [first == second for first, second in pairs]
+    return sum(equal) / len(pairs)
 
 
 def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
@@ -197,9 +208,10 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     row_sums = table.sum(axis=1)
     column_sums = table.sum(axis=0)
     expected = np.outer(row_sums, column_sums) / cases
-    chi_squared = float(((table - expected) ** 2 / expected).sum())
-    bias = (rows - 1) * (columns - 1) / (cases - 1)
-    phi = max(0.0, chi_squared / cases - bias)
+    squares = (table - expected) ** 2
+    chi_squared = float((squares / expected).sum())
+    freedom = (rows - 1) * (columns - 1)
+    phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
     corrected = [size - (size - 1) ** 2 / (cases - 1) for size in table.shape]
     largest = min(corrected) - 1
     if largest <= 0:

@@ -84,8 +84,9 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
 
     0 where no answer is right or chosen.
     """
-    hits, right, chosen = (counts.sum(axis=1) for counts in _counts(head, weights))
-    values = ratio(2 * hits, right + chosen, 0.0)
+    hits, right, chosen = _counts(head, weights)
+    decisions = right.sum(axis=1) + chosen.sum(axis=1)
+    values = ratio(2 * hits.sum(axis=1), decisions, 0.0)
     return np.where(weights.sum(axis=1) > 0, values, NAN)
 
 
@@ -116,10 +117,8 @@ def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     right = _summed(weights, head.right)
     total = weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
-    return nanmean(
-        np.where(rarer > 0, ratio(rarer, total), NAN),
-        axis=1,
-    )
+    shares = np.where(rarer > 0, ratio(rarer, total), NAN)
+    return nanmean(shares, axis=1)
 
 
 METRICS: dict[str, Metric] = {
@@ -168,11 +167,13 @@ def minority_precisions(
     total = weights.sum(axis=1)
     values = np.full(len(weights), math.nan)
     defined = (count > 0) & (count < total)
-    for negated in (False, True):
-        rows = defined & ((count > total / 2) == negated)
-        if rows.any():
-            side = (~positive, -score) if negated else (positive, score)
-            values[rows] = weighted_precisions(*side, weights[rows])
+    is_common = count > total / 2
+    rare = defined & ~is_common
+    common = defined & is_common
+    if rare.any():
+        values[rare] = weighted_precisions(positive, score, weights[rare])
+    if common.any():
+        values[common] = weighted_precisions(~positive, -score, weights[common])
     return values
 
 
@@ -189,18 +190,16 @@ def weighted_precisions(
     if not len(score):
         return np.full(len(weights), math.nan)
     order = np.argsort(-score, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(score[order]) != 0, True))
+    is_last = np.append(np.diff(score[order]) != 0, True)
+    ends = np.flatnonzero(is_last)
     ranked = weights[:, order]
     hits = np.cumsum(ranked * positive[order], axis=1)[:, ends]
     retrieved = np.cumsum(ranked, axis=1)[:, ends]
     precision = ratio(hits, retrieved, 0.0)
     gained = np.diff(hits, axis=1, prepend=0)
+    area = (gained * precision).sum(axis=1)
     positives = hits[:, -1]
-    return ratio(
-        (gained * precision).sum(axis=1),
-        positives,
-        0.0,
-    )
+    return ratio(area, positives, 0.0)
 
 
 # Reading examples and predictions.
@@ -219,29 +218,20 @@ def matched(
     """
     heads_by_id = {head["head_id"]: head for head in heads}
     examples_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
+    predictions_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
     for row in examples:
         head_id = row["head_id"]
-        if head_id not in heads_by_id:
-            what = f"head {head_id!r} is not among the heads"
-            raise BadInput(what, where=_where(row))
-        answers = len(heads_by_id[head_id]["answers"])
-        for label in row["labels"]:
-            if not 0 <= label < answers:
-                what = f"label {label} where head {head_id!r} has {answers} answers"
-                raise BadInput(what, where=_where(row))
+        _check_labels(row, heads_by_id.get(head_id))
         examples_of[head_id][row["example_id"]] = row
-    predictions_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
     for row in predictions:
         head_id = row["head_id"]
         example = row["example_id"]
-        if example in examples_of.get(head_id, ()):
-            answers = len(heads_by_id[head_id]["answers"])
-            _check_prediction(
-                row,
-                answers,
-                predictions_of[head_id],
-            )
-            predictions_of[head_id][example] = row
+        if example not in examples_of.get(head_id, ()):
+            continue
+        answers = len(heads_by_id[head_id]["answers"])
+        before = predictions_of[head_id]
+        _check_prediction(row, answers, before)
+        before[example] = row
     matches = []
     for head_id in sorted(heads_by_id):
         ids = sorted(examples_of[head_id])
@@ -257,6 +247,19 @@ def matched(
         predictions_of_head = [predicted[name] for name in ids]
         matches.append((heads_by_id[head_id], scored, predictions_of_head))
     return matches
+
+
+def _check_labels(row: Row, head: Row | None) -> None:
+    """Raise `BadInput` for an example of an unknown head, and for a label that is none of its answers."""
+    head_id = row["head_id"]
+    if head is None:
+        what = f"head {head_id!r} is not among the heads"
+        raise BadInput(what, where=_where(row))
+    answers = len(head["answers"])
+    for label in row["labels"]:
+        if not 0 <= label < answers:
+            what = f"label {label} where head {head_id!r} has {answers} answers"
+            raise BadInput(what, where=_where(row))
 
 
 def _check_prediction(
@@ -441,7 +444,9 @@ def _question(head: Head) -> str:
 def mean(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN where all are."""
     defined = [value for value in values if not math.isnan(value)]
-    return math.fsum(defined) / len(defined) if defined else NAN
+    if not defined:
+        return NAN
+    return math.fsum(defined) / len(defined)
 
 
 def weighted(
@@ -516,31 +521,40 @@ def jackknives(
     members_of: dict[str, list[Head]] = {"all": list(heads)}
     for head in heads:
         if head.category is not None:
-            members_of.setdefault(f"category: {head.category}", []).append(head)
+            category = f"category: {head.category}"
+            members_of.setdefault(category, []).append(head)
     if of_heads:
         for head in heads:
             members_of[f"head: {head.head_id}"] = [head]
     for group, members in members_of.items():
-        of_examples = [head.units for head in members]
-        units = np.unique(np.concatenate([np.empty(0, dtype=str), *of_examples]))
-        if len(units):
-            everything = np.ones((1, len(units)))
-            value = float(weighted(metric, members, units, everything)[0])
-            groups = unit_groups(len(units), most)
-            without = left_out(metric, members, units, groups)
-            names = units
-            if len(without) < len(units):
-                names = _group_names(units, groups)
-            yield Jackknife(name, group, value, without, len(units), names)
+        of_examples = [head.units for head in members if len(head.units)]
+        if not of_examples:
+            continue
+        units = np.unique(np.concatenate(of_examples))
+        everything = np.ones((1, len(units)))
+        value = weighted(metric, members, units, everything)
+        groups = unit_groups(len(units), most)
+        without = left_out(metric, members, units, groups)
+        names = units
+        if len(without) < len(units):
+            names = _group_names(units, groups)
+        yield Jackknife(
+            metric=name,
+            group=group,
+            value=float(value[0]),
+            without=without,
+            units=len(units),
+            names=names,
+        )
 
 
 def _group_names(units: np.ndarray, groups: np.ndarray) -> list[str]:
     """Return a name for each group, a digest of its units."""
     names = []
     for number in np.unique(groups):
-        members = "\n".join(map(str, units[groups == number]))
-        digest = hashlib.sha256(members.encode()).hexdigest()
-        names.append(f"{GROUPED}{digest[:16]}")
+        members = units[groups == number].tolist()
+        digest = hashlib.sha256("\n".join(members).encode())
+        names.append(f"{GROUPED}{digest.hexdigest()[:16]}")
     return names
 
 

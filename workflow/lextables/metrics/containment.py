@@ -13,11 +13,13 @@ The rules are the released code's, including these:
   by single blanks and slashes; a line break does not separate words.
 """
 
+from collections import defaultdict
 from collections.abc import (
     Iterable,
     Mapping,
     Sequence,
 )
+from operator import itemgetter
 
 import numpy as np
 
@@ -52,7 +54,8 @@ def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     if not golds:
         return 0, not denied, 0, 0, 0
     correct = all(gold.strip(_ENDS) in text for gold in golds)
-    return correct, 0, not correct, denied, _jaccard(" ".join(golds), text)
+    similarity = _jaccard(" ".join(golds), text)
+    return correct, 0, not correct, denied, similarity
 
 
 def denies(output: str) -> bool:
@@ -63,7 +66,8 @@ def denies(output: str) -> bool:
 def _jaccard(gold: str, output: str) -> float:
     first = _words(gold)
     second = _words(output)
-    return len(first & second) / len(first | second)
+    shared = first & second
+    return len(shared) / len(first | second)
 
 
 def _words(text: str) -> set[str]:
@@ -138,7 +142,7 @@ def scores(
 
 def gold_texts(answers: Iterable[Row]) -> dict[str, list[str]]:
     """Return {question: its gold texts, in the release's order}; questions without one are left out."""
-    golds: dict[str, list[str]] = {}
-    for row in sorted(answers, key=lambda row: (row["question_id"], row["index"])):
-        golds.setdefault(row["question_id"], []).append(row["text"])
-    return golds
+    golds: dict[str, list[str]] = defaultdict(list)
+    for row in sorted(answers, key=itemgetter("question_id", "index")):
+        golds[row["question_id"]].append(row["text"])
+    return dict(golds)

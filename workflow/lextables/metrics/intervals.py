@@ -44,8 +44,10 @@ def mean_interval(
     if units < 2 or np.ptp(finite) == 0:
         return None
     mean = float(finite.mean())
-    half = _half_width(finite.std(ddof=1) / np.sqrt(units), units)
-    return max(mean - half, within[0]), min(mean + half, within[1])
+    error = finite.std(ddof=1) / np.sqrt(units)
+    half = _half_width(error, units)
+    smallest, largest = within
+    return max(mean - half, smallest), min(mean + half, largest)
 
 
 def jackknife_interval(
@@ -66,11 +68,13 @@ def jackknife_interval(
         return None
     mean = float(finite.mean())
     bias = (units - 1) * (mean - estimate)
-    error = np.sqrt((units - 1) / units * np.sum((finite - mean) ** 2))
+    squares = (finite - mean) ** 2
+    error = np.sqrt((units - 1) / units * np.sum(squares))
     half = _half_width(error, units)
     low = estimate - max(bias, 0) - half
     high = estimate - min(bias, 0) + half
-    return max(low, within[0]), min(high, within[1])
+    smallest, largest = within
+    return max(low, smallest), min(high, largest)
 
 
 def _half_width(error: float, units: int) -> float:

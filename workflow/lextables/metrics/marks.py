@@ -78,9 +78,8 @@ def recall(counts: np.ndarray) -> np.ndarray:
 def f1(counts: np.ndarray) -> np.ndarray:
     """Return the harmonic mean of precision and recall; NaN where no paragraph is right."""
     hits, wrong, missed, _ = counts
-    return np.where(
-        hits + missed > 0, ratio(2 * hits, 2 * hits + wrong + missed, 0.0), math.nan
-    )
+    values = ratio(2 * hits, 2 * hits + wrong + missed, 0.0)
+    return np.where(hits + missed > 0, values, math.nan)
 
 
 METRICS: dict[str, Metric] = {
@@ -118,13 +117,12 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     order = np.argsort(-probabilities, kind="stable")
     scores = probabilities[order]
     hits = np.cumsum(right[order])
-    marked = np.arange(1, len(hits) + 1)
+    marked = np.arange(len(hits)) + 1
     relevant = max(int(right.sum()), 1)
     f1_scores = 2 * hits / (marked + relevant)
-    # Paragraphs of equal probability are marked together.
-    is_last = np.append(np.diff(scores) != 0, True)
-    is_last = is_last[: len(scores)]
-    ends = np.flatnonzero(is_last & (scores > 0))
+    # Paragraphs of equal probability are marked together, at the last of them.
+    following = np.append(scores[1:], -1.0)
+    ends = np.flatnonzero((scores != following) & (scores > 0))
     if not f1_scores[ends].any():
         return NOTHING
     best = ends[f1_scores[ends].argmax()]
@@ -136,15 +134,14 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
 
     ``folds`` (documents,): the fold of each document.
     """
+    probabilities = question.probabilities
     of_paragraph = folds[question.documents]
-    chosen = np.zeros(len(question.probabilities), dtype=bool)
+    limits = np.zeros(len(probabilities))
     for fold in np.unique(of_paragraph):
         inside = of_paragraph == fold
         right = question.right[~inside]
-        probabilities = question.probabilities[~inside]
-        limit = threshold(right, probabilities)
-        chosen[inside] = question.probabilities[inside] >= limit
-    return chosen
+        limits[inside] = threshold(right, probabilities[~inside])
+    return probabilities >= limits
 
 
 # Scores per question, and means over questions.
@@ -242,6 +239,7 @@ def _scores(
         value: np.ndarray,
         left_out: np.ndarray,
     ) -> Jackknife:
+        """The score of a group, with each document left out in turn."""
         return Jackknife(
             metric,
             group,
@@ -252,9 +250,10 @@ def _scores(
         )
 
     for group, members in groups(questions).items():
+        value = nanmean(values[members])
         left_out = nanmean(values_without[:, members], axis=1)
         n = _count(group, members, questions, values)
-        yield score(group, nanmean(values[members]), left_out), n
+        yield score(group, value, left_out), n
     pooled = function(total.sum(axis=1))
     left_out = function(without.sum(axis=2))
     yield score("pooled", pooled, left_out), int(total.sum())

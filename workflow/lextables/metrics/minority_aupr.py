@@ -244,15 +244,17 @@ def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> Non
     """Raise `BadInput` for an answer that no example has, or all."""
     for head in heads:
         total = len(head.labels)
-        counts = np.bincount(head.labels, minlength=head.logits.shape[1])
+        answers = head.logits.shape[1]
+        counts = np.bincount(head.labels, minlength=answers)
         for answer, count in enumerate(counts.tolist()):
-            if count in (0, total):
-                what = (
-                    f"answer {answer} of head {head.head_id!r} has {count} of the "
-                    f"{total} {among}, and so no AUPR"
-                )
-                do = "score other data, or mark these as partial"
-                raise BadInput(what, where="examples", do=do)
+            if 0 < count < total:
+                continue
+            what = (
+                f"answer {answer} of head {head.head_id!r} has {count} of the "
+                f"{total} {among}, and so no AUPR"
+            )
+            do = "score other data, or mark these as partial"
+            raise BadInput(what, where="examples", do=do)
 
 
 def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
@@ -272,23 +274,27 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
     strict = [head for head in heads if head.question in questions]
     rows = []
     for data_type in DATA_TYPES:
-        for suffix, of_table in (("", printed), (STRICT, strict)):
-            restricted = [head.only(head.data_types == data_type) for head in of_table]
-            if not suffix and not partial:
-                _refuse_gaps(restricted, f"{data_type} test examples")
-            for metric, function in METRICS.items():
-                values = {head.head_id: function(head) for head in restricted}
-                of_questions = by_question(restricted, values).values()
-                means = [mean(of_heads) for of_heads in of_questions if of_heads]
-                group = f"data type: {data_type}"
-                row = score_row(
-                    metric + suffix,
-                    group,
-                    mean(means),
-                    len(means),
-                )
-                rows.append(row)
+        of_type = [head.only(head.data_types == data_type) for head in printed]
+        if not partial:
+            _refuse_gaps(of_type, f"{data_type} test examples")
+        rows += _data_type_rows(data_type, "", of_type)
+        of_type = [head.only(head.data_types == data_type) for head in strict]
+        rows += _data_type_rows(data_type, STRICT, of_type)
     return rows
+
+
+def _data_type_rows(
+    data_type: str,
+    suffix: str,
+    heads: Sequence[Answered],
+) -> Iterator[Row]:
+    """Yield the score rows of `METRICS` over the examples of a data type, means over questions."""
+    group = f"data type: {data_type}"
+    for metric, function in METRICS.items():
+        values = {head.head_id: function(head) for head in heads}
+        of_questions = by_question(heads, values).values()
+        means = [mean(of_heads) for of_heads in of_questions if of_heads]
+        yield score_row(metric + suffix, group, mean(means), len(means))
 
 
 def mean_curve(
@@ -312,18 +318,20 @@ def curve(positive: np.ndarray, score: np.ndarray) -> Curve:
     from sklearn.metrics import precision_recall_curve  # slow to import
 
     precision, recall, _ = precision_recall_curve(positive, score)
+    rising = precision[::-1]
     recalls, first = np.unique(recall[::-1], return_index=True)
-    return recalls, precision[::-1][first]
+    return recalls, rising[first]
 
 
 def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     curves_of: dict[str, list[Curve]] = defaultdict(list)
     for head in heads:
-        sides = [curve(*side) for side in binarised(head) if side]
-        if sides:
-            curves_of[head.question].append(mean_curve(sides))
+        curves = [curve(*side) for side in binarised(head) if side]
+        if curves:
+            curves_of[head.question].append(mean_curve(curves))
     if not curves_of:
         return np.empty(0), np.empty(0), 0
-    curves = [mean_curve(of_heads) for of_heads in curves_of.values()]
-    return *mean_curve(curves), len(curves)
+    of_questions = [mean_curve(of_heads) for of_heads in curves_of.values()]
+    recalls, precisions = mean_curve(of_questions)
+    return recalls, precisions, len(of_questions)

@@ -373,17 +373,19 @@ def _matches(
     words: Callable[[str], frozenset[str]],
 ) -> Matches:
     """Match the predictions with the indices ``indices``; ``is_relaxed`` by question."""
-    question = np.repeat(np.arange(len(gold.spans)), nbest.sizes)[indices]
+    questions = np.arange(len(gold.spans))
+    question = np.repeat(questions, nbest.sizes)[indices]
     confidence = nbest.confidence[indices]
     texts = [nbest.texts[index] for index in indices.tolist()]
-    starts = np.searchsorted(question, np.arange(len(gold.spans) + 1)).tolist()
+    starts = np.searchsorted(question, questions).tolist()
+    ends = np.searchsorted(question, questions, side="right").tolist()
     best: list[float] = []
     matched = np.zeros(len(indices), dtype=bool)
     for number, spans in enumerate(gold.spans):
         # Predictions for questions without gold spans match nothing.
         if not spans:
             continue
-        rows = range(starts[number], starts[number + 1])
+        rows = range(starts[number], ends[number])
         predicted = {row: words(texts[row]) for row in rows}
         for span in spans:
             gold_words = words(span)
@@ -395,9 +397,11 @@ def _matches(
             matched[found] = True
             best.append(float(confidence[found].max()) if found else UNMATCHED)
     sizes = [len(spans) for spans in gold.spans]
-    gold_question = np.repeat(np.arange(len(gold.spans)), sizes)
     return Matches(
-        gold_question, np.array(best), question[~matched], confidence[~matched]
+        gold_question=np.repeat(questions, sizes),
+        gold_confidence=np.array(best),
+        miss_question=question[~matched],
+        miss_confidence=confidence[~matched],
     )
 
 
@@ -416,7 +420,8 @@ def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
 
 def threshold_group(threshold: float) -> str:
     """Return the group of a threshold in the scores, such as ``threshold: 0.9``."""
-    return "threshold: " + (f"{threshold:.5f}".rstrip("0").rstrip(".") or "0")
+    digits = f"{threshold:.5f}".rstrip("0").rstrip(".")
+    return f"threshold: {digits or 0}"
 
 
 @dataclass(frozen=True)
@@ -635,18 +640,23 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     predictions the curve has no points.
     """
     # A matching prediction that is not the best of any gold span changes no count: no threshold needed.
-    hits = np.sort(gold_confidence[gold_confidence > UNMATCHED])
-    misses = np.sort(miss_confidence)
-    confidences = np.concatenate([hits, misses])
+    hits = gold_confidence[gold_confidence > UNMATCHED]
+    confidences = np.concatenate([hits, miss_confidence])
     thresholds = np.unique(confidences)[::-1]
-    found = len(hits) - np.searchsorted(hits, thresholds, side="left")
-    wrong = len(misses) - np.searchsorted(misses, thresholds, side="left")
+    found = _at_least(hits, thresholds)
+    wrong = _at_least(miss_confidence, thresholds)
     precision = found / (found + wrong)
     best = np.maximum.accumulate(precision[::-1])[::-1]
     recall = np.full(len(found), NAN)
     if len(gold_confidence):
         recall = found / len(gold_confidence)
     return Curve(best, recall)
+
+
+def _at_least(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """The number of values at or above each threshold, int64 (thresholds,)."""
+    below = np.searchsorted(np.sort(values), thresholds, side="left")
+    return len(values) - below
 
 
 def strict_values(
@@ -657,7 +667,8 @@ def strict_values(
         return dict.fromkeys(METRICS, NAN)
     curve = strict_curve(gold_confidence, miss_confidence)
     widths = np.diff(curve.recall, prepend=0.0)
-    values = {AUPR: float(np.sum(widths * curve.precision))}
+    area = np.sum(widths * curve.precision)
+    values = {AUPR: float(area)}
     for name, recall in RECALLS.items():
         attained = curve.precision[curve.recall >= recall]
         values[name] = float(attained[0]) if len(attained) else 0.0
