@@ -45,6 +45,7 @@ UNIMPORTED = {
     "hyperscan": "eyecite's tokenizer",
 }
 TOOLS = {
+    "mypy",
     "axe-core-python",
     "playwright",
     "ruff",

@@ -31,7 +31,7 @@ _ROUNDING = 1e-12  # scores from 0 to 1 that differ by less are equal
 
 
 def mean_interval(
-    values: Sequence[float], within: tuple[float, float] = UNBOUNDED
+    values: Sequence[float] | np.ndarray, within: tuple[float, float] = UNBOUNDED
 ) -> tuple[float, float] | None:
     """Return Student's 95 % interval of the mean of ``values`` (one per query), NaNs left out.
 

@@ -177,7 +177,7 @@ class _JsonSchema:
         if "const" in schema or "enum" in schema:
             choices = schema.get("enum") or [schema["const"]]
             return " or ".join(map(repr, choices))
-        kind = schema.get("type")
+        kind = schema.get("type", "")
         if kind == "object":
             required = [f"{name}: …" for name in schema.get("required", ())]
             if not required:

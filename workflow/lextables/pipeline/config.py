@@ -222,8 +222,14 @@ class ExtraPredictions(UserRow):
 
 # Resources that cluster jobs can request in addition to a GPU, by the names of the rules' resources.
 GpuResource = Literal[
-    *("constraint", "gpu_model", "gres", "qos", "cpus_per_gpu"),
-    *("slurm_account", "slurm_partition", "slurm_extra"),
+    "constraint",
+    "gpu_model",
+    "gres",
+    "qos",
+    "cpus_per_gpu",
+    "slurm_account",
+    "slurm_partition",
+    "slurm_extra",
 ]
 
 
@@ -352,7 +358,7 @@ class Config(BaseModel):
     def heading(self, gpu: bool) -> str:
         """One line with the values of the most important keys, and the reason for values of ``auto``."""
         grid = self.grid_name(gpu)
-        device = self.device
+        device: str = self.device
         reason = f"device={device}"
         if device == "auto":
             reason = "a GPU" if gpu else "no GPU found"
@@ -389,7 +395,10 @@ class Config(BaseModel):
 
 
 # The classes of entries of keys with several entries.
-ENTRIES = {"extra_models": ExtraModel, "extra_predictions": ExtraPredictions}
+ENTRIES: dict[str, type[BaseModel]] = {
+    "extra_models": ExtraModel,
+    "extra_predictions": ExtraPredictions,
+}
 
 
 def published(values: JsonObject) -> JsonObject:

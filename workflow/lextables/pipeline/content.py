@@ -38,9 +38,10 @@ class Contents:
         """
         path = Path(path).absolute()
         if files is None:
-            files = [file for file in path.rglob("*") if file.is_file()]
-            files = [file for file in files if not _hidden(file.relative_to(path))]
-        return _together(self._each(path, sorted(path / file for file in files)))
+            found = [file for file in path.rglob("*") if file.is_file()]
+            files = [file for file in found if not _hidden(file.relative_to(path))]
+        inside = sorted(path / file for file in files)
+        return _together(self._each(path, inside))
 
     def _each(
         self,

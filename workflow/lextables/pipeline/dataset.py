@@ -352,8 +352,8 @@ def write_census(path: str | Path, record: JsonObject) -> None:
 
 
 def check_census(
-    found: JsonObject,
-    expected: JsonObject,
+    found: Mapping[str, Any],
+    expected: Mapping[str, Any],
     where: str,
 ) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.

@@ -59,7 +59,7 @@ def plain_reason(error: OSError, folder: str | Path) -> str:
     if isinstance(error, FileExistsError):
         return "a file, or a link to a folder that does not exist, has this name"
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-        return error.strerror
+        return error.strerror or str(error)
     free = []
     for place in (folder, os.environ.get("TMPDIR") or "/tmp"):
         with suppress(OSError):

@@ -104,10 +104,9 @@ def json_value(
     do: str = RESTORE,
 ) -> Any:
     """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
-    text = content
     if isinstance(content, bytes):
-        text = utf8(content, where, do)
-    text = text.strip(_BLANKS)
+        content = utf8(content, where, do)
+    text = content.strip(_BLANKS)
     fault = "Extra data"
     try:
         value, end = json_prefix(text, 0, where, do)

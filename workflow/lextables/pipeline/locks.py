@@ -135,7 +135,7 @@ def _clean(
     for lock in stale:
         lock.unlink()
     for path in unfinished(results):
-        final = path.with_name(UNFINISHED.fullmatch(path.name)["name"])
+        final = path.with_name(UNFINISHED.sub(r"\g<name>", path.name))
         if path.suffix == ".old" and not final.exists():
             path.rename(final)  # the process was killed between two renames
         elif path.is_dir():

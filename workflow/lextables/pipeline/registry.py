@@ -57,7 +57,7 @@ EntryType = TypeVar("EntryType", bound=Entry)
 def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
     """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
     return checked(
-        dict[str, kind],
+        dict[str, kind],  # type: ignore[valid-type]
         content(path),
         where=Path(path).name,
     )
@@ -110,7 +110,7 @@ def mapping(path: str | Path) -> JsonObject:
 
 
 # libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
-class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
 
     def construct_mapping(

@@ -53,7 +53,9 @@ class Stopping:
 
     def jobs_start(self) -> None:
         """Use Snakemake's handler of SIGTERM, which starts no more jobs and waits for the others."""
-        self._start_no_more = signal.getsignal(signal.SIGTERM)
+        handler = signal.getsignal(signal.SIGTERM)
+        if callable(handler):
+            self._start_no_more = handler
         signal.signal(signal.SIGTERM, self._received)
 
     def _received(
@@ -74,9 +76,8 @@ class Stopping:
         """Announce each signal, and end the jobs of this machine at Ctrl-C."""
         while True:
             number = self._signals.get()
-            if (
-                self._start_no_more is None
-            ):  # jobs run only with Snakemake's option --no-hooks
+            # Without a handler, jobs run only with Snakemake's option --no-hooks.
+            if self._start_no_more is None:
                 end_jobs({})
                 print(STOPPED, file=sys.stderr, flush=True)
                 os._exit(128 + number)

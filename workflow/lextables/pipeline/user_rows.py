@@ -121,10 +121,10 @@ def check_free(
     for other in taken:
         rows.setdefault(spelled(other), other)
     for name in names:
-        other = rows.get(spelled(name))
-        if other is None:
+        spelling = spelled(name)
+        if spelling not in rows:
             continue
-        what = f"the name {name!r} reads like {other!r}, which is a row or a model of the papers"
+        what = f"the name {name!r} reads like {rows[spelling]!r}, which is a row or a model of the papers"
         raise BadInput(what, where=f"config, {key}", do="choose another name")
 
 

@@ -63,7 +63,7 @@ class JobResources:
         """
         found: Params = {"gpu": self.gpus}
         if self.gpus:
-            found.update(self.runs.project.config.gpu_resources)
+            found.update(**self.runs.project.config.gpu_resources)
         if "gpu" in found.get("gres", ""):
             del found["gpu"]
         return found

@@ -134,7 +134,7 @@ class Project:
 
     def censuses(self) -> Files:
         """Return the censuses of all available data sets of the config's papers."""
-        names = set()
+        names: set[str] = set()
         for paper in self.config.papers:
             entry = self.papers[paper]
             names.update((paper, *entry.data, *entry.tasks))
@@ -154,9 +154,9 @@ class Project:
         location = settings.get("weights") or ""
         if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)):
             return dict(settings)
-        if settings["found"].startswith((HUB, API)):
-            return dict(settings)
         folder = place(location)
+        if folder is None or settings["found"].startswith((HUB, API)):
+            return dict(settings)
         content = self.contents.folder(folder, model_files(folder))
         return {**settings, "content": content}
 
@@ -243,8 +243,8 @@ def _check_names(
     for name in config.papers:
         plan = planning.plan(papers[name], without)
         taken += user_rows.rows_of(list(plan.rows.values()))
-    for key, names in extra_names.items():
-        user_rows.check_free(names, taken, key)
+    for key, extra in extra_names.items():
+        user_rows.check_free(extra, taken, key)
 
 
 def _check_models(project: Project) -> None:

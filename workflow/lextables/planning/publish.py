@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
@@ -82,7 +83,7 @@ class Exports:
         tasks = {}
         for name in export.data_sets:
             if name in paper.tasks:
-                task = paper.tasks[name]
+                task: Any = paper.tasks[name]
                 fields = task.model_dump(mode="json", include=EXPORTED_FIELDS)
                 asking = getattr(task, "asking", None)
                 prompt = getattr(

@@ -46,7 +46,7 @@ class SourceParams:
 
         Only these: x.json can be a file, and x.json.json its provenance.
         """
-        patterns = set()
+        patterns: set[str] = set()
         for source in self.project.sources.values():
             patterns.update(file_regex(name) for name in source.files)
         return "|".join(sorted(patterns))
@@ -80,7 +80,7 @@ class SourceParams:
         self,
         source: str,
         file: str,
-        fetched: Provenance | None,
+        fetched: Values | None,
     ) -> str:
         """Return the pin or digest of a source file.
 

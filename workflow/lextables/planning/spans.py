@@ -51,7 +51,7 @@ class SpanRuns:
     @property
     def linear_models(self) -> set[str]:
         """The keys of the linear models of all panels."""
-        keys = set()
+        keys: set[str] = set()
         for task in self.tasks.values():
             keys.update(k for k, panel in task.models.items() if panel.kind == "linear")
         return keys

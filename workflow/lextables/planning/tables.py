@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
@@ -119,7 +120,7 @@ class Tables:
 
     def modules(self, wildcards: Wildcards) -> Files:
         """Return the modules of the paper's tables and of the planners of its tasks."""
-        tasks = self.project.papers[wildcards.paper].tasks.values()
+        tasks: Iterable[Any] = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
         of_paper = package_modules(
             wildcards.paper,

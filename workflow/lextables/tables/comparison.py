@@ -45,6 +45,7 @@ from lextables.metrics.intervals import mean_interval
 from lextables.pipeline import spreadsheet
 from lextables.tables.cells import (
     Cell,
+    Score,
     is_number,
 )
 from lextables.tables.published import PublishedCell
@@ -184,6 +185,7 @@ def from_csv(text: str) -> list[Pair]:
 
 # From cells to pairs
 
+_ScoredCell = tuple[Score, Cell]
 OfRun = Callable[[str], Mapping[tuple[str, str], Mapping[str, float]]]
 
 
@@ -191,10 +193,14 @@ OfRun = Callable[[str], Mapping[tuple[str, str], Mapping[str, float]]]
 class _System:
     """A system: its score in the table and the contribution of each unit to it, in the table's unit."""
 
-    name: str
+    score: Score
     value: float
     units: Mapping[str, float]
-    cell: Cell
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return self.score.system
 
 
 def compare(
@@ -209,10 +215,10 @@ def compare(
     in the order of the published values, and one pair of the best published value and the best baseline.
     Raises ValueError if two cells of a measure name the same system.
     """
-    by_measure: dict[str, list[Cell]] = defaultdict(list)
+    by_measure: dict[str, list[_ScoredCell]] = defaultdict(list)
     for cell in cells:
         if cell.score:
-            by_measure[cell.score.measure].append(cell)
+            by_measure[cell.score.measure].append((cell.score, cell))
     numbers = {}
     for printed in published:
         if printed.number is not None:
@@ -225,31 +231,31 @@ def compare(
 
 
 def _pairs(
-    cells: Sequence[Cell],
+    cells: Sequence[_ScoredCell],
     numbers: Mapping[tuple[str, str], float],
     of_run: OfRun,
 ) -> Iterator[Pair]:
     """Yield the pairs of one measure: tested ones, published neighbours, the best baseline."""
-    names = {cell.score.system for cell in cells}
+    names = {score.system for score, _ in cells}
     if len(names) < len(cells):
-        measure = cells[0].score.measure
+        measure = cells[0][0].measure
         raise ValueError(f"two cells of the measure {measure!r} name one system")
     ran = []
     printed = []
     baselines = []
-    for cell in cells:
-        system = cell.score.system
+    for score, cell in cells:
         if cell.runs and is_number(cell.value):
-            ran.append(cell)
+            system = _System(score, cell.value, {})
+            ran.append((system, cell.runs))
             if cell.baseline:
-                baselines.append(_System(system, cell.value, {}, cell))
+                baselines.append(system)
         number = numbers.get((cell.row, cell.column))
         if number is not None:
-            printed.append(_System(system, number, {}, cell))
+            printed.append(_System(score, number, {}))
     printed = _best_first(printed)
     tested = []
     if len(ran) > 1:
-        systems = [_system(cell, of_run) for cell in ran]
+        systems = [_with_units(*system, of_run) for system in ran]
         for pair in _compared(_best_first(systems)):
             yield pair
             if not pair.untested:
@@ -267,22 +273,26 @@ def _pairs(
 
 def _best_first(systems: Iterable[_System]) -> list[_System]:
     def order(system: _System) -> float:
-        return system.value if system.cell.score.lower else -system.value
+        return system.value if system.score.lower else -system.value
 
     return sorted(systems, key=order)
 
 
-def _system(cell: Cell, of_run: OfRun) -> _System:
-    """A cell's system: the mean over its runs for each unit that all of them have."""
-    score = cell.score
+def _with_units(
+    system: _System,
+    folders: Iterable[str],
+    of_run: OfRun,
+) -> _System:
+    """A system with the mean over its runs for each unit that all of them have."""
+    score = system.score
     place = (score.metric, score.group)
-    runs = [of_run(folder).get(place, {}) for folder in cell.runs]
+    runs = [of_run(folder).get(place, {}) for folder in folders]
     shared = set(runs[0]).intersection(*runs)
     units = {}
     for unit in sorted(shared):
         mean = statistics.fmean(run[unit] for run in runs)
         units[unit] = score.scale * mean
-    return _System(score.system, cell.value, units, cell)
+    return replace(system, units=units)
 
 
 def _compared(systems: Sequence[_System]) -> list[Pair]:
@@ -337,7 +347,7 @@ def _differences(better: _System, worse: _System) -> list[float]:
 def _unit_count(system: _System) -> str:
     """The number and kind of a system's units."""
     n = len(system.units)
-    units = system.cell.score.units
+    units = system.score.units
     if n and all(unit.startswith(GROUPED) for unit in system.units):
         return f"{n} groups of {units}"
     return f"{n} {units}"
@@ -351,7 +361,7 @@ def _untested(
 ) -> Pair:
     """A pair without a test."""
     return Pair(
-        measure=better.cell.score.measure,
+        measure=better.score.measure,
         one=better.name,
         other=worse.name,
         difference=better.value - worse.value,
@@ -374,7 +384,7 @@ def _tested(
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
     low, high = mean_interval(differences) or (mean, mean)
-    score = better.cell.score
+    score = better.score
     detected = detectable(differences, tests)
     # Scores are from 0 to 1 before they are scaled, but for a loss.
     if not score.lower and detected > score.scale:

@@ -22,9 +22,11 @@ from dataclasses import (
     field,
     replace,
 )
+from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -43,7 +45,7 @@ WIDTH = 5.0  # inches of 72 units
 FONT = 12.5
 INK = "#010203"  # placeholder of the page's text colour
 OURS = "#4a7fbf"  # equal contrast on white and on dark pages
-BORDER = {"edgecolor": INK, "linewidth": 0.8}
+BORDER: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
 # One hatch per row; the fill distinguishes published and ours.
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
 # Line style if published, marker filling if ours.
@@ -72,7 +74,8 @@ OTHER_DATA = "Not the paper's data: published values are not drawn"
 Drawing = Callable[[Figure, Sequence[Line]], None]
 Point = tuple[float, float]
 Numbers = dict[str, dict[str, float]]  # {row: {column: value}}
-STYLE = {
+Look = dict[str, Any]  # properties of drawn things
+STYLE: Look = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": ["sans-serif"],
@@ -123,8 +126,9 @@ def to_svg(
 ) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
+    settings: Any = {**STYLE, "svg.hashsalt": f"{kind} {title}"}
     metadata = {"Date": None, "Creator": None, "Title": title}
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": f"{kind} {title}"}):
+    with matplotlib.rc_context(settings):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         drawing(figure)
@@ -199,20 +203,20 @@ def _empty(figure: Figure) -> None:
 
 def _legend(
     figure: Figure,
-    handles: Sequence[Line2D | Patch],
+    handles: Sequence[Artist],
     length: float,
 ) -> int:
     """Draw the legend above the axes; return the number of its lines."""
     lines = 0
     for handle in handles:
         label = textwrap.fill(
-            handle.get_label(),
+            str(handle.get_label()),
             LEGEND,
             break_on_hyphens=False,
         )
         handle.set_label(label)
         lines += label.count("\n") + 1
-    place = {"loc": "outside upper left", "alignment": "left"}
+    place: Look = {"loc": "outside upper left", "alignment": "left"}
     figure.legend(
         handles=handles,
         handlelength=length,
@@ -233,7 +237,7 @@ class Series:
     hatch: str
 
     @property
-    def look(self) -> dict[str, str | float]:
+    def look(self) -> Look:
         """The properties of its patches."""
         fill = OURS if self.ours else "none"
         return {"facecolor": fill, "hatch": self.hatch, **BORDER}
@@ -330,7 +334,7 @@ def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | No
     axes = figure.add_subplot()
     at = 0.0
     middles = []
-    series = {}
+    series: dict[Series, None] = {}
     for name, bars in groups.items():
         # A bar is about as high as a line of text.
         text_lines = name.count("\n") + 1
@@ -367,7 +371,7 @@ def _draw_bar(
     )
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
-        look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
+        look: Look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
         axes.plot(
             [bar.low, bar.high],
             [at, at],
@@ -375,7 +379,7 @@ def _draw_bar(
             **look,
         )
         end = max(end, bar.high)
-    place = {"textcoords": "offset points", "va": "center"}
+    place: Look = {"textcoords": "offset points", "va": "center"}
     axes.annotate(
         bar.text,
         (end, at),
@@ -400,12 +404,12 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
     if not bins and not centres:
         _empty(figure)
         return
-    handles = []
+    handles: list[Artist] = []
     for line in centres:
         handles += _draw_centre(axes, line)
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
-    place = {
+    place: Look = {
         "loc": "outside upper left",
         "ncols": 2,
         "columnspacing": 1,
@@ -426,7 +430,7 @@ def _draw_bin(axes: Axes, line: Line) -> bool:
         return False
     left = int(bounds[1])
     right = int(bounds[2]) + 1
-    look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    look: Look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
     axes.bar(
         left,
         height,
@@ -438,15 +442,15 @@ def _draw_bin(axes: Axes, line: Line) -> bool:
     return True
 
 
-def _draw_centre(axes: Axes, line: Line) -> list[Line2D]:
+def _draw_centre(axes: Axes, line: Line) -> list[Artist]:
     """Draw the published mean or median and ours; return the handles of the legend."""
     dash, fill = CENTRES[line.column]
     name = line.column.lower()
     printed = number(line.published)
     ours = number(_ours(line))
-    handles = []
+    handles: list[Artist] = []
     if printed is not None:
-        look = {
+        look: Look = {
             "color": INK,
             "linestyle": dash,
             "linewidth": 1.6,
@@ -474,6 +478,7 @@ def _draw_centre(axes: Axes, line: Line) -> list[Line2D]:
 class Plot:
     """Axes with one line per row: our values on lines with markers, published ones as hollow markers."""
 
+    figure: Figure
     axes: Axes
     handles: list[Line2D] = field(default_factory=list)
 
@@ -490,9 +495,9 @@ class Plot:
         ``look`` are its dashes and its marker, one of `LOOKS`.
         """
         dash, marker = look
-        mark = {"marker": marker, "markeredgecolor": INK}
+        mark: Look = {"marker": marker, "markeredgecolor": INK}
         ours = mark | {"markersize": 8, "markerfacecolor": OURS}
-        line = {
+        line: Look = {
             "color": OURS,
             "linestyle": dash,
             "linewidth": 2.2,
@@ -532,31 +537,30 @@ class Plot:
             label = f"published, {name}"
             self.handles.append(Line2D([], [], label=label, **hollow))
 
-    def _plot(self, points: Sequence[Point], **look: object) -> None:
+    def _plot(self, points: Sequence[Point], **look: Any) -> None:
         across = [x for x, _ in points]
         up = [y for _, y in points]
         self.axes.plot(across, up, **look)
 
     def finish(self) -> None:
         """Set the legend above the axes, whose values begin at zero."""
-        figure = self.axes.figure
         if not self.handles:
-            _empty(figure)
+            _empty(self.figure)
             return
         # Markers at the top are not cut.
         _, top = self.axes.get_ylim()
         highest = self.axes.dataLim.ymax
         self.axes.set_ylim(0, max(top, 1.08 * highest))
-        rows = _legend(figure, self.handles, 3.4)
-        figure.set_figheight(4 + rows * LINE)
+        rows = _legend(self.figure, self.handles, 3.4)
+        self.figure.set_figheight(4 + rows * LINE)
 
 
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
     """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
-    plot = Plot(figure.add_subplot())
+    plot = Plot(figure, figure.add_subplot())
     ours = _numbers(lines)
     printed = _numbers(lines, _published)
-    labelled = set()
+    labelled: set[float] = set()
     for row, look in zip(ours, itertools.cycle(LOOKS)):
         on_line = _points(r"Precision at (\d+)% recall", ours[row])
         marked = _points(r"Precision@(\d+)% Recall", ours[row])
@@ -618,7 +622,7 @@ def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
         if values.get(size):
             name, _, _ = row.rpartition(" / ")
             rows_of[name].append(row)
-    plot = Plot(figure.add_subplot())
+    plot = Plot(figure, figure.add_subplot())
     positions = []
     for (name, rows), look in zip(rows_of.items(), itertools.cycle(LOOKS)):
         points: list[Point] = []
@@ -686,7 +690,7 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     axes.set(xlabel=columns[0], ylabel=columns[1])
     _logarithmic(axes, across.tolist())
     axes.set_ylim(0, 1.15 * up.max())
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="y", integer=True)
     label = f"ours; area: {columns[2].lower()}, {largest:,.0f} at most"
     mark = Line2D(
         [],
@@ -750,7 +754,7 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
                 label=f"to {share}",
             )
         )
-    place = {"loc": "outside upper left", "ncols": 3}
+    place: Look = {"loc": "outside upper left", "ncols": 3}
     figure.legend(
         handles=handles,
         handlelength=1.6,

@@ -177,7 +177,7 @@ def _joined(reasons: Iterable[str]) -> str:
     return "; ".join(filter(None, distinct))
 
 
-def provenance(census: str | Path, texts: Record) -> list[Record]:
+def provenance(census: str | Path, texts: Record) -> Sequence[Record]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 

@@ -184,11 +184,12 @@ def _decimals(
     if shown is None:
         means = "is text"
         do = "leave decimals empty"
-        fits = not decimals
+        fits = decimals == ""
     else:
         means = f"is a number with {shown} decimals"
         do = f"write {shown} as decimals"
-        fits = re.fullmatch(r"\d", decimals) and int(decimals) >= shown
+        is_digit = re.fullmatch(r"\d", decimals) is not None
+        fits = is_digit and int(decimals) >= shown
     if not fits:
         what = f"decimals is {decimals!r}, but the value {value!r} {means}"
         raise BadInput(what, where=where, do=do)

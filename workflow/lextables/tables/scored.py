@@ -17,6 +17,7 @@ from lextables.metrics import STRICT
 from lextables.tables.cells import (
     Cell,
     Score,
+    is_number,
 )
 from lextables.tables.inputs import Inputs
 
@@ -109,7 +110,7 @@ def strict_cells(
         score.group,
         score.scale,
     )
-    if value is None or math.isclose(value, cell.value):
+    if value is None or not is_number(cell.value) or math.isclose(value, cell.value):
         return []
     strict = Cell(
         row=cell.row,
