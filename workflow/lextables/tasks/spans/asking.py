@@ -44,6 +44,11 @@ from lextables.models.settings import (
 )
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.spans.nbest import (
+    PredictedSpan,
+    ranked,
+    span_rows,
+)
 from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.squad import collapsed
 
@@ -323,22 +328,16 @@ def nbest(
 
     The empty prediction has one minus the probability of the best span.
     """
-    best: dict[str, tuple[float, int, int]] = {}
-    for span in sorted(spans, key=lambda span: (-spans[span], span)):
-        best.setdefault(collapsed(text[slice(*span)]), (spans[span], *span))
-    kept = [(*place, released) for released, place in best.items()][:n_best]
-    least = 1.0 - kept[0][0] if kept else 1.0
-    ranking = sorted([*kept, (least, -1, -1, "")], key=lambda row: -row[0])
-    for rank, (probability, start, end, released) in enumerate(ranking):
-        share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
-        yield {
-            "question_id": question_id,
-            "rank": rank,
-            "released_text": released,
-            "text": text[start:end] if start >= 0 else "",
-            "start": start,
-            "end": end,
-            "probability": probability,
-            "start_logit": math.log(share) - math.log1p(-share),
-            "end_logit": 0.0,
-        }
+    predicted = []
+    for (start, end), probability in spans.items():
+        predicted.append(_predicted(text[start:end], start, end, probability))
+    best = max(spans.values(), default=0.0)
+    empty = _predicted("", -1, -1, 1.0 - best)
+    yield from span_rows(question_id, ranked(predicted, empty, n_best))
+
+
+def _predicted(words: str, start: int, end: int, probability: float) -> PredictedSpan:
+    """Return the span with these words, a probability and its logit."""
+    share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
+    logit = math.log(share) - math.log1p(-share)
+    return PredictedSpan(collapsed(words), words, start, end, logit, 0.0, probability)

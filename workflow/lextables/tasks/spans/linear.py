@@ -61,6 +61,11 @@ from lextables.tasks.spans.linear_settings import (
     LinearRun,
     LinearSettings,
 )
+from lextables.tasks.spans.nbest import (
+    PredictedSpan,
+    ranked,
+    span_rows,
+)
 from lextables.tasks.spans.units import (
     Span,
     UnitModel,
@@ -583,14 +588,14 @@ def _rows(
         first, last = np.searchsorted(candidates.contract, [number, number + 1])
         own = slice(first, last)
         columns = (logits[own], candidates.start[own], candidates.end[own])
-        places = zip(*(column.tolist() for column in columns), strict=True)
+        places = list(zip(*(column.tolist() for column in columns), strict=True))
         yield from nbest(question["question_id"], texts[contract], places, n_best)
 
 
 def nbest(
     question_id: str,
     text: str,
-    places: Iterable[tuple[float, int, int]],
+    places: Sequence[tuple[float, int, int]],
     n_best: int,
 ) -> Iterator[Row]:
     """Yield the rows of a question, best first.
@@ -598,24 +603,18 @@ def nbest(
     They are ``n_best`` spans with different texts, and the empty one.  ``places`` are
     (logit, start, end).
     """
-    best: dict[str, tuple[float, int, int]] = {}
-    for logit, start, end in sorted(places, key=lambda row: (-row[0], row[1], row[2])):
-        best.setdefault(text[start:end], (logit, start, end))
-    kept = [(*place, words) for words, place in best.items()][:n_best]
-    empty_logit = -kept[0][0] if kept else -linear.NEVER
-    ranking = sorted([*kept, (empty_logit, -1, -1, "")], key=lambda row: -row[0])
-    for rank, (logit, start, end, words) in enumerate(ranking):
-        yield {
-            "question_id": question_id,
-            "rank": rank,
-            "released_text": words,
-            "text": words,
-            "start": start,
-            "end": end,
-            "probability": float(probabilities(np.array(logit))),
-            "start_logit": logit,
-            "end_logit": 0.0,
-        }
+    best = max((logit for logit, _, _ in places), default=linear.NEVER)
+    spans = []
+    for logit, start, end in places:
+        spans.append(_predicted(text[start:end], logit, start, end))
+    empty = _predicted("", -best, -1, -1)
+    yield from span_rows(question_id, ranked(spans, empty, n_best))
+
+
+def _predicted(words: str, logit: float, start: int, end: int) -> PredictedSpan:
+    """Return the span with these words, a logit and its probability."""
+    probability = float(probabilities(np.array(logit)))
+    return PredictedSpan(words, words, start, end, logit, 0.0, probability)
 
 
 def save(model: SpanModel, path: str | Path) -> None:

@@ -49,6 +49,10 @@ from lextables.pipeline.dataset import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
+from lextables.tasks.spans.nbest import (
+    PredictedSpan,
+    span_rows,
+)
 from lextables.tasks.spans.schema import (
     NBEST,
     NOTHING_ELSE,
@@ -309,26 +313,6 @@ class Best:
         return Best(*(column[windows] for column in vars(self).values()))
 
 
-@dataclass(frozen=True)
-class Span:
-    """A prediction: characters [start, end) of the contract.
-
-    They are -1 and -1 for the empty one (`NBEST`).
-    """
-
-    released_text: str
-    text: str
-    start: int
-    end: int
-    start_logit: float
-    end_logit: float
-    probability: float = math.nan
-
-    @property
-    def score(self) -> float:
-        return self.start_logit + self.end_logit
-
-
 def top(
     logits: torch.Tensor,
     mask: torch.Tensor,
@@ -364,7 +348,7 @@ def nbest(
     contract: FinalText,
     n_best: int,
     max_answer_length: int,
-) -> list[Span]:
+) -> list[PredictedSpan]:
     """Return the spans of one question, best first, by the released n-best rule.
 
     Windows are in order; each has the contract's tokens [token_from, token_to), the
@@ -393,8 +377,8 @@ def nbest(
     null_window = int(np.argmin(best.null_starts + best.null_ends))
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
-    empty = Span("", "", -1, -1, null_start, null_end)
-    kept: dict[str, Span] = {}
+    empty = PredictedSpan("", "", -1, -1, null_start, null_end, math.nan)
+    kept: dict[str, PredictedSpan] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
         if len(kept) + (empty.score > scores[at]) >= n_best:
@@ -406,11 +390,14 @@ def nbest(
             start, end = contract.marked(*tokens)
             text = contract.text[start:end]
             logits = float(start_logits[at]), float(end_logits[at])
-            kept[released] = Span(released, text, start, end, *logits)
+            kept[released] = PredictedSpan(
+                released, text, start, end, *logits, math.nan
+            )
     spans = list(kept.values())
     better = sum(span.score >= empty.score for span in spans)
     if not spans:
-        spans, better = [Span(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)], 1
+        spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0, math.nan)]
+        better = 1
     spans.insert(better, empty)
     sums = np.array([span.score for span in spans])
     odds = np.exp(sums - sums.max())
@@ -476,7 +463,7 @@ def predict(
     contract = windows.contract[rows][order]
     groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1)
     groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
-    waiting: dict[int, list[Span]] = {}
+    waiting: dict[int, list[PredictedSpan]] = {}
     with tqdm(
         total=len(rows),
         unit="window",
@@ -491,18 +478,13 @@ def predict(
 
 
 def _finished(
-    waiting: dict[int, list[Span]],
+    waiting: dict[int, list[PredictedSpan]],
     examples: tuple[str, ...],
     before: int,
 ) -> Iterator[Row]:
     """Remove questions below ``before`` from ``waiting``; yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
-        for rank, span in enumerate(waiting.pop(example)):
-            yield {
-                "question_id": examples[example],
-                "rank": rank,
-                **vars(span),
-            }
+        yield from span_rows(examples[example], waiting.pop(example))
 
 
 @dataclass(frozen=True)
@@ -568,7 +550,7 @@ class _Reader:
         items: np.ndarray,
         best: Best,
         texts: Mapping[str, str],
-    ) -> dict[int, list[Span]]:
+    ) -> dict[int, list[PredictedSpan]]:
         """Return {index of a question among the examples: its spans} of one contract.
 
         ``items`` are the windows of the contract, sorted by question, and ``best``
