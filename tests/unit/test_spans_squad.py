@@ -12,9 +12,9 @@ from lextables.tasks.spans.squad import (
     ANSWERS,
     EXAMPLES,
     QUESTIONS,
+    AnnotatedQuestion,
     Answer,
     Document,
-    Question,
     answer_rows,
     example_row,
     held_out,
@@ -75,7 +75,7 @@ def test_documents_keep_the_order_of_the_file():
     assert note == Document("Empty of questions", "NOTE", ())
     assert (barn.contract_id, barn.text) == ("Barn", TEXT)
     parties, price, term = barn.questions
-    assert parties == Question(
+    assert parties == AnnotatedQuestion(
         "Barn__Parties",
         "Parties",
         "What of Barn__Parties?",
@@ -119,10 +119,12 @@ def test_rows_are_valid_for_their_tables(tmp_path):
     examples = [
         example_row(
             barn,
-            Question("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)),
+            AnnotatedQuestion("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)),
             "Barn__Price",
         ),
-        example_row(barn, Question("Barn__Term_0", "Term", "?", ()), "Barn__Term"),
+        example_row(
+            barn, AnnotatedQuestion("Barn__Term_0", "Term", "?", ()), "Barn__Term"
+        ),
     ]
     write(EXAMPLES, examples, tmp_path / "examples.parquet")
     assert list(read(tmp_path / "examples.parquet")) == examples

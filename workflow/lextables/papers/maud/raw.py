@@ -418,7 +418,7 @@ def _questions(
     contract: str,
     snippets_of: Mapping[str | None, Sequence[Snippet]],
     text_types: Iterable[str],
-) -> tuple[squad.Question, ...]:
+) -> tuple[squad.AnnotatedQuestion, ...]:
     """Return a contract's questions of the annotated types, in the catalogue's order."""
     questions = []
     for text_type in text_types:
@@ -427,7 +427,7 @@ def _questions(
             for snippet in snippets_of[text_type]:
                 start, _ = snippet["span"]
                 answers.append(squad.Answer(start, snippet["answer"]))
-            question = squad.Question(
+            question = squad.AnnotatedQuestion(
                 f"{contract}__{text_type}",
                 text_type,
                 QUESTION.format(text_type),

@@ -155,7 +155,7 @@ MIN_PARAGRAPHS = 2  # minimum number of paragraphs with a word
 
 
 @dataclass(frozen=True)
-class Question:
+class DocumentQuestion:
     """A question with its options and its category."""
 
     question_id: str
@@ -180,7 +180,7 @@ class Paragraph(NamedTuple):
 class Collection:
     """Questions, people's answers, and {document: its paragraphs} for the documents with a text."""
 
-    questions: Mapping[str, Question]
+    questions: Mapping[str, DocumentQuestion]
     shares: Shares
     paragraphs: Mapping[str, Sequence[Paragraph]]
 
@@ -203,18 +203,18 @@ def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
     return Collection(questions, shares, paragraphs)
 
 
-def questions_of(path: str | Path) -> dict[str, Question]:
+def questions_of(path: str | Path) -> dict[str, DocumentQuestion]:
     """Return {question id: question}, sorted."""
     questions = {}
     for row in read(path, ["question_id", "category", "question", "options"]):
         row["options"] = tuple(row["options"])
-        questions[row["question_id"]] = Question(**row)
+        questions[row["question_id"]] = DocumentQuestion(**row)
     return dict(sorted(questions.items()))
 
 
 def shares_of(
     path: str | Path,
-    questions: Mapping[str, Question],
+    questions: Mapping[str, DocumentQuestion],
     document: str,
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.

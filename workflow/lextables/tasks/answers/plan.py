@@ -119,7 +119,7 @@ class Asking(plan.Asking):
         return {"orders": self.orders, "samples": self.samples}
 
 
-class Names(Entry):
+class AnswersTables(Entry):
     """Names of the data set's tables that the task reads, and of the column with a document's id."""
 
     documents: str = "documents"
@@ -139,7 +139,7 @@ class AnswersTask(Entry):
     """
 
     task: Literal["answers"]
-    names: Names = Names()
+    names: AnswersTables = AnswersTables()
     smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.1
     pseudo: NonNegativeFloat = 2.0
     folds: Annotated[int, Field(ge=2)] = 5

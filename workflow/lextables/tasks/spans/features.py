@@ -6,6 +6,7 @@ once for each question.
 """
 
 import json
+import math
 import tempfile
 from collections.abc import (
     Collection,
@@ -72,9 +73,10 @@ def spans(
     A window has ``capacity`` tokens and starts ``step`` after the one before; the last
     is the first that reaches the end, and may be shorter.
     """
-    number = 1 + max(0, -(-(count - capacity) // step))
-    starts = np.arange(number, dtype=np.int32) * np.int32(step)
-    return starts, np.minimum(starts + capacity, count).astype(np.int32)
+    after_first = math.ceil(max(0, count - capacity) / step)
+    starts = np.arange(1 + after_first, dtype=np.int32) * np.int32(step)
+    stops = np.minimum(starts + capacity, count)
+    return starts, stops.astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,14 @@ def write_features(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     by_contract = _examples(source)
-    every = [example for some in by_contract.values() for example in some]
-    used = {name: source.questions[name] for name in {each.category for each in every}}
-    for file in (*folder.glob("tokens-*.parquet"), *folder.glob("windows-*.parquet")):
-        file.unlink()
+    count, asked = 0, set()
+    for examples in by_contract.values():
+        count += len(examples)
+        asked.update(example.category for example in examples)
+    used = {name: source.questions[name] for name in asked}
+    for kind in ("tokens", "windows"):
+        for file in folder.glob(f"{kind}-*.parquet"):
+            file.unlink()
     done: list[_Done] = []
     for shard in range(shards):
         names = sorted(by_contract)[shard::shards]
@@ -134,18 +140,20 @@ def write_features(
         )
         done += _write_shard(job)
     # A category whose examples were all left out is in no window.
-    categories = {category for each in done for category in each.categories}
+    in_windows = {}
+    for each in done:
+        for category in each.categories:
+            in_windows[category] = used[category]
     examples = sum(each.examples for each in done)
     counts = {
         "contracts": len(done),
         "examples": examples,
-        "examples_left_out": len(every) - examples,
+        "examples_left_out": count - examples,
         "tokens": sum(each.tokens for each in done),
         "windows": sum(each.windows for each in done),
         "answered_windows": sum(each.answered for each in done),
         "one_token_answers": sum(each.one_token for each in done),
     }
-    in_windows = {name: used[name] for name in categories}
     record = {
         **made_with(tokenizer, settings, in_windows),
         "shards": shards,
@@ -206,18 +214,25 @@ class _Shard:
 
 def _examples(source: WindowSource) -> dict[str, list[_Example]]:
     """Return {contract: its examples, sorted by id} of the contracts of the split."""
-    columns = ["contract_id"] if source.split is None else ["contract_id", "split"]
+    columns = ["contract_id"]
+    if source.split is not None:
+        columns.append("split")
     wanted = set()
     for row in read(source.contracts, columns):
         if row.get("split") == source.split:
             wanted.add(row["contract_id"])
-    key = "example_id" if source.labelled else "question_id"
     examples: dict[str, list[_Example]] = {}
     for row in read(source.examples):
-        if row["contract_id"] in wanted:
-            span = (row["start"], row["end"]) if source.labelled else (-1, -1)
-            example = _Example(row[key], row["category"], *span)
-            examples.setdefault(row["contract_id"], []).append(example)
+        contract = row["contract_id"]
+        if contract not in wanted:
+            continue
+        category = row["category"]
+        if source.labelled:
+            start, end = row["start"], row["end"]
+            example = _Example(row["example_id"], category, start, end)
+        else:
+            example = _Example(row["question_id"], category, -1, -1)
+        examples.setdefault(contract, []).append(example)
     if not examples:
         what = f"no question about a contract of the split {source.split or 'train'}"
         raise BadInput(what, where=source.examples.name)
@@ -393,37 +408,37 @@ def _windows(
             first, last = label
             inside = (starts <= first) & (last < stops)
             before = len(around.prefix) + length + len(around.middle)
-            start_positions = np.where(inside, first - starts + before, 0)
-            end_positions = np.where(inside, last - starts + before, 0)
+            moved = before - starts
+            start_positions = np.where(inside, first + moved, 0)
+            end_positions = np.where(inside, last + moved, 0)
         window = np.arange(len(starts))
+        columns = [window, starts, stops, start_positions, end_positions]
         example_ids.append(example.example_id)
         categories.append(example.category)
         numbers.append(len(starts))
-        integers.append(
-            np.stack([window, starts, stops, start_positions, end_positions])
-        )
+        integers.append(np.stack(columns))
     if not examples:
         return pa.RecordBatch.from_pylist([], schema=WINDOWS.schema)
-    rows = pa.array(np.repeat(np.arange(len(examples)), numbers))
+    example_of_window = np.repeat(np.arange(len(examples)), numbers)
+    rows = pa.array(example_of_window)
     columns = [
         pa.array(example_ids).take(rows),
         pa.repeat(contract_id, len(rows)),
         pa.array(categories).take(rows),
     ]
-    columns += map(pa.array, np.concatenate(integers, axis=1).astype(np.int32))
+    for column in np.concatenate(integers, axis=1).astype(np.int32):
+        columns.append(pa.array(column))
     return pa.record_batch(columns, schema=WINDOWS.schema)
 
 
 def _token_batch(texts: Sequence[tuple[str, Tokens]]) -> pa.RecordBatch:
     """Return the rows of `TOKENS` of (contract, its tokens)."""
-    sizes = [len(tokens) for _, tokens in texts]
-    bounds = np.cumsum([0, *sizes]).astype(np.int32)
-    columns = [pa.array([contract_id for contract_id, _ in texts], pa.string())]
-    for name in ("ids", "starts", "ends"):
-        values = np.concatenate([getattr(tokens, name) for _, tokens in texts])
-        lists = pa.ListArray.from_arrays(bounds, values)
-        columns.append(lists.cast(TOKENS.schema.field(name).type))
-    return pa.record_batch(columns, schema=TOKENS.schema)
+    rows = []
+    for contract_id, tokens in texts:
+        row = {"contract_id": contract_id}
+        row.update(vars(tokens))
+        rows.append(row)
+    return pa.RecordBatch.from_pylist(rows, schema=TOKENS.schema)
 
 
 def write_parts(

@@ -19,7 +19,7 @@ from lextables.pipeline.dataset import (
     Row,
     read,
 )
-from lextables.tasks.spans.settings import Trial
+from lextables.tasks.spans.settings import SpanTrial
 from lextables.tasks.spans.squad import collapsed
 
 MIN_SHARE = 0.1
@@ -86,7 +86,7 @@ class ScoringSettings(StepSettings):
 class ChoosingSettings(ScoringSettings):
     """The choice of a trial by its score on the held-out contracts."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[SpanTrial, ...]
     """In the order of the searches."""
     held_out: float | str
     """Share of the training contracts that is held out, or the name of their split."""
@@ -97,7 +97,7 @@ def choose(
     searched: Sequence[str | Path],
     asked: Sequence[Row],
     answers: Iterable[Row],
-) -> tuple[Trial, list[float]]:
+) -> tuple[SpanTrial, list[float]]:
     """Return the trial with the highest AUPR, and the AUPR of each trial.
 
     ``searched`` are the predictions of the trials, ``asked`` the questions about the

@@ -51,8 +51,8 @@ from lextables.tasks.spans.settings import (
     Inference,
     Pretraining,
     PretrainingRun,
+    SpanTrial,
     Training,
-    Trial,
 )
 from lextables.tasks.spans.writing import (
     WritingLimits,
@@ -92,7 +92,7 @@ class Panel(plan.Panel):
 class SpanGrid(Grid):
     """Settings of training and inference; smaller shares have more epochs.
 
-    The fields are those of `settings.Trial`, `Training` and `NbestSettings`.
+    The fields are those of `settings.SpanTrial`, `Training` and `NbestSettings`.
     """
 
     epochs: tuple[PositiveInt, ...]
@@ -635,7 +635,7 @@ class SpanPlanner(Planner):
             )
         return tuple(runs)
 
-    def trials(self, percent: int) -> list[Trial]:
+    def trials(self, percent: int) -> list[SpanTrial]:
         """The trials of the grid, for a share of the training contracts.
 
         There are about the same number of updates with fewer contracts: 3 and 12 epochs
@@ -645,11 +645,11 @@ class SpanPlanner(Planner):
         trials = []
         for rate in self.grid.learning_rates:
             for epochs in self.grid.epochs:
-                trials.append(Trial(learning_rate=rate, epochs=epochs * times))
+                trials.append(SpanTrial(learning_rate=rate, epochs=epochs * times))
         return trials
 
 
-def _trial_name(trial: Trial) -> str:
+def _trial_name(trial: SpanTrial) -> str:
     """Return the name of a trial in paths."""
     return f"{rate_name(trial.learning_rate)}-e{trial.epochs}"
 

@@ -35,7 +35,7 @@ class CuttingSettings(WindowSettings, WeightSettings):
     """Share of the training contracts that is held out, or the name of their split."""
 
 
-class Trial(StepSettings):
+class SpanTrial(StepSettings):
     """The settings of one training of a grid."""
 
     learning_rate: float
@@ -52,9 +52,9 @@ class FineTuning(StepSettings):
     optimiser: Optimiser
     """AdamW and the course of the learning rate."""
     learning_rate: float | None = None
-    """Of the chosen `Trial`; None before the choice."""
+    """Of the chosen `SpanTrial`; None before the choice."""
     epochs: PositiveInt | None = None
-    """Of the chosen `Trial`; None before the choice."""
+    """Of the chosen `SpanTrial`; None before the choice."""
     max_updates: PositiveInt | None = None
     """Highest number of updates; None: no limit."""
     bf16: bool = False

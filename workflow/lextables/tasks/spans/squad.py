@@ -116,7 +116,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Question:
+class AnnotatedQuestion:
     """A question and its answers; none if the contract does not answer it."""
 
     question_id: str
@@ -131,7 +131,7 @@ class Document:
 
     contract_id: str
     text: str
-    questions: tuple[Question, ...]
+    questions: tuple[AnnotatedQuestion, ...]
 
 
 def read_squad(
@@ -163,7 +163,7 @@ def _document(entry: dict[str, Any], category: Callable[[str, str], str]) -> Doc
         for answer in asked["answers"]:
             answers.append(Answer(answer["answer_start"], answer["text"]))
         questions.append(
-            Question(
+            AnnotatedQuestion(
                 asked["id"],
                 category(asked["id"], contract_id),
                 asked["question"],
@@ -201,7 +201,7 @@ def answer_rows(document: Document) -> Iterator[Row]:
 
 def example_row(
     document: Document,
-    example: Question,
+    example: AnnotatedQuestion,
     question_id: str,
 ) -> Row:
     """Return the row of `EXAMPLES` for a training example of the question.

@@ -62,10 +62,10 @@ class Words:
         tokens: Tokens,
     ) -> "Words":
         """Return the words of the contract ``text`` with these ``tokens``."""
-        separators = [ord(each) for each in PARTING]
-        within = ~np.isin(codes_of(text), separators)
-        edges = np.flatnonzero(np.diff(within, prepend=False, append=False))
-        starts, ends = edges.reshape(-1, 2).T
+        separators = list(map(ord, PARTING))
+        is_within = ~np.isin(codes_of(text), separators)
+        changes = np.diff(is_within, prepend=False, append=False)
+        starts, ends = np.flatnonzero(changes).reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, starts)
         return cls(starts, ends, np.append(token_from, len(tokens)))
@@ -83,15 +83,10 @@ class Words:
         White space belongs to the word before it, as in the released conversion; -1 if
         there is none.
         """
-        first, last = (
-            np.searchsorted(
-                self.starts,
-                (start, end - 1),
-                side="right",
-            )
-            - 1
-        )
-        return int(first), int(last)
+        characters = (start, end - 1)
+        after = np.searchsorted(self.starts, characters, side="right")
+        first, last = (after - 1).tolist()
+        return first, last
 
 
 def codes_of(text: str) -> np.ndarray:
@@ -140,8 +135,9 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     if 0 not in parts or 1 not in parts:
         raise unfit(tokenizer, "has no token for one of the letters a and b")
     question, contract = parts.index(0), parts.index(1)
-    after_question = len(parts) - parts[::-1].index(0)
-    after_contract = len(parts) - parts[::-1].index(1)
+    from_end = parts[::-1]
+    after_question = len(parts) - from_end.index(0)
+    after_contract = len(parts) - from_end.index(1)
     if question == 0 or pair.ids[0] != tokenizer.cls_token_id:
         raise unfit(tokenizer, "does not begin sequences with its classification token")
     if contract < after_question:
@@ -200,24 +196,31 @@ def _tokenise_words(
 ) -> Tokens:
     """Return the tokens of words of one text."""
     # A word has the same tokens everywhere, so each distinct word is tokenised once.
-    texts = [word.group() for word in words]
-    distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    spaced = list(map(_spaced, distinct))
+    number_of: dict[str, int] = {}
+    numbers, places = [], []
+    for word in words:
+        numbers.append(number_of.setdefault(word[0], len(number_of)))
+        places.append(word.start())
+    spaced = list(map(_spaced, number_of))
+    added = [
+        len(with_space) - len(text)
+        for with_space, text in zip(spaced, number_of, strict=True)
+    ]
     encoded = _encode(tokenizer, spaced)
     ids = np.array(encoded.ids, dtype=np.int32)
-    of_word = np.array(encoded.word_ids, dtype=np.int64)
-    # The added space is not a character of the text.
-    added = np.array(list(map(len, spaced))) - np.array(list(map(len, distinct)))
+    word_ids = np.array(encoded.word_ids, dtype=np.int64)
     offsets = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2)
-    within = np.maximum(offsets - added[of_word][:, None], 0)
-    sizes = np.bincount(of_word, minlength=len(distinct))
-    which = np.array([distinct[text] for text in texts])
-    first = np.cumsum(sizes) - sizes
-    taken = _ranges(first[which], sizes[which])
-    at = np.repeat([word.start() for word in words], sizes[which])
-    starts = at + within[taken, 0]
-    ends = at + within[taken, 1]
-    return Tokens(ids[taken], starts.astype(np.int32), ends.astype(np.int32))
+    # The added space is not a character of the text.
+    added_to_token = np.array(added)[word_ids]
+    offsets = np.maximum(offsets - added_to_token[:, None], 0)
+    # Tokens of distinct words become those of all words.
+    token_counts = np.bincount(word_ids, minlength=len(number_of))
+    first_tokens = np.cumsum(token_counts) - token_counts
+    counts = token_counts[numbers]
+    tokens = _ranges(first_tokens[numbers], counts)
+    word_starts = np.repeat(places, counts)
+    starts, ends = word_starts + offsets[tokens].T
+    return Tokens(ids[tokens], starts.astype(np.int32), ends.astype(np.int32))
 
 
 def _spaced(word: str) -> str:
@@ -274,10 +277,12 @@ def answer_tokens(
         # Unknown characters share an id, so their text is compared.
         alone = encoded.tokens
         here = _encode(tokenizer, list(map(_spaced, touched))).tokens
-    if alone:
-        for at in range(len(here) - len(alone) + 1):
-            if here[at : at + len(alone)] == alone:
-                return low + at, low + at + len(alone) - 1
+    size = len(alone)
+    if size:
+        for at in range(len(here) - size + 1):
+            if here[at : at + size] == alone:
+                first_token = low + at
+                return first_token, first_token + size - 1
     return low, high - 1
 
 
@@ -336,14 +341,15 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     )
     for token_id, token, (start, end), word in rows:
         pieces, ids = [token], [token_id]
-        if len(token) > 1 and token[-1] == "," and token[-2].isdigit():
+        if token.endswith(",") and token[-2:-1].isdigit():
             pieces = _without_comma(tokenizer, token)
             pieces.append(",")
             ids = tokenizer.convert_tokens_to_ids(pieces)
         # From the end: the first piece may include a space.
         cuts = [end]
         for piece in reversed(pieces[1:]):
-            cuts.append(max(start, cuts[-1] - len(piece.replace(_MARK, ""))))
+            size = len(piece.replace(_MARK, ""))
+            cuts.append(max(start, cuts[-1] - size))
         cuts.append(start)
         apart.ids.extend(ids)
         apart.tokens.extend(pieces)
@@ -354,11 +360,12 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
 
 def _without_comma(tokenizer: PreTrainedTokenizerBase, token: str) -> list[str]:
     """Return the tokens of the text of a token before its comma."""
-    number = token[:-1].replace(_MARK, "")
-    pieces = backend(tokenizer).encode(number, add_special_tokens=False).tokens
-    if token[0] != _MARK and pieces[0][0] == _MARK:
-        pieces[0] = pieces[0].removeprefix(_MARK)
-    return [piece for piece in pieces if piece]
+    number = token.removesuffix(",").replace(_MARK, "")
+    encoded = backend(tokenizer).encode(number, add_special_tokens=False)
+    first, *others = encoded.tokens
+    if not token.startswith(_MARK):
+        first = first.removeprefix(_MARK)
+    return [piece for piece in (first, *others) if piece]
 
 
 def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:

@@ -73,7 +73,7 @@ class Asker:
     def question(
         self,
         text: str,
-        question: collection.Question,
+        question: collection.DocumentQuestion,
         options: tuple[str, ...],
     ) -> Question:
         """Return a question about a text; a text that does not fit is truncated, except whole documents."""
