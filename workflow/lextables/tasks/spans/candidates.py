@@ -13,6 +13,7 @@ higher-ranked candidates of its contract and category.  `context_features` are t
 scores of its units in the other categories, and `text_features` its form.
 """
 
+import itertools
 import re
 from collections.abc import (
     Iterator,
@@ -20,8 +21,8 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
-from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -103,15 +104,17 @@ def titles(text: str) -> list[Span]:
         words = match[0]
         if not _DOCUMENT.search(words):
             continue
-        start = match.start()
-        ends = [start + last.end() for last in _LAST_WORD.finditer(words)]
+        start = 0
+        before = _BEFORE_TITLE.match(words)
+        if before:
+            start = before.end()
+        ends = [last.end() for last in _LAST_WORD.finditer(words)]
         if not ends:
-            ends = [match.end()]
-        if before := _BEFORE_TITLE.match(words):
-            start += before.end()
-        for end in dict.fromkeys((ends[0], ends[-1])):
+            ends = [len(words)]
+        first_and_last = dict.fromkeys((ends[0], ends[-1]))
+        for end in first_and_last:
             if end - start >= _SHORTEST_TITLE:
-                spans.append((start, end))
+                spans.append(_moved(start, end, match.start()))
     return spans
 
 
@@ -123,18 +126,32 @@ def names(text: str) -> list[Span]:
     """
     spans = set()
     for pattern in (_QUOTED, _DEFINED):
-        spans.update(match.span(1) for match in pattern.finditer(text))
+        for match in pattern.finditer(text):
+            spans.add(match.span(1))
     for match in _NAME.finditer(text):
-        start, words = match.start(), _LEFT_OVER.sub("", match[0])
-        spans.add((start, start + len(words)))
-        if company := _COMPANY_END.search(words):
-            spans.add((start, start + company.end()))
-        first = 0
-        for joint in _AND.finditer(words):
-            spans.add((start + first, start + joint.start()))
-            first = joint.end()
-        spans.add((start + first, start + len(words)))
+        words = _LEFT_OVER.sub("", match[0])
+        for start, end in _names_in(words):
+            spans.add(_moved(start, end, match.start()))
     return [span for span in sorted(spans) if _LETTER.search(text, *span)]
+
+
+def _names_in(words: str) -> Iterator[Span]:
+    """Yield the positions of possible names in capitalised words."""
+    end = len(words)
+    yield 0, end
+    company = _COMPANY_END.search(words)
+    if company:
+        yield 0, company.end()
+    start = 0
+    for joint in _AND.finditer(words):
+        yield start, joint.start()
+        start = joint.end()
+    yield start, end
+
+
+def _moved(start: int, end: int, by: int) -> Span:
+    """Return the position in a text of a span of its part that begins at ``by``."""
+    return start + by, end + by
 
 
 PARTS = {
@@ -154,12 +171,25 @@ SIGNATURES = 3000  # the last characters of a contract, at least a tenth of it
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
+class Candidate(NamedTuple):
+    """The characters [start, end) of a contract, from its unit ``first`` to ``last``.
+
+    ``part`` is true if they are less than a unit.
+    """
+
+    contract: int
+    first: int
+    last: int
+    start: int
+    end: int
+    part: bool
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The candidates of one category, int64 (candidates,), by contract.
 
-    ``first`` and ``last`` are its units, ``start`` and ``end`` its characters; ``part``
-    (bool) is true if it is less than a unit.
+    The columns are the fields of `Candidate`; ``part`` is bool.
     """
 
     contract: np.ndarray
@@ -173,16 +203,17 @@ class Candidates:
         """The candidates in these rows (numbers or bool)."""
         return Candidates(*(column[rows] for column in vars(self).values()))
 
-    def rows(self) -> Iterator[tuple[int, int, int, int, int, bool]]:
-        """Yield contract, first, last, start, end and part of each candidate."""
+    def rows(self) -> Iterator[Candidate]:
+        """Yield each candidate."""
         columns = [column.tolist() for column in vars(self).values()]
-        return zip(*columns, strict=True)
+        return itertools.starmap(Candidate, zip(*columns, strict=True))
 
     def texts(self, units: Units) -> list[str]:
         """The text of each candidate."""
         texts = []
-        for contract, _, _, start, end, _ in self.rows():
-            texts.append(units.texts[contract][start:end])
+        for row in self.rows():
+            text = units.texts[row.contract]
+            texts.append(text[row.start : row.end])
         return texts
 
 
@@ -201,29 +232,45 @@ def candidates(
     candidate: a mention that looks more probable is no better answer.
     """
     longest = LONGEST_RUN if runs else 1
-    rows: list[tuple[int, int, int, int, int, bool]] = []
+    rows: list[Candidate] = []
     for contract, text in enumerate(units.texts):
         own = units.of(contract)
-        best = own.start + np.argsort(-logits[own], kind="stable")[:likely]
-        chosen, found = set(best.tolist()), []
-        for unit in best.tolist():
-            start = int(units.start[unit])
-            for last in range(unit, unit + longest):
-                if last not in chosen:
-                    break
-                end = int(units.end[last])
-                found.append((contract, unit, last, start, end, False))
-            for span in _parts(units, contract, unit, parts):
-                found.append((contract, unit, unit, *span, True))
+        order = np.argsort(-logits[own], kind="stable")
+        best = own.start + order[:likely]
+        found = _of_contract(units, contract, best.tolist(), longest, parts)
         if "name" in parts:
             first_mentions = {}
-            in_order = sorted(found, key=itemgetter(3))
+            in_order = sorted(found, key=attrgetter("start"))
             for row in reversed(in_order):
-                first_mentions[text[row[3] : row[4]]] = row
-            found = list(first_mentions.values())
+                first_mentions[text[row.start : row.end]] = row
+            found = first_mentions.values()
         rows += found
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-    return Candidates(*columns[:5], part=columns[5].astype(bool))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
+    *numbers, part = columns
+    return Candidates(*numbers, part=part.astype(bool))
+
+
+def _of_contract(
+    units: Units,
+    contract: int,
+    best: Sequence[int],
+    longest: int,
+    parts: Sequence[str],
+) -> Iterator[Candidate]:
+    """Yield the ``best`` units of a contract with the runs and parts of each.
+
+    A run has at most ``longest`` units.
+    """
+    chosen = set(best)
+    for unit in best:
+        start = int(units.start[unit])
+        for last in range(unit, unit + longest):
+            if last not in chosen:
+                break
+            end = int(units.end[last])
+            yield Candidate(contract, unit, last, start, end, False)
+        for first, end in _parts(units, contract, unit, parts):
+            yield Candidate(contract, unit, unit, first, end, True)
 
 
 def _parts(
@@ -233,12 +280,12 @@ def _parts(
     parts: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
     """Yield the positions in the contract of these parts of a unit."""
-    start, end = int(units.start[unit]), int(units.end[unit])
-    text = units.texts[contract][start:end]
+    unit_start, unit_end = int(units.start[unit]), int(units.end[unit])
+    text = units.texts[contract][unit_start:unit_end]
     for name in parts:
-        for first, last in PARTS[name](text):
-            if last - first < end - start:
-                yield start + first, start + last
+        for start, end in PARTS[name](text):
+            if end - start < len(text):
+                yield _moved(start, end, unit_start)
 
 
 def candidate_features(
@@ -250,50 +297,73 @@ def candidate_features(
 
     ``logits`` (units,) are those of the category.
     """
-    z = logits.astype(np.float64)
+    logits = logits.astype(np.float64)
     contract, first, last = candidates.contract, candidates.first, candidates.last
-    places = np.minimum(first[:, None] + np.arange(LONGEST_RUN), last[:, None])
-    of_run = z[places]
-    highest, lowest = of_run.max(axis=1), of_run.min(axis=1)
-    padded = np.concatenate([[OUTSIDE], z, [OUTSIDE]])
-    before = np.where(first > units.bounds[contract], padded[first], OUTSIDE)
-    after = np.where(last + 1 < units.bounds[contract + 1], padded[last + 2], OUTSIDE)
-    ranks, best, second, total = _contract_scores(units, z)
-    rank = ranks[places].min(axis=1)
-    best_other = np.where(rank == 0, second[contract], best[contract])
-    length = np.log1p(candidates.end - candidates.start)
-    characters = np.array([len(text) for text in units.texts])[contract]
-    run = last > first
-    whole = ~candidates.part & ~run
+    run_units = first[:, None] + np.arange(LONGEST_RUN)
+    # A shorter run repeats its last unit.
+    run_units = np.minimum(run_units, last[:, None])
+    run_logits = logits[run_units]
+    highest, lowest = run_logits.max(axis=1), run_logits.min(axis=1)
+    before, after = _neighbours(candidates, units, logits)
+
+    unit_ranks, best, second, total = _contract_scores(units, logits)
+    rank = unit_ranks[run_units].min(axis=1)
+    best = best[contract]
+    best_other = np.where(rank == 0, second[contract], best)
     columns = [
         highest,
         lowest,
-        of_run.mean(axis=1),
+        run_logits.mean(axis=1),
         before,
         after,
-        best[contract] - highest,
+        best - highest,
         highest - best_other,
         total[contract],
         np.log1p(rank),
     ]
     for within in RANKS:
         columns.append(rank < within)
+
+    length = np.log1p(candidates.end - candidates.start)
+    characters = np.array(list(map(len, units.texts)))
+    unit_counts = np.diff(units.bounds)
+    more_units = last - first
+    is_run = more_units > 0
+    is_unit = ~candidates.part & ~is_run
     columns += [
         length,
         length**2 / 5,
-        candidates.start / characters,
+        candidates.start / characters[contract],
         np.log1p(candidates.start),
-        np.log1p(np.diff(units.bounds)[contract]),
-        whole,
+        np.log1p(unit_counts[contract]),
+        is_unit,
         candidates.part,
     ]
     for more in range(1, LONGEST_RUN):
-        columns.append(last - first == more)
+        columns.append(more_units == more)
     for hinge in HINGES:
         columns.append(np.maximum(0, highest - hinge))
-    columns.append(run * lowest)
-    columns.append(whole * np.maximum(before, after))
+    columns.append(is_run * lowest)
+    columns.append(is_unit * np.maximum(before, after))
     return np.column_stack(columns).astype(np.float64)
+
+
+def _neighbours(
+    candidates: Candidates,
+    units: Units,
+    logits: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logits of the units before and after each, float64 (candidates,).
+
+    Beyond the contract's ends they are `OUTSIDE`.
+    """
+    contract = candidates.contract
+    padded = np.pad(logits, 1, constant_values=OUTSIDE)
+    before = padded[candidates.first]
+    is_first = candidates.first == units.bounds[contract]
+    after = padded[candidates.last + 2]
+    is_last = candidates.last + 1 == units.bounds[contract + 1]
+    return np.where(is_first, OUTSIDE, before), np.where(is_last, OUTSIDE, after)
 
 
 def _contract_scores(
@@ -313,10 +383,11 @@ def _contract_scores(
             continue
         order = np.argsort(-own, kind="stable")
         ranks[units.bounds[contract] + order] = np.arange(len(order))
-        best[contract] = own[order[0]]
+        descending = own[order]
+        best[contract] = descending[0]
         total[contract] = np.logaddexp.reduce(own)
         if len(own) > 1:
-            second[contract] = own[order[1]]
+            second[contract] = descending[1]
     return ranks, best, second, total
 
 
@@ -326,12 +397,15 @@ def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     float64 (candidates, `TOKENS`); zero for whole units.
     """
     tokens = []
-    for contract, unit, _, start, end, part in candidates.rows():
-        text = units.texts[contract]
-        inside = int(units.start[unit]), int(units.end[unit])
-        tokens.append(_tokens(text, inside, start, end) if part else [])
+    for row in candidates.rows():
+        words = []
+        if row.part:
+            unit = int(units.start[row.first]), int(units.end[row.first])
+            words = _tokens(units.texts[row.contract], unit, row.start, row.end)
+        tokens.append(words)
     hasher = FeatureHasher(TOKENS, input_type="string")
-    return csr_matrix(WORDS_WEIGHT * hasher.transform(tokens))
+    counts = hasher.transform(tokens)
+    return csr_matrix(WORDS_WEIGHT * counts)
 
 
 def _tokens(
@@ -341,23 +415,31 @@ def _tokens(
     end: int,
 ) -> list[str]:
     """Return the words in and beside the part [start, end), with positions."""
-    first = max(unit[0], start - BESIDE_CHARACTERS)
-    last = min(unit[1], end + BESIDE_CHARACTERS)
-    before = _TOKEN.findall(text[first:start].lower())[-BESIDE:]
-    after = _TOKEN.findall(text[end:last].lower())[:BESIDE]
-    inside = _TOKEN.findall(text[start:end])
+    unit_start, unit_end = unit
+    first = max(unit_start, start - BESIDE_CHARACTERS)
+    last = min(unit_end, end + BESIDE_CHARACTERS)
+    before = _words(text[first:start])[-BESIDE:]
+    after = _words(text[end:last])[:BESIDE]
+    part = text[start:end]
+    inside = [word.lower() for word in _TOKEN.findall(part)]
     tokens = []
     for at, word in enumerate(reversed(before)):
         tokens += [f"{at} before: {word}", f"before: {word}"]
     for at, word in enumerate(after):
         tokens += [f"{at} after: {word}", f"after: {word}"]
     for word in inside:
-        tokens.append(f"in: {word.lower()}")
-    tokens.append(f"begins: {inside[0].lower()}")
-    tokens.append("capitals" if text[start:end].isupper() else "no capitals")
-    tokens.append("at the start" if start == unit[0] else "inside")
-    tokens.append(f"{min(len(inside), 9)} words")
+        tokens.append(f"in: {word}")
+    tokens.append(f"begins: {inside[0]}")
+    tokens.append("capitals" if part.isupper() else "no capitals")
+    tokens.append("at the start" if start == unit_start else "inside")
+    count = min(len(inside), 9)
+    tokens.append(f"{count} words")
     return tokens
+
+
+def _words(text: str) -> list[str]:
+    """Return the words and punctuation marks of a text, in lower case."""
+    return _TOKEN.findall(text.lower())
 
 
 _KEYWORDS = tuple(
@@ -380,14 +462,16 @@ def context_features(
     second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
+    own = scores[:, category]
     others = np.delete(scores, category, axis=1)
     padded = np.pad(
         others,
         ((0, 0), (2, 0)),
         constant_values=OUTSIDE,
     )
-    second, best = np.partition(padded, (-2, -1), axis=1)[:, -2:].T
-    return np.column_stack([best, scores[:, category] - best, second])
+    ascending = np.sort(padded, axis=1)
+    best, second = ascending[:, -1], ascending[:, -2]
+    return np.column_stack([best, own - best, second])
 
 
 def text_features(candidates: Candidates, units: Units) -> np.ndarray:
@@ -397,13 +481,15 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
     """
     defined: dict[int, dict[str, int]] = {}
     rows = np.zeros((len(candidates.start), FORM + MENTIONS), dtype=np.float32)
-    for row, (contract, _, _, start, end, part) in enumerate(candidates.rows()):
+    for features, candidate in zip(rows, candidates.rows(), strict=True):
+        contract = candidate.contract
         text = units.texts[contract]
-        rows[row, :FORM] = _form(text, start, end)
-        if part:
+        place = (text, candidate.start, candidate.end)
+        features[:FORM] = _form(*place)
+        if candidate.part:
             if contract not in defined:
                 defined[contract] = _defined(text)
-            rows[row, FORM:] = _mentions(text, start, end, defined[contract])
+            features[FORM:] = _mentions(*place, defined[contract])
     return rows
 
 
@@ -414,22 +500,26 @@ def _form(
 ) -> list[float]:
     """Return the features of the characters [start, end) of a contract."""
     span = text[start:end]
+    first, last = span[0], span[-1]
     words, lower = span.split(), span.lower()
     capitals = sum(word[0].isupper() for word in words)
-    return [
+    before, after = text[max(0, start - 3) : start], text[end : end + 3]
+    features = [
         len(words),
         capitals / len(words),
         span.isupper(),
-        span[-1] in ".;",
-        span[-1] == ":",
-        span[0].isupper(),
-        span[0].isdigit() or span[0] == "(",
-        "\n" in text[max(0, start - 3) : start],
-        "\n" in text[end : end + 3],
+        last in ".;",
+        last == ":",
+        first.isupper(),
+        first.isdigit() or first == "(",
+        "\n" in before,
+        "\n" in after,
         span.count(","),
         sum(map(str.isdigit, span)),
-        *(len(pattern.findall(lower)) for pattern in _KEYWORDS),
     ]
+    for pattern in _KEYWORDS:
+        features.append(len(pattern.findall(lower)))
+    return features
 
 
 def _mentions(
@@ -445,12 +535,13 @@ def _mentions(
     span = text[start:end]
     place = defined.get(_bare(span.lower()))
     signatures = len(text) - max(SIGNATURES, len(text) // 10)
+    before, after = text[max(0, start - 4) : start], text[end : end + 4]
     return [
         np.log1p(text.count(span)),
         place is not None,
         FAR if place is None else np.log1p(place),
-        not _QUOTES.isdisjoint(text[max(0, start - 4) : start]),
-        not _QUOTES.isdisjoint(text[end : end + 4]),
+        not _QUOTES.isdisjoint(before),
+        not _QUOTES.isdisjoint(after),
         _COMPANY.search(span) is not None,
         text.find(span, signatures) >= 0,
     ]
@@ -481,27 +572,29 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
         start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
         union = np.maximum.outer(end, end) - np.minimum.outer(start, start)
-        above = np.tri(len(rows), k=-1, dtype=bool)
-        over = above & (shared > 0)
-        jaccard = np.where(over, shared / union, 0)
-        best = over.argmax(axis=1)
+        is_above = np.tri(len(rows), k=-1, dtype=bool)
+        is_over = is_above & (shared > 0)
+        jaccard = np.where(is_over, shared / union, 0)
+        best = is_over.argmax(axis=1)
+        jaccard_of_best = jaccard[np.arange(len(rows)), best]
         columns = [
             np.ones(len(rows)),
             own[best],
             jaccard.max(axis=1),
-            jaccard[np.arange(len(rows)), best],
-            np.log1p(over.sum(axis=1)),
+            jaccard_of_best,
+            np.log1p(is_over.sum(axis=1)),
         ]
-        has = over.any(axis=1)
-        overlapping[rows] = has[:, None] * np.column_stack(columns)
-        apart = above & ~over
-        scores = np.where(apart, own, OUTSIDE)
+        has_overlap = is_over.any(axis=1)
+        overlapping[rows] = has_overlap[:, None] * np.column_stack(columns)
+        is_apart = is_above & ~is_over
+        count = np.log1p(is_apart.sum(axis=1))
+        apart_logits = np.where(is_apart, own, OUTSIDE)
         total = np.logaddexp.reduce(
-            scores,
+            apart_logits,
             axis=1,
             initial=OUTSIDE,
         )
-        elsewhere[rows] = np.column_stack([np.log1p(apart.sum(axis=1)), total])
+        elsewhere[rows] = np.column_stack([count, total])
     return np.column_stack([logits, overlapping, elsewhere])
 
 
@@ -532,12 +625,7 @@ def ranked_by_contract(
     candidates: Candidates, logits: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    edges = np.flatnonzero(
-        np.diff(
-            candidates.contract,
-            prepend=-1,
-            append=-1,
-        )
-    )
-    for first, last in pairwise(edges.tolist()):
+    changes = np.diff(candidates.contract, prepend=-1, append=-1)
+    edges = np.flatnonzero(changes)
+    for first, last in itertools.pairwise(edges.tolist()):
         yield first + np.argsort(-logits[first:last], kind="stable")

@@ -138,18 +138,25 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     the most probable is kept, as in the n-best rule.  The empty prediction is kept.
     """
     for question, group in groupby(predictions, key=itemgetter("question_id")):
-        joined, places = [], []
+        text, joined, places = texts[question], [], []
         for row in group:
-            (places if row["start"] >= 0 else joined).append(row)
+            if row["start"] < 0:
+                joined.append(dict(row))
+            else:
+                places.append(row)
         places.sort(key=itemgetter("start", "end"))
-        for touching in _touching(places, texts[question]):
-            joined += _joined(touching, texts[question])
-        joined.sort(key=lambda row: (-row["probability"], row["start"], row["end"]))
+        for touching in _touching(places, text):
+            joined += _joined(touching, text)
         by_text: dict[str, Row] = {}
-        for row in joined:
+        for row in sorted(joined, key=_by_probability):
             by_text.setdefault(row["released_text"], row)
         for rank, row in enumerate(by_text.values()):
-            yield {**row, "rank": rank}
+            row["rank"] = rank
+            yield row
+
+
+def _by_probability(row: Row) -> tuple[float, int, int]:
+    return -row["probability"], row["start"], row["end"]
 
 
 def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
@@ -172,17 +179,14 @@ def _joined(touching: Sequence[Row], text: str) -> Iterator[Row]:
     kept = [row for row in touching if row["probability"] >= MIN_SHARE * best]
     # Without the improbable spans between them, the others may no longer touch.
     for parts in _touching(kept, text):
-        top = min(
-            parts, key=lambda row: (-row["probability"], row["start"], row["end"])
-        )
+        joined = dict(min(parts, key=_by_probability))
         if len(parts) > 1:
             start, end = parts[0]["start"], max(row["end"] for row in parts)
-            top = {
-                **top,
-                "released_text": collapsed(text[start:end]),
-                "text": text[start:end],
-                "start": start,
-                "end": end,
-                "probability": min(1.0, sum(row["probability"] for row in parts)),
-            }
-        yield top
+            words = text[start:end]
+            total = sum(row["probability"] for row in parts)
+            joined["released_text"] = collapsed(words)
+            joined["text"] = words
+            joined["start"] = start
+            joined["end"] = end
+            joined["probability"] = min(1.0, total)
+        yield joined

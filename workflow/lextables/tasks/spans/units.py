@@ -70,7 +70,9 @@ def units(text: str) -> list[Span]:
     """
     spans, start = [], 0
     for match in _BREAK.finditer(text):
-        end = match.end("stop") if match["stop"] else match.start()
+        end = match.start()
+        if match["stop"]:
+            end = match.end("stop")
         if end > start and not _runs_on(text, start, match):
             spans.append(_stripped(text, start, end))
             start = match.end()
@@ -91,9 +93,11 @@ def _runs_on(
         return _NO_SENTENCE_END.search(tail) is not None
     if stop:
         return stop[0] in ";:" and "\n" not in match["space"]
-    last, following = text[match.start() - 1], text[match.end() : match.end() + 1]
-    continues = last.isalnum() or last == ","
-    return bool(match["blank"]) and following.islower() and continues
+    if not match["blank"]:
+        return False
+    last = text[match.start() - 1]
+    following = text[match.end() : match.end() + 1]
+    return following.islower() and (last.isalnum() or last == ",")
 
 
 def _stripped(
@@ -126,8 +130,10 @@ class Units:
     def words(self) -> list[str]:
         """The text of each unit."""
         columns = (self.contract.tolist(), self.start.tolist(), self.end.tolist())
-        places = zip(*columns, strict=True)
-        return [self.texts[contract][start:end] for contract, start, end in places]
+        words = []
+        for contract, start, end in zip(*columns, strict=True):
+            words.append(self.texts[contract][start:end])
+        return words
 
 
 def units_of(texts: Sequence[str]) -> Units:
@@ -214,9 +220,10 @@ def read_vectors(
                 where=str(paths[0]),
                 do="encode them again",
             )
-        flat = np.frombuffer(rows[name]["vectors"], dtype=np.float16)
-        if rows[name]["units"]:
-            vectors.append(flat.reshape(rows[name]["units"], -1))
+        row = rows[name]
+        flat = np.frombuffer(row["vectors"], dtype=np.float16)
+        if row["units"]:
+            vectors.append(flat.reshape(row["units"], -1))
     return np.concatenate(vectors).astype(np.float32)
 
 
@@ -243,10 +250,12 @@ def answering(
     for contract, spans in answers.items():
         own = units.of(contract)
         start, end = units.start[own], units.end[own]
+        lengths = end - start
         for category, (first, last) in spans:
             shared = np.minimum(end, last) - np.maximum(start, first)
-            shorter = np.minimum(end - start, last - first)
-            is_answer[own, category] |= (shared > 0) & (2 * shared >= shorter)
+            shorter = np.minimum(lengths, last - first)
+            answers_it = (shared > 0) & (2 * shared >= shorter)
+            is_answer[own, category] |= answers_it
     return is_answer
 
 
@@ -298,8 +307,9 @@ def views(
     if words is not None:
         matrices.append(features(units, *words))
     if vectors is not None:
-        if len(vectors) != len(units.start):
-            fault = f"{len(vectors)} vectors for {len(units.start)} units"
+        count = len(units.start)
+        if len(vectors) != count:
+            fault = f"{len(vectors)} vectors for {count} units"
             raise BadInput(
                 fault,
                 where="vectors of units",
@@ -324,12 +334,12 @@ def features(
 
 def _around(near: View, units: Units) -> tuple[View, View]:
     """Return the weighted sums of the units before and after each unit, normalised."""
-    before = [weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1)]
-    after = [weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1)]
-    return (
-        BEFORE_WEIGHT * normalize(sum(before)),
-        AFTER_WEIGHT * normalize(sum(after)),
-    )
+    before, after = 0, 0
+    for by, weight in enumerate(BEFORE, 1):
+        before = before + weight * _moved(near, units, by)
+    for by, weight in enumerate(AFTER, 1):
+        after = after + weight * _moved(near, units, -by)
+    return BEFORE_WEIGHT * normalize(before), AFTER_WEIGHT * normalize(after)
 
 
 def _moved(
@@ -342,10 +352,8 @@ def _moved(
     There are zeros beyond the contract's ends.
     """
     count = len(units.contract)
-    rows = np.arange(count)
+    rows = np.arange(max(0, by), min(count, count + by))
     sources = rows - by
-    exists = (sources >= 0) & (sources < count)
-    rows, sources = rows[exists], sources[exists]
     same_contract = units.contract[sources] == units.contract[rows]
     rows, sources = rows[same_contract], sources[same_contract]
     ones = np.ones(len(rows), dtype=np.float32)
@@ -358,12 +366,15 @@ def _place(units: Units) -> csr_matrix:
 
     They have the weight `PLACE_WEIGHT`.
     """
+    counts = np.diff(units.bounds)
     number = np.arange(len(units.contract)) - units.bounds[units.contract]
-    count = np.diff(units.bounds)[units.contract]
+    tenth = TENTHS * number / counts[units.contract]
+    start = np.log1p(units.start) * 2
+    length = np.log1p(units.end - units.start) * 2
     bins = [
-        _one_hot(np.log1p(units.start) * 2, STARTS),
-        _one_hot(TENTHS * number / np.maximum(count, 1), TENTHS - 1),
-        _one_hot(np.log1p(units.end - units.start) * 2, LENGTHS),
+        _one_hot(start, STARTS),
+        _one_hot(tenth, TENTHS - 1),
+        _one_hot(length, LENGTHS),
     ]
     return PLACE_WEIGHT * csr_matrix(hstack(bins))
 
