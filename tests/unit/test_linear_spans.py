@@ -238,12 +238,11 @@ def test_matches_equal_those_of_the_evaluator():
         assert any(counted)
         words = given.texts(found)
         for at, contract_ in enumerate(given.contract.tolist()):
-            gold = Gold(
-                ("q",),
-                ("c",),
-                ("x",),
-                (tuple(asked.texts[contract_]),),
-            )
+            golds = []
+            for answered, (start, end) in answers[contract_]:
+                if answered == category:
+                    golds.append(texts[contract_][start:end])
+            gold = Gold(("q",), ("c",), ("x",), (tuple(golds),))
             place = np.array([NO_PLACE])
             one = Nbest(
                 ("q",),

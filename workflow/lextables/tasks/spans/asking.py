@@ -219,7 +219,8 @@ class Reader:
                 place = where(quote, shown)
                 counts["unparseable"] += place is None
                 if place is not None:
-                    span = (piece.start + place[0], piece.start + place[1])
+                    start, end = place
+                    span = (piece.start + start, piece.start + end)
                     spans[span] = max(probability, spans.get(span, 0.0))
 
     def _presence(
@@ -258,10 +259,12 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
     if not spans:
         return []
     overlap = min(OVERLAP, words // 4)
+    last_first = max(1, len(spans) - overlap)
     places = []
-    for first in range(0, max(1, len(spans) - overlap), words - overlap):
-        last = min(first + words, len(spans)) - 1
-        places.append((spans[first][0], spans[last][1]))
+    for first in range(0, last_first, words - overlap):
+        of_part = spans[first : first + words]
+        (start, _), (_, end) = of_part[0], of_part[-1]
+        places.append((start, end))
     return places
 
 
@@ -292,7 +295,8 @@ def quotes(answer: str) -> list[str]:
     """Return the quotes in an answer, one per line; none if there is no passage."""
     found = []
     for line in map(str.strip, answer.splitlines()):
-        if line and line.strip(_QUOTE_MARKS + ".").upper() != NONE:
+        bare = line.strip(_QUOTE_MARKS + ".")
+        if line and bare.upper() != NONE:
             found.append(line)
     return found
 
@@ -303,8 +307,9 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
     White space and quote marks around the quote are ignored.
     """
     for variant in (quote, quote.strip(_QUOTE_MARKS)):
-        words = [re.escape(word) for word in variant.split()]
-        if words and (match := re.search(r"\s+".join(words), text)):
+        words = list(map(re.escape, variant.split()))
+        match = re.search(r"\s+".join(words), text)
+        if words and match:
             return match.span()
     return None
 
@@ -314,7 +319,8 @@ def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, lis
     by_contract: dict[str, list[Row]] = {}
     for row in sorted(questions, key=itemgetter("contract_id", "question_id")):
         if row["split"] == "test":
-            by_contract.setdefault(row["contract_id"], []).append(row)
+            asked = by_contract.setdefault(row["contract_id"], [])
+            asked.append(row)
     return {contract: rows[:most] for contract, rows in by_contract.items()}
 
 

@@ -32,6 +32,7 @@ from dataclasses import (
 from itertools import compress
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import (
@@ -81,7 +82,7 @@ MIN_PART_SHARE = 0.1  # of a category's answers, for a kind of part to become ca
 
 Answers = Mapping[int, Sequence[tuple[int, Span]]]
 # The candidates of a category and their logits.
-Scored = tuple[Candidates, np.ndarray]
+ScoredCandidates = tuple[Candidates, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Fitted:
     """
 
     model: SpanModel
-    out_of_fold: list[Scored]
+    out_of_fold: list[ScoredCandidates]
 
 
 def fit(
@@ -147,14 +148,15 @@ def fit(
     parts, candidates, matched = [], [], []
     for category, relaxes in enumerate(relaxed):
         golds = Golds(units, answers, category, relaxes)
-        parts.append(golds.parts())
+        kinds = golds.parts()
         own = spans.candidates(
             units,
             logits[:, category],
             settings.units,
-            parts[-1],
+            kinds,
             not relaxes,
         )
+        parts.append(kinds)
         candidates.append(own)
         matched.append(golds.matched(own))
     training = _second_rows(
@@ -167,8 +169,8 @@ def fit(
     # Categories answered by whole units are similar, and some have few answers: they
     # share a prior model.
     similar = set()
-    for category, relaxes in enumerate(relaxed):
-        if not relaxes and not parts[category]:
+    for category, (relaxes, kinds) in enumerate(zip(relaxed, parts, strict=True)):
+        if not relaxes and not kinds:
             similar.add(category)
     second, scores = _second(
         training,
@@ -181,10 +183,10 @@ def fit(
     new_rows, used_rows = [], []
     for category, score in enumerate(scores):
         kept = score > LEAST
-        candidates[category] = own = candidates[category].take(kept)
-        scores[category] = score[kept]
-        kept_matches = list(compress(matched[category], kept))
-        new, used = spans.new_answers(own, scores[category], kept_matches)
+        own, score = candidates[category].take(kept), score[kept]
+        matches = list(compress(matched[category], kept))
+        new, used = spans.new_answers(own, score, matches)
+        candidates[category], scores[category] = own, score
         new_rows.append(new)
         used_rows.append(used)
     is_new, is_used = np.concatenate(new_rows), np.concatenate(used_rows)
@@ -197,9 +199,8 @@ def fit(
         for fold in folds:
             held = fold[contract]
             rows = is_used & ~held
-            held_logits[held] = trees.fit(features[rows], is_new[rows]).logits(
-                features[held]
-            )
+            model_of_fold = trees.fit(features[rows], is_new[rows])
+            held_logits[held] = model_of_fold.logits(features[held])
         out_of_fold = _by_category(candidates, held_logits)
     model = SpanModel(
         tuple(categories),
@@ -271,16 +272,12 @@ def third_features(
     return np.concatenate(features)
 
 
-def _by_category(candidates: Sequence[Candidates], logits: np.ndarray) -> list[Scored]:
+def _by_category(
+    candidates: Sequence[Candidates], logits: np.ndarray
+) -> list[ScoredCandidates]:
     """Return the candidates of each category with their part of ``logits``."""
-    ends = np.cumsum([len(own.contract) for own in candidates])
-    return list(
-        zip(
-            candidates,
-            np.split(logits, ends[:-1]),
-            strict=True,
-        )
-    )
+    *bounds, _ = np.cumsum([len(own.contract) for own in candidates])
+    return list(zip(candidates, np.split(logits, bounds), strict=True))
 
 
 @dataclass(frozen=True)
@@ -313,8 +310,10 @@ def _second_rows(
     rows = []
     for category, own in enumerate(candidates):
         features = spans.candidate_features(own, units, logits[:, category])
-        words = spans.part_words(own, units) if parts[category] else None
-        correct = np.array([len(found) > 0 for found in matched[category]], dtype=bool)
+        words = None
+        if parts[category]:
+            words = spans.part_words(own, units)
+        correct = np.array(list(map(bool, matched[category])), dtype=bool)
         rows.append(_SecondRows(features, words, correct))
     return rows
 
@@ -384,6 +383,18 @@ def _fit_categories(
     return tuple(models)
 
 
+class GoldSpan(NamedTuple):
+    """An answer: its text, also with the character after it, and its words."""
+
+    text: str
+    with_next: str
+    words: frozenset[str]
+
+    def is_similar(self, text: str) -> bool:
+        """Whether the evaluator accepts ``text`` as this answer."""
+        return similar_words(paper_words(text), self.words)
+
+
 class Golds:
     """The answers of one category, and the rule by which a candidate matches one."""
 
@@ -395,15 +406,14 @@ class Golds:
         relaxed: bool,
     ) -> None:
         self.units, self.relaxed = units, relaxed
-        self.places: dict[int, list[Span]] = {}
-        self.texts: dict[int, list[str]] = {}
-        self.words: dict[int, list[frozenset[str]]] = {}
-        for contract, each in answers.items():
+        self.golds: dict[int, list[GoldSpan]] = defaultdict(list)
+        for contract, places in answers.items():
             text = units.texts[contract]
-            places = [span for its_category, span in each if its_category == category]
-            self.places[contract] = places
-            self.texts[contract] = [text[start:end] for start, end in places]
-            self.words[contract] = list(map(paper_words, self.texts[contract]))
+            for category_of_answer, (start, end) in places:
+                if category_of_answer == category:
+                    gold, with_next = text[start:end], text[start : end + 1]
+                    words = paper_words(gold)
+                    self.golds[contract].append(GoldSpan(gold, with_next, words))
 
     def matched(self, candidates: Candidates) -> list[frozenset[int]]:
         """Return the numbers of the answers that each candidate matches.
@@ -412,22 +422,14 @@ class Golds:
         """
         matched = []
         texts = candidates.texts(self.units)
-        for contract, text in zip(
-            candidates.contract.tolist(),
-            texts,
-            strict=True,
-        ):
+        for contract, text in zip(candidates.contract.tolist(), texts, strict=True):
             numbers = set()
-            if self.places.get(contract):
+            golds = self.golds.get(contract)
+            if golds:
                 words = paper_words(text)
-                golds = zip(
-                    self.words[contract],
-                    self.texts[contract],
-                    strict=True,
-                )
-                for number, (gold, gold_text) in enumerate(golds):
-                    contains = self.relaxed and gold_text in text
-                    if contains or similar_words(words, gold):
+                for number, gold in enumerate(golds):
+                    contains = self.relaxed and gold.text in text
+                    if contains or similar_words(words, gold.words):
                         numbers.add(number)
             matched.append(frozenset(numbers))
         return matched
@@ -436,22 +438,20 @@ class Golds:
         """Return the kinds of more than `MIN_PART_SHARE` of the answers."""
         if self.relaxed:
             return ()
-        counts: Counter[str] = Counter()
-        for contract, places in self.places.items():
-            text = self.units.texts[contract]
-            for gold, (start, end) in zip(self.words[contract], places, strict=True):
-                counts.update(_kind_of_part(text[start : end + 1], gold))
-        least = MIN_PART_SHARE * sum(map(len, self.places.values()))
+        counts: Counter[str | None] = Counter()
+        for golds in self.golds.values():
+            counts.update(map(_kind_of_part, golds))
+        least = MIN_PART_SHARE * counts.total()
         return tuple(name for name in spans.PARTS if counts[name] > least)
 
 
-def _kind_of_part(text: str, gold: frozenset[str]) -> list[str]:
-    """Return the first kind of part of ``text`` that is similar to ``gold``, if any."""
+def _kind_of_part(gold: GoldSpan) -> str | None:
+    """Return the first kind of part of an answer that the evaluator accepts."""
     for name, find_parts in spans.PARTS.items():
-        for start, end in find_parts(text):
-            if similar_words(paper_words(text[start:end]), gold):
-                return [name]
-    return []
+        for start, end in find_parts(gold.with_next):
+            if gold.is_similar(gold.with_next[start:end]):
+                return name
+    return None
 
 
 def predict(
@@ -459,7 +459,7 @@ def predict(
     texts: Sequence[str],
     likely: int,
     vectors: np.ndarray | None = None,
-) -> list[Scored]:
+) -> list[ScoredCandidates]:
     """Return the candidates of each category, and their logits.
 
     They come from the ``likely`` best units of a contract.  ``vectors`` (units,
@@ -484,9 +484,11 @@ def predict(
             words,
             correct=np.zeros(0, dtype=bool),
         )
-        score = second.logits(rows.inputs(np.arange(len(features))))[:, 0]
-        candidates.append(own.take(score > LEAST))
-        scores.append(score[score > LEAST])
+        every_row = np.arange(len(features))
+        score = second.logits(rows.inputs(every_row))[:, 0]
+        kept = score > LEAST
+        candidates.append(own.take(kept))
+        scores.append(score[kept])
     features = third_features(candidates, scores, units, logits)
     return _by_category(candidates, model.third.logits(features))
 
@@ -559,7 +561,9 @@ def spans_of(
     prediction has one minus the probability of the best span.  Raises `BadInput` for a
     category without training examples.
     """
-    if new := sorted({row["category"] for row in asked} - set(model.categories)):
+    categories = {row["category"] for row in asked}
+    new = sorted(categories - set(model.categories))
+    if new:
         what = f"the model was not trained on the category {new[0]!r}"
         raise BadInput(
             what,
@@ -573,7 +577,7 @@ def spans_of(
 
 def _rows(
     categories: Sequence[str],
-    predicted: Sequence[Scored],
+    predicted: Sequence[ScoredCandidates],
     texts: Mapping[str, str],
     asked: Iterable[Row],
     n_best: int,
@@ -584,11 +588,10 @@ def _rows(
     for question in sorted(asked, key=itemgetter("question_id")):
         contract = question["contract_id"]
         candidates, logits = by_category[question["category"]]
-        number = number_of[contract]
-        first, last = np.searchsorted(candidates.contract, [number, number + 1])
-        own = slice(first, last)
-        columns = (logits[own], candidates.start[own], candidates.end[own])
-        places = list(zip(*(column.tolist() for column in columns), strict=True))
+        is_own = candidates.contract == number_of[contract]
+        own, own_logits = candidates.take(is_own), logits[is_own]
+        columns = (own_logits.tolist(), own.start.tolist(), own.end.tolist())
+        places = list(zip(*columns, strict=True))
         yield from nbest(question["question_id"], texts[contract], places, n_best)
 
 
@@ -644,25 +647,32 @@ def load(path: str | Path) -> SpanModel:
     """Read models written by `save`."""
     arrays, names = linear.load(path, ("categories", "parts", "words", "beside"))
 
-    def models(stage: str) -> tuple[Linear, ...]:
-        count = sum(key.startswith(f"{stage}_weights_") for key in arrays)
-        loaded = []
-        for number in range(count):
-            weights = arrays[f"{stage}_weights_{number}"]
-            intercept = arrays[f"{stage}_intercept_{number}"]
-            loaded.append(Linear(weights, intercept))
-        return tuple(loaded)
-
     vocabularies = None
     if "idf" in arrays:
         words = Vocabulary(names["words"], arrays["idf"], 2)
-        vocabularies = words, Vocabulary(names["beside"], arrays["idf_beside"], 1)
+        beside = Vocabulary(names["beside"], arrays["idf_beside"], 1)
+        vocabularies = words, beside
     third = {field.name: arrays[f"third_{field.name}"] for field in fields(Trees)}
+    unit_models = _linear_models(arrays, "units")
     return SpanModel(
         names["categories"],
         tuple(arrays["relaxed"].tolist()),
         tuple(tuple(line.split()) for line in names["parts"]),
-        UnitModel(vocabularies, models("units"), float(arrays["share"])),
-        models("second"),
+        UnitModel(vocabularies, unit_models, float(arrays["share"])),
+        _linear_models(arrays, "second"),
         Trees(**third),
     )
+
+
+def _linear_models(
+    arrays: Mapping[str, np.ndarray],
+    stage: str,
+) -> tuple[Linear, ...]:
+    """Return the linear models of a stage, in the order in which `save` wrote them."""
+    models = []
+    while f"{stage}_weights_{len(models)}" in arrays:
+        number = len(models)
+        weights = arrays[f"{stage}_weights_{number}"]
+        intercept = arrays[f"{stage}_intercept_{number}"]
+        models.append(Linear(weights, intercept))
+    return tuple(models)

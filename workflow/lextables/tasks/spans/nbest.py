@@ -1,12 +1,16 @@
 """N-best lists of spans: ranking, joining spans of windows, and choosing a trial."""
 
+import math
 from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -38,12 +42,16 @@ class PredictedSpan:
     end: int
     start_logit: float
     end_logit: float
-    probability: float
+    probability: float = math.nan
 
     @property
     def score(self) -> float:
         """The sum of both logits."""
         return self.start_logit + self.end_logit
+
+    def with_probability(self, probability: float) -> "PredictedSpan":
+        """Return the span with this probability."""
+        return replace(self, probability=probability)
 
 
 def ranked(

@@ -46,7 +46,7 @@ OUT_OF_FOLD = "out_of_fold.parquet"  # in the folder of a linear model's weights
 THRESHOLDS = tuple(step / 100 for step in range(1, 100))
 BETWEEN = " "  # a line break would join two words in the evaluator
 
-Scored = Sequence[tuple[int, int, float]]
+ScoredSpans = Sequence[tuple[int, int, float]]
 
 
 class QuotingSettings(StepSettings):
@@ -62,7 +62,7 @@ class QuotingSettings(StepSettings):
 
 def passages(
     text: str,
-    spans: Scored,
+    spans: ScoredSpans,
     least: float,
 ) -> list[str]:
     """Return the passages of a contract's ``text`` with at least this probability.
@@ -85,14 +85,14 @@ def passages(
 
 def quoted(
     text: str,
-    spans: Scored,
+    spans: ScoredSpans,
     least: float,
 ) -> str:
     """Return the output with all passages of at least this probability (`passages`)."""
     return BETWEEN.join(passages(text, spans, least)) or NO_CLAUSE
 
 
-def by_question(nbest: Iterable[Row]) -> Iterator[tuple[str, Scored]]:
+def by_question(nbest: Iterable[Row]) -> Iterator[tuple[str, ScoredSpans]]:
     """Yield (question, its spans) from rows of `schema.NBEST`, sorted by question."""
     for question, rows in groupby(nbest, key=itemgetter("question_id")):
         yield question, [(row["start"], row["end"], row["probability"]) for row in rows]
@@ -115,16 +115,12 @@ def curve(
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)
-        _, first, same = np.unique(
-            below,
-            return_index=True,
-            return_inverse=True,
-        )
-        distinct = []
-        for place in first.tolist():
-            output = quoted(text, spans, THRESHOLDS[place])
-            distinct.append(counts(output, gold))
-        totals += np.array(distinct, dtype=np.float64)[same]
+        counted: dict[int, Sequence[int]] = {}
+        for place, number in enumerate(below.tolist()):
+            if number not in counted:
+                output = quoted(text, spans, THRESHOLDS[place])
+                counted[number] = counts(output, gold)
+            totals[place] += counted[number]
     return values(totals)
 
 
@@ -194,7 +190,7 @@ def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
     }
 
 
-def least_shown(spans: Scored) -> float:
+def least_shown(spans: ScoredSpans) -> float:
     """Return the probability of a question's empty prediction, 0.5 without one.
 
     Of submitted spans, which have no out-of-fold predictions, those at least as

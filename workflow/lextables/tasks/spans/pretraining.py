@@ -227,6 +227,7 @@ class Masking:
         indices = [int(block["index"]) for block in blocks]
         key = np.random.SeedSequence([self.seed, *indices])
         sequences = [{"input_ids": block["input_ids"]} for block in blocks]
+        (seed_of_batch,) = key.generate_state(1).tolist()
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(key.generate_state(1)[0]))
+            torch.manual_seed(seed_of_batch)
             return dict(self.collator(sequences))

@@ -14,7 +14,6 @@ same text, and the release keeps each text once.
 import copy
 import itertools
 import json
-import math
 import re
 import unicodedata
 from collections.abc import (
@@ -22,10 +21,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -61,6 +57,7 @@ from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import (
     collapsed,
     contract_texts,
+    stripped,
 )
 from lextables.tasks.spans.tokens import (
     Tokens,
@@ -102,16 +99,19 @@ def basic_words(word: str, lower: bool) -> list[str]:
     if word.isascii() and word.isalnum():
         return [word.lower() if lower else word]
     kept = "".join(filter(_is_kept, word))
-    parts = unicodedata.normalize("NFC", _CHINESE.sub(r" \1 ", kept)).split()
-    spaced = []
-    for part in parts:
+    spaced = _CHINESE.sub(r" \1 ", kept)
+    words = []
+    for part in unicodedata.normalize("NFC", spaced).split():
         if lower:
             letters = unicodedata.normalize("NFD", part.lower())
             part = "".join(filter(_is_no_accent, letters))
+        characters = []
         for character in part:
-            spaced.append(f" {character} " if _is_mark(character) else character)
-        spaced.append(" ")
-    return "".join(spaced).split()
+            if _is_mark(character):
+                character = f" {character} "
+            characters.append(character)
+        words += "".join(characters).split()
+    return words
 
 
 def _is_kept(character: str) -> bool:
@@ -128,15 +128,17 @@ def _is_mark(character: str) -> bool:
 
 def _byte_alphabet() -> dict[str, bytes]:
     """Return {character: byte} of byte-level vocabularies (GPT-2)."""
-    shown = [
-        *range(ord("!"), ord("~") + 1),
-        *range(ord("¡"), ord("¬") + 1),
-        *range(ord("®"), ord("ÿ") + 1),
-    ]
-    hidden = [byte for byte in range(256) if byte not in shown]
-    alphabet = {chr(byte): bytes([byte]) for byte in shown}
-    for number, byte in enumerate(hidden):
-        alphabet[chr(256 + number)] = bytes([byte])
+    shown = set()
+    for first, last in ("!~", "¡¬", "®ÿ"):
+        shown.update(range(ord(first), ord(last) + 1))
+    alphabet: dict[str, bytes] = {}
+    hidden = 0
+    for byte in range(256):
+        character = chr(byte)
+        if byte not in shown:
+            character = chr(256 + hidden)
+            hidden += 1
+        alphabet[character] = bytes([byte])
     return alphabet
 
 
@@ -155,19 +157,23 @@ class Spelling:
         state = json.loads(fast.to_str())
         self.wordpiece = state["model"].get("type") == "WordPiece"
         steps = json.dumps([state["pre_tokenizer"], state["decoder"]])
-        self._bytes = _byte_alphabet() if '"ByteLevel"' in steps else {}
-        normalizer = fast.normalizer
-        self.lower = normalizer is not None and normalizer.normalize_str("A") == "a"
+        self._bytes = {}
+        if '"ByteLevel"' in steps:
+            self._bytes = _byte_alphabet()
+        normalised = "A"
+        if fast.normalizer is not None:
+            normalised = fast.normalizer.normalize_str("A")
+        self.lower = normalised == "a"
 
     def pieces(self, ids: np.ndarray) -> tuple[list[bytes], np.ndarray]:
         """Return the UTF-8 of each token, and whether it continues a word (bool)."""
         distinct, which = np.unique(ids, return_inverse=True)
-        pieces, continues = [], []
-        for name in self._tokenizer.convert_ids_to_tokens(distinct.tolist()):
-            pieces.append(self._piece(name))
-            continues.append(self.wordpiece and name.startswith(_CONTINUES))
-        spelt = [pieces[at] for at in which.tolist()]
-        return spelt, np.array(continues, dtype=bool)[which]
+        names = self._tokenizer.convert_ids_to_tokens(distinct.tolist())
+        pieces = list(map(self._piece, names))
+        continues = np.zeros(len(names), dtype=bool)
+        if self.wordpiece:
+            continues[:] = [name.startswith(_CONTINUES) for name in names]
+        return [pieces[at] for at in which.tolist()], continues[which]
 
     def _piece(self, name: str) -> bytes:
         """Return the UTF-8 of a token with this name."""
@@ -200,32 +206,26 @@ class FinalText:
         self._spelt = b"".join(pieces)
         self._piece_from = [0, *accumulate(map(len, pieces))]
         numbers = np.arange(len(tokens))
-        self._word = (
-            np.searchsorted(
-                words.token_from,
-                numbers,
-                side="right",
-            )
-            - 1
-        )
+        word_after = np.searchsorted(words.token_from, numbers, side="right")
+        self._word = word_after - 1
 
         written = self._written(spelling.lower)
         # A word of which nothing is left is dropped with its blank.
         self._basic = " ".join(filter(None, written))
-        sizes = np.array([len(word) for word in written], dtype=np.int64)
+        sizes = np.array(list(map(len, written)), dtype=np.int64)
         spaced = sizes + (sizes > 0)
         after = np.cumsum(spaced)
         self._basic_from = after - spaced
         # The end of the word, or of the last word before it that is not dropped.
         self._basic_to = after - 1
-        solid = codes_of(self._basic) != ord(" ")
-        self._solid = np.append(0, np.cumsum(solid))
+        is_solid = codes_of(self._basic) != ord(" ")
+        self._solid = _sums_before(is_solid)
         lengths = words.ends - words.starts
-        self._length_from = np.append(0, np.cumsum(lengths))
+        self._length_from = _sums_before(lengths)
         basic_lengths = [len(word) - word.count(" ") for word in written]
-        basic_length_to = np.cumsum(basic_lengths, dtype=np.int64)
-        self._basic_length_from = np.append(0, basic_length_to)
-        shift = np.repeat(words.starts - self._length_from[:-1], lengths)
+        self._basic_length_from = _sums_before(basic_lengths)
+        shifts = words.starts - self._length_from[:-1]
+        shift = np.repeat(shifts, lengths)
         self._character = np.arange(len(shift)) + shift
 
     def _written(self, lower: bool) -> list[str]:
@@ -256,21 +256,23 @@ class FinalText:
         word, last_word = self._word[first], self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
-        wanted = " ".join(spelt.decode(errors="replace").split())
+        text = spelt.decode(errors="replace")
+        wanted = " ".join(text.split())
         if not wanted or self._continues[first]:
             return whole
         low, high = int(self._basic_from[word]), int(self._basic_to[last_word])
         at = self._basic.find(wanted, low, max(low, high))
         if at < 0:
             return whole
-        after = last_word + 1
-        length = self._length_from[after] - self._length_from[word]
-        basic_length = self._basic_length_from[after] - self._basic_length_from[word]
-        if length != basic_length:
+        words = [word, last_word + 1]
+        length_before, length_to = self._length_from[words]
+        basic_before, basic_to = self._basic_length_from[words]
+        if length_to - length_before != basic_to - basic_before:
             return whole
-        before = self._length_from[word] - self._solid[low]
+        before = length_before - self._solid[low]
+        last_at = at + len(wanted) - 1
         start = self._character[before + self._solid[at]]
-        end = self._character[before + self._solid[at + len(wanted) - 1]]
+        end = self._character[before + self._solid[last_at]]
         return int(start), int(end) + 1
 
     def marked(
@@ -284,9 +286,16 @@ class FinalText:
         result is that of `place`.
         """
         start, end = int(self.tokens.starts[first]), int(self.tokens.ends[last])
-        span = self.text[start:end]
-        start, end = end - len(span.lstrip()), start + len(span.rstrip())
-        return (start, end) if start < end else self.place(first, last)
+        start, end = stripped(self.text, start, end)
+        if start >= end:
+            return self.place(first, last)
+        return start, end
+
+
+def _sums_before(values: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return the sum of the values before each one, and of all, int64 (values + 1,)."""
+    sums = np.cumsum(values, dtype=np.int64)
+    return np.append(0, sums)
 
 
 # The n-best rule.
@@ -310,7 +319,8 @@ class Best:
 
     def of(self, windows: slice) -> "Best":
         """Return the positions of some of the windows."""
-        return Best(*(column[windows] for column in vars(self).values()))
+        columns = [column[windows] for column in vars(self).values()]
+        return Best(*columns)
 
 
 def top(
@@ -359,8 +369,8 @@ def nbest(
     is the only one, the prediction `NOTHING_ELSE` comes before it, which the released
     evaluator treats as a span.
     """
-    starts = token_from[:, None] + best.start_at - contract_from[:, None]
-    ends = token_from[:, None] + best.end_at - contract_from[:, None]
+    moved = (token_from - contract_from)[:, None]
+    starts, ends = best.start_at + moved, best.end_at + moved
     fits = _fitting(
         starts,
         ends,
@@ -377,7 +387,7 @@ def nbest(
     null_window = int(np.argmin(best.null_starts + best.null_ends))
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
-    empty = PredictedSpan("", "", -1, -1, null_start, null_end, math.nan)
+    empty = PredictedSpan("", "", -1, -1, null_start, null_end)
     kept: dict[str, PredictedSpan] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
@@ -390,22 +400,17 @@ def nbest(
             start, end = contract.marked(*tokens)
             text = contract.text[start:end]
             logits = float(start_logits[at]), float(end_logits[at])
-            kept[released] = PredictedSpan(
-                released, text, start, end, *logits, math.nan
-            )
+            kept[released] = PredictedSpan(released, text, start, end, *logits)
     spans = list(kept.values())
     better = sum(span.score >= empty.score for span in spans)
     if not spans:
-        spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0, math.nan)]
+        spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)]
         better = 1
     spans.insert(better, empty)
     sums = np.array([span.score for span in spans])
     odds = np.exp(sums - sums.max())
-    shares = (odds / odds.sum()).tolist()
-    return [
-        replace(span, probability=share)
-        for span, share in zip(spans, shares, strict=True)
-    ]
+    shares = odds / odds.sum()
+    return list(map(PredictedSpan.with_probability, spans, shares.tolist()))
 
 
 def _fitting(
@@ -424,12 +429,15 @@ def _fitting(
     low, high = token_from[:, None], token_to[:, None]
     home = max_context(token_from, token_to)
     windows = np.arange(len(token_from))[:, None]
-    may_start = (starts >= low) & (starts < high)
-    may_start &= home[np.clip(starts, 0, len(home) - 1)] == windows
+    home_of_start = home[np.clip(starts, 0, len(home) - 1)]
+    may_start = (starts >= low) & (starts < high) & (home_of_start == windows)
     may_end = (ends >= low) & (ends < high)
-    length = ends[:, None, :] - starts[:, :, None] + 1
+    # Starts are rows, ends are columns.
+    starts, may_start = starts[:, :, None], may_start[:, :, None]
+    ends, may_end = ends[:, None, :], may_end[:, None, :]
+    length = ends - starts + 1
     fits = (length >= 1) & (length <= max_answer_length)
-    return fits & may_start[:, :, None] & may_end[:, None, :]
+    return fits & may_start & may_end
 
 
 def predict(
@@ -457,12 +465,11 @@ def predict(
     reader.model.eval()
     windows, rows = dataset.windows, dataset.rows
     # Indices of examples are in the order of their ids.
-    order = np.lexsort(
-        (windows.window[rows], windows.example[rows], windows.contract[rows])
-    )
-    contract = windows.contract[rows][order]
-    groups = np.split(order, np.flatnonzero(np.diff(contract)) + 1)
-    groups.sort(key=lambda items: int(windows.example[rows[items[0]]]))
+    example, contract = windows.example[rows], windows.contract[rows]
+    order = np.lexsort((windows.window[rows], example, contract))
+    bounds = np.flatnonzero(np.diff(contract[order])) + 1
+    groups = np.split(order, bounds)
+    groups.sort(key=lambda items: int(example[items[0]]))
     waiting: dict[int, list[PredictedSpan]] = {}
     with tqdm(
         total=len(rows),
@@ -470,7 +477,7 @@ def predict(
         desc="predict",
     ) as progress:
         for items in groups:
-            first = int(windows.example[rows[items[0]]])
+            first = int(example[items[0]])
             yield from _finished(waiting, windows.examples, first)
             best = reader.best(items, progress)
             waiting.update(reader.spans(items, best, texts))
@@ -510,7 +517,8 @@ class _Reader:
         """
         windows, rows = self.dataset.windows, self.dataset.rows[items]
         sizes = windows.token_to[rows] - windows.token_from[rows]
-        by_length = np.argsort(-(sizes + self._contract_from(items)), kind="stable")
+        lengths = sizes + self._contract_from(items)
+        by_length = np.argsort(-lengths, kind="stable")
         parts = []
 
         def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -521,8 +529,11 @@ class _Reader:
                 parts.append(found)
                 progress.update(len(found[0]))
         back = np.argsort(by_length)
-        columns = zip(*parts, strict=True)
-        return Best(*(np.concatenate(column)[back] for column in columns))
+        columns = []
+        for column in zip(*parts, strict=True):
+            joined = np.concatenate(column)
+            columns.append(joined[back])
+        return Best(*columns)
 
     def _positions(self, items: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the arrays of `Best` for one batch of items."""
@@ -531,7 +542,8 @@ class _Reader:
         inputs = {name: part.to(self.model.device) for name, part in batch.items()}
         outputs = self.model(**inputs)
         starts, ends = outputs.start_logits, outputs.end_logits
-        null = torch.stack((starts[:, 0], ends[:, 0])).double().cpu().numpy()
+        no_answer = torch.stack((starts[:, 0], ends[:, 0]))
+        null = no_answer.double().cpu().numpy()
         if not np.isfinite(null).all():
             raise BadInput(
                 "the model returns logits that are not finite",
@@ -539,7 +551,9 @@ class _Reader:
                 do="train it again with a lower learning rate",
             )
         mask, n_best = inputs["attention_mask"], self.settings.n_best
-        return (*top(starts, mask, n_best), *top(ends, mask, n_best), *null)
+        best_starts = top(starts, mask, n_best)
+        best_ends = top(ends, mask, n_best)
+        return (*best_starts, *best_ends, *null)
 
     def _contract_from(self, items: np.ndarray) -> np.ndarray:
         """Return the position of the first contract token of each item (int64)."""
@@ -560,15 +574,18 @@ class _Reader:
         name = windows.contracts[windows.contract[rows[0]]]
         contract = FinalText(self.spelling, texts[name], self.dataset.tokens[name])
         examples = windows.example[rows]
+        token_from = windows.token_from[rows].astype(np.int64)
+        token_to = windows.token_to[rows].astype(np.int64)
         contract_from = self._contract_from(items)
-        edges = [0, *(np.flatnonzero(np.diff(examples)) + 1).tolist(), len(items)]
+        edges = np.flatnonzero(np.diff(examples, prepend=-1, append=-1))
         spans = {}
-        for low, high in itertools.pairwise(edges):
+        for low, high in itertools.pairwise(edges.tolist()):
+            own = slice(low, high)
             spans[int(examples[low])] = nbest(
-                best.of(slice(low, high)),
-                windows.token_from[rows[low:high]].astype(np.int64),
-                windows.token_to[rows[low:high]].astype(np.int64),
-                contract_from[low:high],
+                best.of(own),
+                token_from[own],
+                token_to[own],
+                contract_from[own],
                 contract,
                 self.settings.n_best,
                 self.settings.max_answer_length,
@@ -605,11 +622,12 @@ def fit_ranker(
     contract = np.zeros(len(passages.texts), dtype=np.int64)
     contract[passages.passage] = windows.contract
     left_out = [at for at, name in enumerate(windows.contracts) if name in unseen]
-    seen = ~np.isin(contract, left_out)
+    is_seen = ~np.isin(contract, left_out)
     labels = {}
     for category, answered in window_ranking.answered(passages).items():
-        labels[category] = answered[seen]
-    return window_ranking.fit(list(itertools.compress(passages.texts, seen)), labels)
+        labels[category] = answered[is_seen]
+    seen_texts = list(itertools.compress(passages.texts, is_seen))
+    return window_ranking.fit(seen_texts, labels)
 
 
 @dataclass(frozen=True)

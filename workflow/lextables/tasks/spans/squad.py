@@ -232,6 +232,12 @@ def collapsed(text: str) -> str:
     return _PARTING.sub(" ", text)
 
 
+def stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the position of text[start:end] without white space around it."""
+    part = text[start:end]
+    return end - len(part.lstrip()), start + len(part.rstrip())
+
+
 def contract_splits(contracts: str | Path) -> dict[str, str]:
     """Return {contract: split} of the table ``contracts``."""
     rows = read(contracts, ["contract_id", "split"])
@@ -249,9 +255,8 @@ def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str,
 
 def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     """Return {contract: text} of ``percent`` per cent of the training contracts."""
-    texts = contract_texts(contracts)
-    splits = contract_splits(contracts)
-    names = frozenset(name for name in texts if splits[name] != "test")
+    splits, texts = contract_splits(contracts), contract_texts(contracts)
+    names = {name for name, split in splits.items() if split != "test"}
     if percent < 100:
         names = part(names, percent, seed=0)
     return {name: texts[name] for name in sorted(names)}
@@ -296,6 +301,8 @@ def _drawn(
     share: float,
     seed: int,
 ) -> frozenset[str]:
+    """Return a random ``share`` of the contracts, at least one."""
     names = sorted(contract_ids)
     count = max(1, round(len(names) * share))
-    return frozenset(np.random.default_rng(seed).permutation(names)[:count].tolist())
+    shuffled = np.random.default_rng(seed).permutation(names)
+    return frozenset(shuffled[:count].tolist())

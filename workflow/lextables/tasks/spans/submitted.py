@@ -17,7 +17,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from itertools import accumulate
 from numbers import Real
 from pathlib import Path
 from typing import (
@@ -123,11 +122,10 @@ def released_nbest(content: Any, where: str) -> Nbest:
         if not isinstance(entries, list):
             what = f"is a {type(entries).__name__}, not a list of predictions"
             raise BadInput(what, where=place, do=FORM)
-        numbered = (
-            (f"{place}, prediction {at}", one) for at, one in enumerate(entries)
-        )
-        for _ in read_rows(numbered, SpanRow, FORM):
-            pass
+        numbered = []
+        for number, entry in enumerate(entries):
+            numbered.append((f"{place}, prediction {number}", entry))
+        list(read_rows(numbered, SpanRow, FORM))
     return nbest_columns(content, "text", *_POSITIONS, where)
 
 
@@ -260,13 +258,16 @@ class Positions:
 
     def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id, self.text = contract_id, text
-        matches = [(match.start(), match[0]) for match in _WORD.finditer(text)]
-        self._starts = [start for start, _ in matches]
-        self._joined = " ".join(word for _, word in matches)
+        self._starts: list[int] = []
         # The start of each word in the joined text.
-        self._from = list(
-            accumulate((len(word) + 1 for _, word in matches[:-1]), initial=0)
-        )
+        self._from: list[int] = []
+        words, at = [], 0
+        for match in _WORD.finditer(text):
+            words.append(match[0])
+            self._starts.append(match.start())
+            self._from.append(at)
+            at += len(match[0]) + 1
+        self._joined = " ".join(words)
 
     def find(
         self,

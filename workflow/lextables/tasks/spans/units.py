@@ -39,6 +39,7 @@ from lextables.pipeline.dataset import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.linear_settings import LinearSettings
+from lextables.tasks.spans.squad import stripped
 
 Span = tuple[int, int]
 
@@ -74,9 +75,9 @@ def units(text: str) -> list[Span]:
         if match["stop"]:
             end = match.end("stop")
         if end > start and not _runs_on(text, start, match):
-            spans.append(_stripped(text, start, end))
+            spans.append(stripped(text, start, end))
             start = match.end()
-    spans.append(_stripped(text, start, len(text)))
+    spans.append(stripped(text, start, len(text)))
     return [(start, end) for start, end in spans if start < end]
 
 
@@ -98,16 +99,6 @@ def _runs_on(
     last = text[match.start() - 1]
     following = text[match.end() : match.end() + 1]
     return following.islower() and (last.isalnum() or last == ",")
-
-
-def _stripped(
-    text: str,
-    start: int,
-    end: int,
-) -> Span:
-    """Return the position of text[start:end] without white space around it."""
-    part = text[start:end]
-    return end - len(part.lstrip()), start + len(part.rstrip())
 
 
 @dataclass(frozen=True)

@@ -66,17 +66,14 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     span = int(windows.token_from.max(initial=0)) + 1
     keys = windows.contract.astype(np.int64) * span + windows.token_from
     distinct, passage = np.unique(keys, return_inverse=True)
+    contracts, firsts = np.divmod(distinct, span)
     stops = np.zeros(len(distinct), dtype=np.int64)
     np.maximum.at(stops, passage, windows.token_to)
     passage_texts = []
-    for key, stop in zip(
-        distinct.tolist(),
-        stops.tolist(),
-        strict=True,
-    ):
-        contract, first = divmod(key, span)
+    for contract, first, stop in zip(contracts, firsts, stops, strict=True):
         name = windows.contracts[contract]
-        start, end = tokens[name].starts[first], tokens[name].ends[stop - 1]
+        of_contract = tokens[name]
+        start, end = of_contract.starts[first], of_contract.ends[stop - 1]
         passage_texts.append(texts[name][start:end])
     return Passages(windows, tuple(passage_texts), passage)
 
@@ -84,11 +81,14 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
 def answered(passages: Passages) -> dict[str, np.ndarray]:
     """Return {category: which passages have a complete answer, bool (passages,)}."""
     windows = passages.windows
+    has_answer = windows.start_positions > 0
     labels = {}
     for index, category in enumerate(windows.categories):
-        rows = (windows.category == index) & (windows.start_positions > 0)
-        labels[category] = np.zeros(len(passages.texts), dtype=bool)
-        labels[category][passages.passage[rows]] = True
+        is_own = windows.category == index
+        answered_passages = passages.passage[is_own & has_answer]
+        of_category = np.zeros(len(passages.texts), dtype=bool)
+        of_category[answered_passages] = True
+        labels[category] = of_category
     return labels
 
 
@@ -151,9 +151,8 @@ def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
         vocabulary=ranker.terms,
     )
     vectorizer.idf_ = ranker.idf
-    return np.asarray(
-        csr_matrix(vectorizer.transform(texts)) @ ranker.weights.T, dtype=np.float32
-    )
+    features = csr_matrix(vectorizer.transform(texts))
+    return np.asarray(features @ ranker.weights.T, dtype=np.float32)
 
 
 def choose(
@@ -170,21 +169,21 @@ def choose(
     """
     own = passages(folder, texts)
     windows = own.windows
-    if unknown := sorted(set(windows.categories) - set(ranker.categories)):
+    unknown = sorted(set(windows.categories) - set(ranker.categories))
+    if unknown:
         raise BadInput(
             f"the ranker was not trained on the category {unknown[0]!r}",
             where=str(folder),
             do="train it on examples of that category",
         )
-    columns = [ranker.categories.index(category) for category in windows.categories]
+    columns = list(map(ranker.categories.index, windows.categories))
     column = np.array(columns, dtype=np.int64)[windows.category]
-    likely = scores(ranker, own.texts)[own.passage, column]
-    order = np.lexsort((windows.window, -likely, windows.example))
+    of_windows = scores(ranker, own.texts)[own.passage, column]
+    order = np.lexsort((windows.window, -of_windows, windows.example))
     example = windows.example[order]
-    first = np.flatnonzero(np.diff(example, prepend=-1))
-    sizes = np.diff(first, append=len(order))
-    rank = np.arange(len(order)) - np.repeat(first, sizes)
-    return np.sort(order[rank < windows_per_question]).astype(np.int64)
+    first = np.searchsorted(example, example)
+    rank = np.arange(len(order)) - first
+    return np.sort(order[rank < windows_per_question])
 
 
 def save(ranker: Ranker, path: str | Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
@@ -147,9 +148,9 @@ def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
         before = np.arange(length)
         after = before[::-1]
         context = np.minimum(before, after) + 0.01 * length
-        better = np.flatnonzero(context > most[start:stop])
-        most[start + better] = context[better]
-        best[start + better] = window
+        is_better = context > most[start:stop]
+        most[start:stop][is_better] = context[is_better]
+        best[start:stop][is_better] = window
     return best
 
 
@@ -173,14 +174,16 @@ def open_windows(folder: str | Path) -> Windows:
             where=str(folder),
             do="write the features again",
         )
-    codes, values = {}, []
+    columns, values = {}, []
     for name in names:
-        codes[name], distinct = _coded(table[name])
+        columns[name], distinct = _coded(table[name])
         values.append(distinct)
-    columns = [*codes.values(), *(table[name].to_numpy() for name in WINDOWS_INTEGERS)]
-    window = table["window"].to_numpy()
-    order = np.lexsort((window, codes["example_id"], codes["contract_id"]))
-    return Windows(*values, *(column[order] for column in columns))
+    for name in WINDOWS_INTEGERS:
+        columns[name] = table[name].to_numpy()
+    sorted_by = (columns["window"], columns["example_id"], columns["contract_id"])
+    order = np.lexsort(sorted_by)
+    sorted_columns = [column[order] for column in columns.values()]
+    return Windows(*values, *sorted_columns)
 
 
 def read_tokens(folder: str | Path) -> dict[str, Tokens]:
@@ -190,8 +193,8 @@ def read_tokens(folder: str | Path) -> dict[str, Tokens]:
     for shard in range(_record(folder)["shards"]):
         file = folder / f"tokens-{shard:02d}.parquet"
         for batch in dataset.batches(file, size=CONTRACTS_A_BATCH):
-            columns = [batch.column(name) for name in ("ids", "starts", "ends")]
-            for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
+            contract_ids, *columns = batch.select(TOKENS.schema.names).columns
+            for row, contract_id in enumerate(contract_ids.to_pylist()):
                 arrays = [column[row].values.to_numpy().copy() for column in columns]
                 tokens[contract_id] = Tokens(*arrays)
     return dict(sorted(tokens.items()))
@@ -220,15 +223,17 @@ class WindowDataset(torch.utils.data.Dataset):
         Raises `BadInput` if the features were made with another tokenizer, other
         settings or other questions.
         """
+        folder = Path(folder)
         self.tokenizer, self.windows = tokenizer, open_windows(folder)
         used = {name: questions.get(name, "") for name in self.windows.categories}
-        record = _record(Path(folder))
+        record = _record(folder)
         for name, value in made_with(tokenizer, settings, used).items():
-            if record.get(name) != value:
+            recorded = record.get(name)
+            if recorded != value:
                 raise BadInput(
-                    f"the features were made with {name} {record.get(name)!r} and are "
-                    f"opened with {value!r}",
-                    where=str(Path(folder) / RECORD),
+                    f"the features were made with {name} {recorded!r} and are opened "
+                    f"with {value!r}",
+                    where=str(folder / RECORD),
                     do="write them again",
                 )
         self.tokens = read_tokens(folder)
@@ -257,8 +262,8 @@ class WindowDataset(torch.utils.data.Dataset):
         row, windows = self.rows[item], self.windows
         category = windows.category[row]
         before = self._before[category]
-        tokens = slice(windows.token_from[row], windows.token_to[row])
-        contract = self._ids[windows.contract[row]][tokens]
+        contract_ids = self._ids[windows.contract[row]]
+        contract = contract_ids[windows.token_from[row] : windows.token_to[row]]
         ids = np.concatenate((before, contract, self._after))
         sequence = {
             "input_ids": ids,
@@ -267,15 +272,16 @@ class WindowDataset(torch.utils.data.Dataset):
             "end_positions": int(windows.end_positions[row]),
         }
         if self._typed:
-            contract_types = np.full(len(contract), self._contract_type)
-            sequence["token_type_ids"] = np.concatenate(
-                (self._before_types[category], contract_types, self._after_types)
-            )
+            before_types = self._before_types[category]
+            types = np.full(len(contract), self._contract_type)
+            types = np.concatenate((before_types, types, self._after_types))
+            sequence["token_type_ids"] = types
         return sequence
 
     def contract_from(self, item: int) -> int:
         """Return the position of the first contract token in an item."""
-        return len(self._before[self.windows.category[self.rows[item]]])
+        category = self.windows.category[self.rows[item]]
+        return len(self._before[category])
 
 
 @dataclass(frozen=True)
@@ -367,11 +373,11 @@ def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndar
 def _coded(column: pa.ChunkedArray) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the column as int32 indices into its sorted values, and these values."""
     encoded = column.unify_dictionaries().combine_chunks()
-    values = encoded.dictionary.to_pylist()
-    ordered = sorted(values)
-    rank_of = {value: rank for rank, value in enumerate(ordered)}
-    ranks = np.array([rank_of[value] for value in values], dtype=np.int32)
-    return ranks[encoded.indices.to_numpy()], tuple(ordered)
+    values = encoded.dictionary
+    order = pc.sort_indices(values).to_numpy()
+    ranks = np.argsort(order).astype(np.int32)
+    codes = encoded.indices.to_numpy()
+    return ranks[codes], tuple(values.take(order).to_pylist())
 
 
 def made_with(

@@ -102,8 +102,9 @@ def write(
             outputs[question].append(answer.text)
     counts["in_parts"] = sum(len(answers) > 1 for answers in outputs.values())
     counts["not_asked"] = len(rows) - len(outputs)
+    names = sorted(row["question_id"] for row in rows)
     written = []
-    for name in sorted(row["question_id"] for row in rows):
+    for name in names:
         written.append({"question_id": name, "output": joined(outputs[name])})
     return written, counts
 
@@ -112,7 +113,8 @@ def joined(outputs: Sequence[str]) -> str:
     """Return the only output, or those of several that do not deny a clause."""
     if len(outputs) == 1:
         return outputs[0]
-    return BETWEEN.join(output for output in outputs if not denies(output)) or NO_CLAUSE
+    quoting = [output for output in outputs if not denies(output)]
+    return BETWEEN.join(quoting) or NO_CLAUSE
 
 
 @dataclass(frozen=True)
