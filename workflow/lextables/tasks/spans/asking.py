@@ -44,12 +44,12 @@ from lextables.models.settings import (
 )
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.nbest import (
+from lextables.tasks.spans.outputs import contract_of
+from lextables.tasks.spans.schema import (
     PredictedSpan,
     ranked,
     span_rows,
 )
-from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.squad import collapsed
 
 NONE = "NONE"

@@ -62,7 +62,7 @@ from lextables.tasks.spans.linear_settings import (
     LinearRun,
     LinearSettings,
 )
-from lextables.tasks.spans.nbest import (
+from lextables.tasks.spans.schema import (
     PredictedSpan,
     ranked,
     span_rows,

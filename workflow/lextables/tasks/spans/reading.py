@@ -45,13 +45,11 @@ from lextables.pipeline.dataset import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.nbest import (
-    PredictedSpan,
-    span_rows,
-)
 from lextables.tasks.spans.schema import (
     NBEST,
     NOTHING_ELSE,
+    PredictedSpan,
+    span_rows,
 )
 from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import (

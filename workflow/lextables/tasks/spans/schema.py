@@ -1,9 +1,20 @@
-"""The table of predicted spans."""
+"""Predicted spans: their table, and the ranking of the spans of a question."""
+
+import math
+from collections.abc import (
+    Iterable,
+    Iterator,
+)
+from dataclasses import (
+    dataclass,
+    replace,
+)
 
 import pyarrow as pa
 
 from lextables.pipeline.dataset import (
     Column,
+    Row,
     Table,
 )
 
@@ -54,3 +65,56 @@ NBEST = Table(
     ),
     key=("question_id", "rank"),
 )
+
+
+@dataclass(frozen=True)
+class PredictedSpan:
+    """A prediction for a question: characters [start, end) of the contract.
+
+    They are -1 and -1 for the empty one (`NBEST`, which has the other fields).
+    """
+
+    released_text: str
+    text: str
+    start: int
+    end: int
+    start_logit: float
+    end_logit: float
+    probability: float = math.nan
+
+    @property
+    def score(self) -> float:
+        """The sum of both logits."""
+        return self.start_logit + self.end_logit
+
+    def with_probability(self, probability: float) -> "PredictedSpan":
+        """Return the span with this probability."""
+        return replace(self, probability=probability)
+
+
+def ranked(
+    spans: Iterable[PredictedSpan],
+    empty: PredictedSpan,
+    n_best: int,
+) -> list[PredictedSpan]:
+    """Return the ``n_best`` best spans and the ``empty`` one, best first.
+
+    Of spans with the same released text, the best is kept.  Equal scores are ordered by
+    probability, then by position; the empty prediction comes after equal ones.
+    """
+    by_text: dict[str, PredictedSpan] = {}
+    for span in sorted(spans, key=_order):
+        by_text.setdefault(span.released_text, span)
+    kept = [*by_text.values()][:n_best]
+    kept.append(empty)
+    return sorted(kept, key=lambda span: (-span.score, -span.probability))
+
+
+def _order(span: PredictedSpan) -> tuple[float, float, int, int]:
+    return -span.score, -span.probability, span.start, span.end
+
+
+def span_rows(question_id: str, spans: Iterable[PredictedSpan]) -> Iterator[Row]:
+    """Yield the rows of `NBEST` of a question; ``spans`` are its best first."""
+    for rank, span in enumerate(spans):
+        yield {"question_id": question_id, "rank": rank, **vars(span)}
