@@ -48,17 +48,20 @@ def changed_keys(config: Settings) -> list[str]:
     """
     config = published(config)
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
-    return [
-        f"{name}={_value(config[name])}"
-        for name in usual
-        if config.get(name, usual[name]) != usual[name]
-    ]
+    keys = []
+    for name, default in usual.items():
+        value = config.get(name, default)
+        if value != default:
+            keys.append(f"{name}={_value(value)}")
+    return keys
 
 
 def _value(value: Any) -> str:
     """A value as Snakemake reads it on the command line."""
+    if isinstance(value, str):
+        return value
     if not isinstance(value, list):
-        return value if isinstance(value, str) else json.dumps(value)
+        return json.dumps(value)
     if len(value) == 1 and isinstance(value[0], str):
         return value[0]
     entries = []
@@ -84,7 +87,9 @@ class RowCommand:
         """The names of the rows, at most `NAMED`."""
         names = "; ".join(self.rows[:NAMED])
         more = len(self.rows) - NAMED
-        return names if more <= 0 else f"{names}; and {more} more rows"
+        if more > 0:
+            names += f"; and {more} more rows"
+        return names
 
 
 def cost(runs: Sequence[RunRecord]) -> str:
@@ -95,21 +100,23 @@ def cost(runs: Sequence[RunRecord]) -> str:
     if any(run.submitted for run in runs):
         return "from submitted predictions; the cost is not known"
     records: list[Record] = []
-    clauses: dict[str, None] = {}
+    asked = []
     for run in runs:
         records += [*run.trainings, run.record]
-        if run.record.get("asked"):
-            clauses[in_words(run.record["asked"])] = None
+        counts = run.record.get("asked")
+        if counts:
+            asked.append(in_words(counts))
     seconds = 0.0
     memory = 0
-    devices: dict[str, None] = {}
+    devices = []
     for record in records:
         seconds += record["seconds"]
         memory = max(memory, record.get("peak_memory_mib") or 0)
-        devices[record["device"]] = None
-    text = f"{duration(seconds)} on {', '.join(devices)}, up to {memory:,} MiB"
+        devices.append(record["device"])
+    where = ", ".join(dict.fromkeys(devices))
+    text = f"{duration(seconds)} on {where}, up to {memory:,} MiB"
     if len(records) > 1:
         text = f"at most {text}"
     if len(runs) > 1:
         text += f", {len(runs)} runs"
-    return "; ".join([text, *clauses])
+    return "; ".join([text, *dict.fromkeys(asked)])

@@ -4,9 +4,11 @@ Seconds and bytes of a job are those of finished jobs of the same rule, data set
 `resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
 """
 
-import itertools
 import math
-from collections import Counter
+from collections import (
+    Counter,
+    defaultdict,
+)
 from collections.abc import (
     Callable,
     Mapping,
@@ -119,13 +121,17 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     ``gpu_hours_requested`` is the sum of the times that jobs with a GPU request at their first attempt.
     """
     by_number = {job.number: job for job in jobs}
-    needed = {job.table: _needed(job, by_number) for job in jobs if job.table}
-    uses = Counter(itertools.chain(*needed.values()))
-    papers: dict[str, set[int]] = {}
-    for (paper, _), numbers in needed.items():
-        papers.setdefault(paper, set()).update(numbers)
-    parts = {(paper, ""): numbers for paper, numbers in papers.items()}
-    parts = dict(sorted({**parts, **needed}.items()))
+    needed: dict[tuple[str, str], set[int]] = {}
+    of_papers: dict[tuple[str, str], set[int]] = defaultdict(set)
+    uses: Counter[int] = Counter()
+    for job in jobs:
+        if job.table:
+            numbers = _needed(job, by_number)
+            paper, _ = job.table
+            needed[job.table] = numbers
+            of_papers[paper, ""].update(numbers)
+            uses.update(numbers)
+    parts = dict(sorted({**of_papers, **needed}.items()))
     rest = by_number.keys() - uses.keys()
     if rest:
         parts["no table", ""] = set(rest)
@@ -134,6 +140,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     for (paper, table), numbers in parts.items():
         to_run = estimated[estimated["number"].isin(numbers)]
         on_gpu = to_run[to_run["gpu"].astype(bool)]
+        minutes = on_gpu["minutes"].sum()
         shared = [number for number in to_run["number"] if uses[number] > 1]
         row = {
             "paper": paper,
@@ -142,18 +149,9 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "finished": len(numbers) - len(to_run),
             "shared": len(shared),
             "gpu_jobs": len(on_gpu),
-            "gpu_hours_requested": float(on_gpu["minutes"].sum()) / MINUTES,
+            "gpu_hours_requested": float(minutes) / MINUTES,
         }
-        weights: dict[str, float | None] = {}
-        for number in to_run["number"]:
-            weights.update(by_number[number].weights or {})
-        for name, unit in SUMS.items():
-            values = to_run[name].tolist()
-            if name in ("download_bytes", "disk_bytes"):
-                values += weights.values()
-            known = pd.Series(values, dtype=float)
-            row[name] = known.sum() / unit
-            row[f"{name}_unknown"] = int(known.isna().sum())
+        row.update(_sums(to_run, by_number))
         rows.append(row)
     return pd.DataFrame(rows).rename(
         columns={
@@ -161,6 +159,23 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "core_seconds_unknown": "core_hours_unknown",
         }
     )
+
+
+def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
+    """The sums of `SUMS` in their units, and the numbers of jobs and weights without a value."""
+    weights: dict[str, float | None] = {}
+    for number in to_run["number"]:
+        weights.update(jobs[number].weights or {})
+    sums = {}
+    for name, unit in SUMS.items():
+        values = to_run[name].tolist()
+        if name in ("download_bytes", "disk_bytes"):
+            values += weights.values()
+        known = pd.Series(values, dtype=float)
+        unknown = known.isna().sum()
+        sums[name] = known.sum() / unit
+        sums[f"{name}_unknown"] = int(unknown)
+    return sums
 
 
 def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
@@ -178,16 +193,19 @@ def _needed(job: Job, jobs: Mapping[int, Job]) -> set[int]:
 def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     """Return the summary as a table for the screen, and the jobs without a record."""
     names = lines["paper"].where(lines["table"] == "", "  " + lines["table"])
-    cells = pd.DataFrame({"": names.str.ljust(names.str.len().max())})
+    width = names.str.len().max()
+    cells = pd.DataFrame({"": names.str.ljust(width)})
+    whole = "{:,}".format
     for name in ("jobs", "finished", "shared"):
-        cells[name] = lines[name].map("{:,}".format)
-    cells["GPU jobs"] = lines["gpu_jobs"].map("{:,}".format)
+        cells[name] = lines[name].map(whole)
+    cells["GPU jobs"] = lines["gpu_jobs"].map(whole)
     cells["requested GPU hours"] = lines["gpu_hours_requested"].map("{:,.0f}".format)
     cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
     cells["disk"] = _column(lines, "disk_bytes", _size)
     cells["download"] = _column(lines, "download_bytes", _size)
     parts = [cells.to_string(index=False), ""]
-    rules = estimated[estimated["core_seconds"].isna()]["rule"]
+    without_record = estimated["core_seconds"].isna()
+    rules = estimated["rule"][without_record]
     if len(rules):
         counts = rules.value_counts().sort_index()
         kinds = ", ".join(f"{number} {rule}" for rule, number in counts.items())
@@ -212,8 +230,12 @@ def _column(
         lines[f"{name}_unknown"],
         strict=True,
     ):
-        mark = ">" if unknown else ""
-        cells.append(f"{mark}{form(value)}" if value or unknown else "")
+        cell = ""
+        if unknown:
+            cell = f">{form(value)}"
+        elif value:
+            cell = form(value)
+        cells.append(cell)
     return cells
 
 

@@ -92,18 +92,20 @@ def read(census: str | Path, texts: Record | None = None) -> DataSet:
 
 
 def _table(path: Path) -> DataTable:
+    """Read the schema and the first rows of a table."""
     with parquet_file(path) as file:
         schema = file.schema_arrow
         empty = pa.RecordBatch.from_pylist([], schema)
         rows = next(file.iter_batches(batch_size=ROWS), empty).to_pylist()
+    columns = []
+    for column in schema:
+        text = description_of(column.metadata)
+        columns.append((column.name, type_name(column), text))
     return DataTable(
         path.stem,
         description_of(schema.metadata),
         key_of(schema),
-        [
-            (column.name, type_name(column), description_of(column.metadata))
-            for column in schema
-        ],
+        columns,
         [list(map(_text, row.values())) for row in rows],
         f"data/{path.parent.name}/{path.name}",
     )
@@ -195,7 +197,9 @@ def _label(name: str, counts: Mapping[str, int]) -> Label:
     bars = []
     if len(counts) <= VALUES:
         largest = max(counts.values(), default=0) or 1
-        bars = [(value, n, round(100 * n / largest, 1)) for value, n in counts.items()]
+        for value, n in counts.items():
+            length = round(100 * n / largest, 1)
+            bars.append((value, n, length))
     return Label(name, len(counts), bars)
 
 

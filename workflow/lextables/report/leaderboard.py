@@ -101,11 +101,13 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
 def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     """Return {system: its line} of a table's headline."""
     headline = exhibit.entry.headline
-    if headline.column:
-        lines = [line for line in exhibit.lines if line.column == headline.column]
-        return {line.row: line for line in lines}
-    lines = [line for line in exhibit.lines if line.row == headline.row]
-    return {line.column: line for line in lines}
+    lines = {}
+    for line in exhibit.lines:
+        if headline.column and line.column == headline.column:
+            lines[line.row] = line
+        elif not headline.column and line.row == headline.row:
+            lines[line.column] = line
+    return lines
 
 
 def _benchmark(
@@ -115,40 +117,41 @@ def _benchmark(
 ) -> Benchmark:
     """The headline of a table: its rows that ran, then published rows that did not."""
     lines = headline_lines(exhibit)
+    ran = []
+    published = {}
+    for name, line in lines.items():
+        if line.runs:
+            ran.append(name)
+        else:
+            published[name] = number(line.published)
     comparison = None
+    units = ""
     for each in comparisons(exhibit.pairs):
         if each.measure == headline.compared_by:
             comparison = each
-    names = [name for name, line in lines.items() if line.runs]
-    if comparison:
-        # A column may hold rows that are compared by two measures.
-        names = [name for name in comparison.systems if name in lines]
-    scores = {name: _score(lines[name]) for name in names}
-    rows = [
-        _row(name, lines[name], comparison)
-        for name in _best_first(scores, headline.lower)
-    ]
+            units = each.units
+            # A column may hold rows that are compared by two measures.
+            ran = [name for name in each.systems if name in lines]
+    scores = {name: _score(lines[name]) for name in ran}
+    rows = []
+    for name in _best_first(scores, headline.lower):
+        rows.append(_row(name, lines[name], comparison))
     note = data_note(exhibit.sources)
     if not note:
-        published = {
-            name: number(line.published)
-            for name, line in lines.items()
-            if not line.runs
-        }
         for name in _best_first(published, headline.lower):
             rows.append(Row(name, lines[name].published))
     others = [each for each in exhibit.sources if not each["comparable"]]
     if all(source["variant"] == SAMPLE for source in others):
         note = ""
     return Benchmark(
-        part.name,
-        part.short,
-        exhibit.name,
-        headline.compared_by,
-        tuple(rows),
-        comparison.units if comparison else "",
-        headline.lower,
-        note,
+        paper=part.name,
+        short=part.short,
+        table=exhibit.name,
+        measure=headline.compared_by,
+        rows=tuple(rows),
+        units=units,
+        lower=headline.lower,
+        data_note=note,
     )
 
 
@@ -217,13 +220,11 @@ def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
 
 def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks."""
-    shown = [each for each in headlines if not each.data_note]
-    others = [each for each in headlines if each.data_note]
+    shown = []
+    others = []
+    for each in headlines:
+        part = others if each.data_note else shown
+        part.append(each)
     content = LeaderboardPage(shown, others, trained_on)
-    return Page(
-        PATH,
-        TITLE,
-        TEMPLATE,
-        content,
-        [Link(TITLE, PATH)],
-    )
+    trail = [Link(TITLE, PATH)]
+    return Page(PATH, TITLE, TEMPLATE, content, trail)

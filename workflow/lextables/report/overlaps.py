@@ -66,16 +66,17 @@ def read_texts(
     rows = itertools.chain(*tables)
     seen = set()
     for unit, group in itertools.groupby(rows, key=lambda row: str(row[key])):
-        parts = list(group)
-        text = "\n".join(part[column] for part in parts)
+        first, *others = group
+        text = "\n".join(row[column] for row in (first, *others))
         digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        names = [parts[0].get(texts["split"], ALL)]
+        splits = [first.get(texts["split"], ALL)]
         if texts["splits"]:
-            names = sorted(splits_of[unit])
-        for name in names:
-            if not once or (name, digest) not in seen:
-                seen.add((name, digest))
-                yield name, unit, text
+            splits = sorted(splits_of[unit])
+        for split in splits:
+            if once and (split, digest) in seen:
+                continue
+            seen.add((split, digest))
+            yield split, unit, text
 
 
 def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """The first page, with every table of every paper at a glance, and a page for each paper."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -167,29 +168,26 @@ def paper_page(
     for run in runs:
         if run.paper in part.tasks:
             runs_of[run.paper].append(run)
+    groups = []
+    for name, group in runs_of.items():
+        groups.append(RunGroup(name, summary(group), group))
+    shown_sections = []
+    for section in sections:
+        is_funnel = isinstance(section, Funnel)
+        shown_sections.append((section, anchor(section), is_funnel))
     content = PaperPage(
         part=part,
         data_note=render.data_note(part.sources),
         tiles=[tile(part, exhibit) for exhibit in part.exhibits],
         sources=source_files(part.sources),
         datasets=[dataset for dataset in datasets if owner(dataset.name, [part])],
-        groups=[
-            RunGroup(name, summary(group), group) for name, group in runs_of.items()
-        ],
-        sections=[
-            (section, anchor(section), isinstance(section, Funnel))
-            for section in sections
-        ],
+        groups=groups,
+        sections=shown_sections,
         command=commands.command(config, part.name),
     )
     here = paper_path(part)
-    return Page(
-        here,
-        part.title,
-        PAPER_TEMPLATE,
-        content,
-        [Link(part.short, here)],
-    )
+    trail = [Link(part.short, here)]
+    return Page(here, part.title, PAPER_TEMPLATE, content, trail)
 
 
 def tile(part: Part, exhibit: Exhibit) -> Tile:
@@ -205,18 +203,23 @@ def tile(part: Part, exhibit: Exhibit) -> Tile:
 
 def anchor(section: Section) -> str:
     """The id of a section on its paper's page."""
-    letters = [c if c.isalnum() else " " for c in section.title.lower()]
-    return "-".join("".join(letters).split())
+    words = re.sub(r"[\W_]", " ", section.title.lower())
+    return "-".join(words.split())
 
 
 def summary(runs: Sequence[RunRecord]) -> str:
     """Return the number of runs as text, and of those that are not computed by this run."""
-    earlier = sum(run.earlier for run in runs)
-    submitted = sum(bool(run.submitted) for run in runs)
+    earlier = 0
+    submitted = 0
+    for run in runs:
+        earlier += run.earlier
+        submitted += bool(run.submitted)
     parts = []
     if earlier:
         parts.append(f"{earlier} left by earlier runs")
     if submitted:
         parts.append(f"{submitted} submitted")
     text = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    return f"{text} ({', '.join(parts)})" if parts else text
+    if parts:
+        text += f" ({', '.join(parts)})"
+    return text

@@ -258,6 +258,7 @@ def _read_exhibit(
     entry: TableEntry,
     sources: Sequence[Record],
 ) -> Exhibit:
+    """Read the lines, the figure and the pairs of a table in the folder of its paper's tables."""
     table = folder / f"{name}.csv"
     with damage_named(table):
         # Each value had the note.

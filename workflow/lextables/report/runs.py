@@ -70,18 +70,17 @@ class Links:
         shown: dict[str, list[Link]] = defaultdict(list)
         for part in parts:
             for exhibit in part.exhibits:
-                folders = {}
-                for line in exhibit.lines:
-                    folders.update(dict.fromkeys(line.runs.split()))
                 name = f"{part.short}, {tables.name(exhibit)}"
-                for folder in folders:
-                    shown[folder].append(Link(name, tables.path(part, exhibit)))
+                link = Link(name, tables.path(part, exhibit))
+                folders = " ".join(line.runs for line in exhibit.lines)
+                for folder in dict.fromkeys(folders.split()):
+                    shown[folder].append(link)
         by_folder = {run.folder: run for run in runs}
         reads: dict[str, list[RunRecord]] = defaultdict(list)
         readers: dict[str, list[RunRecord]] = defaultdict(list)
         for run in runs:
-            named = OF_RUN.findall(json.dumps(run.record["settings"]))
-            for folder in dict.fromkeys(named):
+            settings = json.dumps(run.record["settings"])
+            for folder in dict.fromkeys(OF_RUN.findall(settings)):
                 if folder in by_folder and folder != run.folder:
                     reads[run.folder].append(by_folder[folder])
                     readers[folder].append(run)
@@ -89,8 +88,11 @@ class Links:
 
     def siblings(self, run: RunRecord) -> list[RunRecord]:
         """The runs that differ from ``run`` in their seed only."""
-        same = [other for other in self.runs if replace(other, seed=run.seed) == run]
-        return [other for other in same if other != run]
+        others = []
+        for other in self.runs:
+            if other != run and replace(other, seed=run.seed) == run:
+                others.append(other)
+        return others
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,10 @@ def page(
     """Return the page of a run; ``root`` is the folder of the results."""
     folder = Path(root) / run.folder
     record = run.record
-    files = [name for name in FILES if (folder / name).exists()]
+    files = {}
+    for name in FILES:
+        if (folder / name).exists():
+            files[name] = f"{run.folder}/{name}"
     scores = []
     target = "run.json"
     if "scores.parquet" in files:
@@ -152,15 +157,14 @@ def page(
         settings=_settings(record["settings"]),
         trainings=[_training(each, record["settings"]) for each in run.trainings],
         counts=_settings(record.get("asked") or {}) + _settings(others),
-        files={name: f"{run.folder}/{name}" for name in files},
+        files=files,
     )
     part = owner(run.paper, links.parts)
-    trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
-    title = f"{run.model}, {run.condition}, seed {run.seed}"
     here = place(run)
-    return Page(
-        here, f"Run: {run.name}", TEMPLATE, content, [*trail, Link(title, here)]
-    )
+    trail = [Link(f"{run.model}, {run.condition}, seed {run.seed}", here)]
+    if part:
+        trail.insert(0, Link(part.short, f"papers/{part.name}.html"))
+    return Page(here, f"Run: {run.name}", TEMPLATE, content, trail)
 
 
 def _linked(runs: Sequence[RunRecord]) -> list[Link]:
@@ -170,8 +174,7 @@ def _linked(runs: Sequence[RunRecord]) -> list[Link]:
 def _facts(run: RunRecord) -> Facts:
     """The model, device, time and versions of a run."""
     record = run.record
-    made_by = run.record.get("lextables")
-    libraries = sorted(record["libraries"].items())
+    made_by = record.get("lextables")
     facts = [("Model", run.submitted or run.weights)]
     if not run.submitted:
         facts += [
@@ -183,7 +186,9 @@ def _facts(run: RunRecord) -> Facts:
         facts.append(("With its training", cost([run])))
     if made_by:
         facts.append(("Made by", f"lextables {words(made_by)}"))
-    facts.append(("Libraries", ", ".join(" ".join(library) for library in libraries)))
+    libraries = sorted(record["libraries"].items())
+    versions = [f"{name} {version}" for name, version in libraries]
+    facts.append(("Libraries", ", ".join(versions)))
     return facts
 
 
@@ -194,9 +199,11 @@ def _settings(settings: Settings) -> Facts:
         if name in LOCAL:
             continue
         if isinstance(value, Mapping) and value:
-            texts += [(f"{name}.{inner}", text) for inner, text in _settings(value)]
-        else:
-            texts.append((name, cut("none" if value is None else str(value), LETTERS)))
+            for inner, text in _settings(value):
+                texts.append((f"{name}.{inner}", text))
+            continue
+        shown = "none" if value is None else str(value)
+        texts.append((name, cut(shown, LETTERS)))
     return texts
 
 
@@ -206,7 +213,8 @@ def _training(training: Record, settings: Settings) -> Facts:
     for name, value in training["settings"].items():
         if settings.get(name) != value:
             shown[name] = value
-    facts = [("device", training["device"]), ("time", duration(training["seconds"]))]
+    time = duration(training["seconds"])
+    facts = [("device", training["device"]), ("time", time)]
     return facts + _settings(shown)
 
 
@@ -217,27 +225,32 @@ def _trials(trials: Sequence[Settings]) -> list[list[str]]:
     columns: dict[str, None] = {}
     for trial in trials:
         columns.update(dict.fromkeys(trial))
-    rows = [[*columns]]
+    rows = [list(columns)]
     for trial in trials:
         rows.append([_short(trial.get(name, "")) for name in columns])
     return rows
 
 
 def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
 
 
 def _scores(path: Path) -> list[tuple[str, str, str, str]]:
     """The overall scores, then those of groups, as texts."""
-    rows = sorted(read(path), key=lambda row: row["group"] != "all")
-    return [
-        (row["metric"], row["group"], _score(row["value"]), f"{row['n']:,}")
-        for row in rows
-    ]
+    texts = []
+    for row in sorted(read(path), key=lambda row: row["group"] != "all"):
+        value = _score(row["value"])
+        n = f"{row['n']:,}"
+        texts.append((row["metric"], row["group"], value, n))
+    return texts
 
 
 def _score(value: float) -> str:
     if math.isnan(value):
         return "not defined"
     # A whole number above one is a count, such as `answers left out`.
-    return f"{value:,.0f}" if value > 1 and value.is_integer() else f"{value:.4f}"
+    if value > 1 and value.is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.4f}"

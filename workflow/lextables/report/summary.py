@@ -242,10 +242,13 @@ def with_summary(text: str, block: str) -> str:
     """Return ``text`` with its part between `BEGIN` and `END` replaced by ``block``."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
-    return f"{before}{block}{after}" if begin and end else text
+    if not (begin and end):
+        return text
+    return f"{before}{block}{after}"
 
 
 def _blocks(material: Material) -> Iterator[str]:
+    """Yield the blocks of the page in Markdown."""
     yield "# Results"
     yield (
         f"Values reproduced by one run. The target `{NAME}_page` writes this page and its figure. "
@@ -293,21 +296,26 @@ def _table(
 
 def _made(material: Material) -> str:
     """Commits, date and processors of the runs."""
-    records = [run.record for run in material.runs if not run.submitted]
+    number = 0
     versions: Counter[str] = Counter()
     devices: Counter[str] = Counter()
-    for record in records:
-        devices[record["device"]] += 1
-        if record.get("lextables"):
-            versions[words(record["lextables"])] += 1
+    for run in material.runs:
+        if run.submitted:
+            continue
+        number += 1
+        devices[run.record["device"]] += 1
+        made_by = run.record.get("lextables")
+        if made_by:
+            versions[words(made_by)] += 1
     made = f"{_counted('by lextables', versions)}; {_counted('on', devices)}"
-    return f"{len(records):,} runs, the last on {material.date}: {made}."
+    return f"{number:,} runs, the last on {material.date}: {made}."
 
 
 def _counted(word: str, counts: Counter[str]) -> str:
     """Each name after ``word``, with its count if there are several, the most frequent one first."""
     if len(counts) < 2:
-        return f"{word} {next(iter(counts), 'none')}"
+        name = next(iter(counts), "none")
+        return f"{word} {name}"
     return ", ".join(f"{n:,} {word} {name}" for name, n in counts.most_common())
 
 
@@ -349,23 +357,25 @@ class _Explanation:
 def _explained(part: Part) -> Iterator[str]:
     """The table of outcomes that are neither match nor near, by reason."""
     cells_of: dict[_Explanation, list[str]] = defaultdict(list)
-    printed = [*_published(part)]
+    printed = list(_published(part))
     for exhibit, line, outcome in printed:
         cell = label(exhibit.name)
         table = ""
         if outcome == "off":
+            table = cell
             before = shorten(line.published, LONGEST, placeholder="…")
             after = shorten(line.reproduced, LONGEST, placeholder="…")
-            cell, table = f"{line.row}, {line.column}: {before} → {after}", cell
+            cell = f"{line.row}, {line.column}: {before} → {after}"
         reason = line.reason
         if outcome == "elsewhere" and not reason:
             reason = data_note(exhibit.sources)
         cells_of[_Explanation(outcome, reason, table)].append(cell)
     rows = []
     for outcome in EXPLAINED:
-        of_outcome = {
-            key: cells for key, cells in cells_of.items() if key.outcome == outcome
-        }
+        of_outcome = {}
+        for explanation, cells in cells_of.items():
+            if explanation.outcome == outcome:
+                of_outcome[explanation] = cells
         rows += _explanation_rows(outcome, of_outcome)
     if rows:
         yield _table(["", "values", "where", "why"], rows, ["where", "why"])
@@ -415,29 +425,28 @@ def _explanation_rows(
 
 def _needs(material: Material) -> Iterator[str]:
     """The table of requirements of values that are not run."""
+    if material.needs is None:
+        return
     needed: dict[str, Counter[str]] = defaultdict(Counter)
     for part in material.parts:
-        of_tables = (material.needs or {}).get(part.name, {})
+        of_tables = material.needs.get(part.name, {})
         for exhibit, line, outcome in _published(part):
             if outcome == "not run":
                 needs = of_tables.get(exhibit.name, {})
-                needed[needs.get(line.reason, NOTHING_ELSE)][part.short] += 1
-    if not needed or material.needs is None:
+                name = needs.get(line.reason, NOTHING_ELSE)
+                needed[name][part.short] += 1
+    if not needed:
         return
     yield "Published values that are not run, by the requirements of their rows (the reasons are below)."
-    order = sorted(
-        needed, key=lambda name: (name == NOTHING_ELSE, -needed[name].total(), name)
-    )
+
+    def order(name: str) -> tuple[bool, int, str]:
+        return name == NOTHING_ELSE, -needed[name].total(), name
+
     rows = []
-    for name in order:
-        papers = [f"{plain(paper)} {n:,}" for paper, n in needed[name].items()]
-        rows.append(
-            [
-                name,
-                f"{needed[name].total():,}",
-                ", ".join(papers),
-            ]
-        )
+    for name in sorted(needed, key=order):
+        counts = needed[name]
+        papers = [f"{plain(paper)} {n:,}" for paper, n in counts.items()]
+        rows.append([name, f"{counts.total():,}", ", ".join(papers)])
     yield _table(["needs", "values", "of"], rows, ["of"])
 
 
@@ -451,24 +460,30 @@ def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:
         headline = exhibit.entry.headline
         if not headline or data_note(exhibit.sources):
             continue
-        published: dict[float | None, str] = {}
-        baselines: dict[float | None, str] = {}
+        published: dict[float, str] = {}
+        baselines: dict[float, str] = {}
         for system, line in headline_lines(exhibit).items():
             printed = number(line.published)
+            ours = number(line.ours)
             if printed is not None and system not in headline.chance:
                 published[printed] = line.published
-            elif line.runs and material.baselines.issuperset(line.runs.split()):
-                baselines[number(line.ours)] = line.ours
-        for values in (published, baselines):
-            values.pop(None, None)
-            values.pop(0.0, None)
-        if published and baselines:
-            best = min if headline.lower else max
-            paper = best(published)
-            ours = best(baselines)
-            share = 100 * (paper / ours if headline.lower else ours / paper)
-            text = f"{baselines[ours]} (published: {published[paper]})"
-            shares[f"{part.short}, {label(exhibit.name)}"] = share, text
+            elif (
+                ours and line.runs and material.baselines.issuperset(line.runs.split())
+            ):
+                baselines[ours] = line.ours
+        published.pop(0.0, None)
+        if not (published and baselines):
+            continue
+        if headline.lower:
+            paper = min(published)
+            best = min(baselines)
+            share = 100 * (paper / best)
+        else:
+            paper = max(published)
+            best = max(baselines)
+            share = 100 * (best / paper)
+        text = f"{baselines[best]} (published: {published[paper]})"
+        shares[f"{part.short}, {label(exhibit.name)}"] = (share, text)
     return shares
 
 
@@ -491,10 +506,11 @@ def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
 
 
 def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
-    ran = [row for row in benchmark.rows if row.run][:BEST_ROWS]
-    published = [row for row in benchmark.rows if not row.run][:1]
+    """Yield the best rows that ran and the best published one; the first has the benchmark's name."""
+    ran = [row for row in benchmark.rows if row.run]
+    published = [row for row in benchmark.rows if not row.run]
     name = plain(benchmark.name)
-    for row in [*ran, *published]:
+    for row in (*ran[:BEST_ROWS], *published[:1]):
         system = plain(row.system)
         if not row.run:
             system += " (published)"

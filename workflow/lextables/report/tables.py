@@ -1,5 +1,6 @@
 """A page for each table: published and reproduced values, which rows differ, commands, and notes."""
 
+from collections import defaultdict
 from collections.abc import (
     Mapping,
     Sequence,
@@ -127,12 +128,13 @@ def row_commands(
 
     Rows with the same runs share a command.
     """
-    folders: dict[str, dict[str, None]] = {}
+    runs_of: dict[str, list[str]] = defaultdict(list)
     for line in exhibit.lines:
-        folders.setdefault(line.row, {}).update(dict.fromkeys(line.runs.split()))
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for row, needed in folders.items():
-        rows.setdefault(tuple(needed), []).append(row)
+        runs_of[line.row] += line.runs.split()
+    rows: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for row, folders in runs_of.items():
+        needed = tuple(dict.fromkeys(folders))
+        rows[needed].append(row)
     row_commands = []
     for needed, names in rows.items():
         records = [runs[folder] for folder in needed if folder in runs]

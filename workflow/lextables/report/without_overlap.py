@@ -176,15 +176,16 @@ def _units(
 ) -> Units:
     """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
     name, _, split = benchmark.other.partition("/")
-    of_pair = (units.dataset == benchmark.dataset) & (units.other_dataset == name)
-    shared = units[of_pair & (units.other_split == split) & units.split.isin(TEST)]
-    shared = shared[shared.shared >= LIMIT * shared.words]
+    of_pair = units.dataset == benchmark.dataset
+    of_pair &= (units.other_dataset == name) & (units.other_split == split)
+    shared = units[of_pair & units.split.isin(TEST)]
+    is_overlapping = shared.shared >= LIMIT * shared.words
     data = root / "data" / benchmark.dataset
     texts = {}
     for part, unit, text in read_texts(data, benchmark.texts, once=False):
         if part in TEST:
             texts[unit] = text
-    overlapping = {texts[unit] for unit in shared.unit}
+    overlapping = {texts[unit] for unit in shared.unit[is_overlapping]}
     without = {unit for unit, text in texts.items() if text in overlapping}
     return Units(texts.keys(), without)
 
@@ -236,23 +237,20 @@ def _lines(
     )
     tables = modules.module(benchmark.paper, "tables")
     computed = tables.cells(benchmark.table, inputs)
-    lines = {}
-    for line in build(
-        inputs.published,
-        computed,
-        comparable=False,
-    ):
-        lines[line.row, line.column] = line
     headline = inputs.entry.headline.row
-    if headline:
-        return {place: line for place, line in lines.items() if line.row == headline}
+    lines = {}
+    for line in build(inputs.published, computed, comparable=False):
+        if not headline or line.row == headline:
+            lines[line.row, line.column] = line
     return lines
 
 
 def _value(line: Line | None, missing: str) -> str:
     if line is None or line.ours in ("", "NaN"):
         return missing
-    return f"{line.ours} [{line.low}, {line.high}]" if line.low else line.ours
+    if not line.low:
+        return line.ours
+    return f"{line.ours} [{line.low}, {line.high}]"
 
 
 @dataclass(frozen=True)
@@ -289,6 +287,7 @@ class Part:
 
 
 def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+    """The scores of spans or text outputs on the questions about the other contracts."""
     questions = [row for row in part.rows("questions") if row["split"] == "test"]
     predicted = part.predictions_of("question_id", questions)
     answers = part.rows("answers")
@@ -298,7 +297,8 @@ def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
         for row in predicted:
             name = row["question_id"]
             counted[name] = containment.counts(row["output"], golds.get(name, ()))
-        return containment.scores(counted, contract_of(questions, "test"))[0]
+        scores, _ = containment.scores(counted, contract_of(questions, "test"))
+        return scores
     return spans.scores(
         spans.nbest_rows(predicted),
         questions,
@@ -309,14 +309,19 @@ def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
 
 
 def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+    """The scores of a classifier on the examples of the other units."""
     examples = part.rows("examples")
     heads = part.rows(task["names"]["heads"])
     predicted = part.predictions_of("example_id", examples)
-    census = part.data / "census.json"
     names = classification.ScoreSettings.model_fields
     settings = classification.ScoreSettings(**{name: task[name] for name in names})
     scores, *_ = classification.score(
-        predicted, examples, heads, task["test"], settings, census
+        predicted,
+        examples,
+        heads,
+        task["test"],
+        settings,
+        part.data / "census.json",
     )
     return scores
 
@@ -328,11 +333,12 @@ def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     judged: dict[str, dict[str, int]] = {}
     relevant = []
     for query, gains in full.judged.items():
-        judged[query] = {}
+        kept = {}
         for document, gain in gains.items():
             if document not in part.without:
-                judged[query][document] = gain
-        if any(judged[query].values()):
+                kept[document] = gain
+        judged[query] = kept
+        if any(kept.values()):
             relevant.append(query)
     hits = []
     for row in part.predictions:

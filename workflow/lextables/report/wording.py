@@ -46,14 +46,15 @@ def data_in_words(choice: str, parts: Iterable[Part]) -> str:
     """Describe the data of the papers by the config's ``data`` and the variants of their sources."""
     if choice == SAMPLE:
         return "the sample written for this project; its values say nothing about any paper"
-    names_of: dict[str, dict[str, None]] = defaultdict(dict)
+    names_of: dict[str, list[str]] = defaultdict(list)
     for part in parts:
         for source in part.sources:
-            names_of[source["variant"]][source["source"]] = None
+            names_of[source["variant"]].append(source["source"])
     descriptions = []
     for variant, names in names_of.items():
         what = "published" if variant == "release" else f"the variant “{variant}”"
-        descriptions.append(f"{', '.join(names)} as {what}")
+        sources = ", ".join(dict.fromkeys(names))
+        descriptions.append(f"{sources} as {what}")
     return f"the release ({'; '.join(descriptions)})"
 
 
@@ -62,10 +63,13 @@ def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
     names = set()
     for run in runs:
         # In the sample other weights may stand in for a model's own.
-        stands_in = config["models"] == "sample"
-        names.add(run.weights if stands_in else run.record["settings"].get("model"))
-    ran = ", ".join(sorted(filter(None, names)))
-    return f"{PANELS[config['models']]}: {ran or 'none was run'}"
+        name = run.record["settings"].get("model")
+        if config["models"] == "sample":
+            name = run.weights
+        if name:
+            names.add(name)
+    ran = ", ".join(sorted(names)) or "none was run"
+    return f"{PANELS[config['models']]}: {ran}"
 
 
 # Outcomes of published cells
@@ -85,7 +89,9 @@ Counts = Mapping[str, int]
 
 def outcome(line: Line) -> str:
     """The outcome of a published cell, one of `OUTCOMES`."""
-    return line.verdict or ("elsewhere" if line.ours else "unjudged")
+    if line.verdict:
+        return line.verdict
+    return "elsewhere" if line.ours else "unjudged"
 
 
 def outcome_counts(lines: Iterable[Line]) -> Counts:
@@ -96,10 +102,11 @@ def outcome_counts(lines: Iterable[Line]) -> Counts:
 
 def summed(counts: Iterable[Counts]) -> Counts:
     """Add counts of several tables."""
-    total = Counter()
+    total = dict.fromkeys(OUTCOMES, 0)
     for each in counts:
-        total.update(each)
-    return {name: total[name] for name in OUTCOMES}
+        for name in OUTCOMES:
+            total[name] += each[name]
+    return total
 
 
 def counts_in_words(counts: Counts) -> str:
@@ -113,5 +120,6 @@ def table_in_words(lines: Iterable[Line]) -> str:
     lines = list(lines)
     if any(line.published for line in lines):
         return counts_in_words(outcome_counts(lines))
-    n = sum(bool(line.reproduced or line.ours) for line in lines)
-    return f"{n:,} value{'' if n == 1 else 's'} in additional rows, none published"
+    values = [line for line in lines if line.reproduced or line.ours]
+    what = "1 value" if len(values) == 1 else f"{len(values):,} values"
+    return f"{what} in additional rows, none published"
