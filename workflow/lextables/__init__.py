@@ -2,10 +2,28 @@
 
 Data flows one way: source, data set, run, predictions, scores, table, report.  Every module here is
 plain functions that can be imported and tested without Snakemake; ``workflow/scripts`` calls them.
+
+`published`, `load`, `score` and `compare` are for notebooks (docs/python.md).
 """
 
 import tomllib
 from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Any,
+)
+
+if TYPE_CHECKING:
+    from lextables.notebook.scoring import (
+        compare,
+        score,
+    )
+    from lextables.notebook.tables import (
+        load,
+        published,
+    )
+
+__all__ = ["ROOT", "compare", "load", "published", "score"]
 
 # The folder of the Snakefile, config.yaml and resources/.
 ROOT = Path(__file__).parents[2]
@@ -17,3 +35,20 @@ __version__: str = (
     if _PROJECT.is_file()
     else "0+unknown"
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Import a function for notebooks when it is first used: pandas is slow to import."""
+    if name in ("load", "published"):
+        from lextables.notebook import tables
+
+        return getattr(tables, name)
+    if name in ("compare", "score"):
+        from lextables.notebook import scoring
+
+        return getattr(scoring, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,34 +1,19 @@
 """Read submitted predictions, check them against the data set, and write them as the predictions of a run."""
 
 from importlib import import_module
+from pathlib import Path
 
-from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
-from lextables.pipeline.run import recorded
-from lextables.tasks.submitted import opened
+from lextables.tasks.submitted import store
 
-with (
-    job(snakemake.log[0]) as log,
-    recorded(snakemake.output.record, snakemake.params.settings) as record,
-):
+with job(snakemake.log[0]) as log:
     settings, task = snakemake.params.settings, snakemake.params.task
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
-    file = opened(settings["content"])
-    submitted = reader.predictions(file, settings["form"], snakemake.input.data, task)
-    rows = write(
-        submitted.table or reader.PREDICTIONS,
-        submitted.rows,
-        snakemake.output.predictions,
-    )
-    record["device"] = "not known"
-    record["submitted"] = {
-        "file": file.name,
-        "rows": rows,
-        "skipped": submitted.skipped,
-    }
+    folder = Path(snakemake.output.predictions).parent
+    stored = store(reader, settings, snakemake.input.data, task, folder)
     log.info(
         "%s: %d rows; %d predictions of other splits skipped",
-        file.name,
-        rows,
-        submitted.skipped,
+        stored["file"],
+        stored["rows"],
+        stored["skipped"],
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # No result depends on these modules: errors, logs, locks, GPU leases, versions, checks of
-# users' models.  They, and what only they import, are left out.
+# users' models, functions for notebooks.  They, and what only they import, are left out.
 INFRASTRUCTURE = """
 lextables/pipeline/errors.py
 lextables/pipeline/gpu_lease.py
@@ -27,6 +27,8 @@ lextables/pipeline/not_run.py
 lextables/pipeline/redaction.py
 lextables/pipeline/version.py
 lextables/models/inspection.py
+lextables/notebook/scoring.py
+lextables/notebook/tables.py
 """.split()
 
 

@@ -24,6 +24,7 @@ from dataclasses import (
     field,
 )
 from pathlib import Path
+from types import ModuleType
 from typing import (
     Annotated,
     Any,
@@ -41,9 +42,14 @@ from pydantic import ValidationInfo as Info
 from lextables.pipeline.dataset import (
     Row,
     Table,
+    write,
 )
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import json_value
+from lextables.pipeline.files import (
+    JsonObject,
+    json_value,
+)
+from lextables.pipeline.run import recorded
 from lextables.sources import records
 from lextables.sources.archives import (
     OverBounds,
@@ -333,6 +339,33 @@ def _listed(choices: Iterable[str]) -> str:
 
 
 # Text of files.
+
+
+def store(
+    reader: ModuleType,
+    settings: Mapping[str, Any],
+    data: Sequence[str | Path],
+    task: Mapping[str, Any],
+    folder: str | Path,
+) -> JsonObject:
+    """Check a file, and write its predictions and the record of the run into ``folder``.
+
+    ``reader`` is the module `submitted` of the task, ``settings`` are those of the run, and
+    ``data`` the tables that the reader checks against.  Returns the name of the file, and
+    the numbers of rows and of skipped predictions.  Raises `BadInput` as the reader does.
+    """
+    with recorded(Path(folder, "run.json"), settings) as record:
+        file = opened(settings["content"])
+        found = reader.predictions(file, settings["form"], data, task)
+        table = found.table or reader.PREDICTIONS
+        rows = write(table, found.rows, Path(folder, "predictions.parquet"))
+        record["device"] = "not known"
+        record["submitted"] = {
+            "file": file.name,
+            "rows": rows,
+            "skipped": found.skipped,
+        }
+    return record["submitted"]
 
 
 def opened(content: str) -> File:

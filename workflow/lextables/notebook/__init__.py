@@ -1,0 +1,1 @@
+"""Functions for notebooks: published values, data sets, scores and comparisons."""

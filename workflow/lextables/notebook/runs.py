@@ -1,0 +1,252 @@
+"""Runs of submitted predictions, scored in a temporary folder by the code of the rules."""
+
+import contextlib
+import tempfile
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from snakemake.iocontainers import Wildcards
+
+from lextables import ROOT
+from lextables.notebook.project import (
+    Data,
+    data_set,
+    known,
+    registry,
+)
+from lextables.papers import (
+    modules,
+    submitted,
+)
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.dataset import (
+    Row,
+    read,
+    write,
+)
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import (
+    SCORES,
+    Run,
+)
+from lextables.pipeline.units import UNITS
+from lextables.planning.answer_jobs import AnswerJobs
+from lextables.planning.classification import Classification
+from lextables.planning.job_resources import JobResources
+from lextables.planning.project import Project
+from lextables.planning.project import load as load_project
+from lextables.planning.rankings import Rankings
+from lextables.planning.rule_values import Params
+from lextables.planning.runs import Runs
+from lextables.planning.spans import SpanRuns
+from lextables.planning.submitted_jobs import SubmittedJobs
+from lextables.tables import published
+from lextables.tables.cells import Cell
+from lextables.tables.inputs import Inputs
+from lextables.tasks.answers import collection as answer_collection
+from lextables.tasks.answers import scoring as answer_scoring
+from lextables.tasks.answers.collection import ANSWERED_FROM
+from lextables.tasks.classification import scoring as classification_scoring
+from lextables.tasks.classification.settings import ScoreSettings
+from lextables.tasks.plan import SUBMITTED
+from lextables.tasks.retrieval import collection as retrieval_collection
+from lextables.tasks.retrieval import scoring as retrieval_scoring
+from lextables.tasks.spans import scoring as span_scoring
+from lextables.tasks.submitted import store
+
+Files = str | Path | Sequence[str | Path]  # a file, or one for each seed
+Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`
+
+
+@dataclass(frozen=True)
+class ScoredRuns:
+    """The scored runs of a data set of a ``project``; their folders are below ``root``."""
+
+    name: str
+    project: Project
+    root: Path
+
+    @property
+    def paper(self) -> str:
+        """The paper of the data set."""
+        return self.project.paper_of[self.name]
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of the runs, in the order of the files."""
+        return [run.folder for run in _submitted_runs(self.project)]
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that show the runs."""
+        shown = []
+        for table, rows in self.project.plans[self.paper].rows.items():
+            if any(row["submitted"] for row in rows):
+                shown.append(table)
+        return shown
+
+    def rows(self, table: str) -> list[Params]:
+        """Return the rows of a table, in which only submitted predictions have runs."""
+        rows = []
+        for row in self.project.plans[self.paper].rows[table]:
+            if not row["submitted"]:
+                row = {**row, "runs": {}, "reason": "not scored here"}
+            rows.append(row)
+        return rows
+
+    def inputs(self, rows: Sequence[Params], table: str = "") -> Inputs:
+        """Return the inputs of a table with these rows."""
+        values = published.load(self.project.published_values(self.paper))
+        return Inputs(
+            data=Path(self.project.results, "data", self.name),
+            root=self.root,
+            rows=rows,
+            published=[cell for cell in values if cell.table == table],
+            paper=self.project.papers[self.paper],
+            name=table,
+        )
+
+    def cells(self, table: str) -> list[Cell]:
+        """Return the cells of a table, in which only submitted predictions have values."""
+        tables = modules.module(self.paper, "tables")
+        return list(tables.cells(table, self.inputs(self.rows(table), table)))
+
+
+@contextlib.contextmanager
+def scored_runs(
+    name: str,
+    systems: Mapping[str, Files],
+    format: str | None,
+    data: Data | None,
+    folder: str | Path | None,
+) -> Iterator[ScoredRuns]:
+    """Yield the scored runs of ``systems``, {name of a row: its files}.
+
+    Inside the block the working folder is ``folder``.  The arguments are those of
+    `scoring.score`, which also says what is raised.
+    """
+    papers = registry()
+    names = {*papers}
+    for paper in papers.values():
+        names.update(paper.tasks)
+    known(name, names, "paper or data set")
+    entries = [_entry(row, name, files, format) for row, files in systems.items()]
+    values = {"papers": sorted(papers), "extra_predictions": entries}
+    config = load_config(values, sorted(papers), ROOT)
+    of_name = ""
+    for extra in config.extra_predictions:
+        where = f"config, extra_predictions, {extra.name}"
+        of_row, _ = submitted.fits(extra, papers, where)
+        if of_name and of_row != of_name:
+            what = f"its predictions are for {of_row}, others for {of_name}"
+            raise BadInput(what, where=where, do="compare systems on one data set")
+        of_name = of_row
+    found = data_set(of_name, data, folder)
+    found.check_built()
+    values = {**values, "data": found.data, "papers": [found.paper]}
+    with (
+        contextlib.chdir(found.folder),
+        tempfile.TemporaryDirectory(prefix="lextables-") as root,
+    ):
+        project = load_project(ROOT, ROOT, {}, values)
+        for run in _submitted_runs(project):
+            _score(project, run, Path(root, run.folder))
+        yield ScoredRuns(of_name, project, Path(root))
+
+
+def _entry(
+    row: str,
+    paper: str,
+    files: Files,
+    format: str | None,
+) -> dict[str, object]:
+    """Return an entry of the config key ``extra_predictions``."""
+    if isinstance(files, str | Path):
+        files = [files]
+    paths = [str(Path(file).expanduser().absolute()) for file in files]
+    entry = {"name": row, "paper": paper, "file": paths}
+    if format:
+        entry["format"] = format
+    return entry
+
+
+def _submitted_runs(project: Project) -> list[Run]:
+    return [run for run in project.specs if run.experiment == SUBMITTED]
+
+
+def _score(
+    project: Project,
+    run: Run,
+    folder: Path,
+) -> None:
+    """Check and score submitted predictions, as the rules of their task do."""
+    parts = {**vars(run), "dataset": run.paper}
+    wildcards = Wildcards(fromdict=parts)
+    settings = project.specs[run].settings
+    jobs = SubmittedJobs(project)
+    task = jobs.task(wildcards)
+    reader = import_module(f"lextables.tasks.{task['task']}.submitted")
+    store(reader, settings, jobs.tables(wildcards), task, folder)
+    predictions = folder / "predictions.parquet"
+    rows, units = SCORERS[task["task"]](Runs(project), wildcards, predictions)
+    write(SCORES, rows, folder / "scores.parquet")
+    write(UNITS, units, folder / "units.parquet")
+
+
+def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+    jobs = Rankings(runs, JobResources(runs))
+    task = jobs.scored_task(wildcards)
+    collection = retrieval_collection.load(jobs.tables(wildcards), task)
+    rows = retrieval_scoring.scores(
+        read(predictions), collection, jobs.queries(wildcards)
+    )
+    return rows, retrieval_scoring.by_query(rows, collection)
+
+
+def _spans(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+    jobs = SpanRuns(runs)
+    questions, answers = runs.project.tables(wildcards.dataset, "questions", "answers")
+    return span_scoring.score(
+        predictions,
+        questions,
+        answers,
+        jobs.tasks[wildcards.dataset].evaluator,
+        jobs.scoring(wildcards),
+    )
+
+
+def _classification(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+    jobs = Classification(runs, "")
+    examples, heads = jobs.examples_and_heads(wildcards)
+    (test,) = jobs.splits("test")(wildcards)
+    return classification_scoring.score(
+        read(predictions),
+        read(examples),
+        read(heads),
+        test,
+        ScoreSettings(**jobs.scores(wildcards)),
+        Path(examples).with_name("census.json"),
+    )
+
+
+def _answers(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+    jobs = AnswerJobs(runs)
+    task = jobs.scored_task(wildcards)
+    tables = jobs.tables(*ANSWERED_FROM)(wildcards)
+    collection = answer_collection.load(tables, task["names"])
+    return answer_scoring.of_answers(read(predictions), collection, task["smoothing"])
+
+
+SCORERS: Mapping[str, Callable[[Runs, Wildcards, Path], Scored]] = {
+    "retrieval": _retrieval,
+    "spans": _spans,
+    "classification": _classification,
+    "answers": _answers,
+}

@@ -1,0 +1,136 @@
+"""Scores and paired tests of submitted predictions, as DataFrames."""
+
+from collections.abc import Mapping
+from dataclasses import (
+    asdict,
+    fields,
+)
+from pathlib import Path
+
+import pandas as pd
+
+from lextables.metrics import (
+    HIGH,
+    LOW,
+    STRICT,
+)
+from lextables.notebook.project import Data
+from lextables.notebook.runs import (
+    Files,
+    ScoredRuns,
+    scored_runs,
+)
+from lextables.pipeline.errors import BadInput
+from lextables.tables import comparison
+
+ROW = "submitted predictions"  # in messages
+
+
+def score(
+    name: str,
+    files: Files,
+    format: str | None = None,
+    data: Data | None = None,
+    folder: str | Path | None = None,
+) -> pd.DataFrame:
+    """Return the scores of submitted predictions on the test part of a data set.
+
+    ``name`` is a paper or a data set, ``files`` a file or a list with a file for each seed,
+    and ``format`` their format, by default by the files' names (docs/adding.md).  ``data``
+    and ``folder`` are those of `load`.  A row is a metric of a group (``all``, or a part of
+    the test set):
+
+    - ``mode``: ``paper``, as the released evaluator computes it, or ``strict``, as the
+      paper's text defines it; a metric with one definition has ``paper`` only;
+    - ``value``: the mean over seeds, as a share of one, and ``low`` to ``high``: its 95 %
+      sampling interval, NaN if there is none;
+    - ``n``: the units of the value, such as gold spans; ``seeds``: the number of files.
+
+    Raises `lextables.pipeline.errors.BadInput`, with the pipeline's sentence, for a file
+    that the pipeline does not accept, and as `load` does.
+    """
+    with scored_runs(name, {ROW: files}, format, data, folder) as runs:
+        return _scores(runs)
+
+
+def compare(
+    name: str,
+    systems: Mapping[str, Files],
+    format: str | None = None,
+    data: Data | None = None,
+    folder: str | Path | None = None,
+) -> pd.DataFrame:
+    """Return the paired tests of submitted predictions, as the paper's tables have them.
+
+    ``systems`` are {name: a file, or a file for each seed}; the other arguments are those
+    of `score`.  A row is a pair of systems, the better one first, compared by a ``measure``
+    of a ``table``, in the table's unit (mostly per cent):
+
+    - ``difference``, and ``low`` to ``high``: its paired 95 % interval;
+    - ``p``: the p-value of the sign-flip test over ``units``, and ``adjusted``: after
+      Holm's correction over the pairs of the measure;
+    - ``differs``: whether ``adjusted`` is below 0.05;
+    - ``detectable``: the smallest difference that is found with 80 % power;
+    - ``untested``: why there is no test; empty if there is one.
+
+    Raises `lextables.pipeline.errors.BadInput` as `score` does, and for fewer than two
+    systems.
+    """
+    if len(systems) < 2:
+        what = f"{len(systems)} systems cannot be compared"
+        do = 'give two or more, as {"A": "a.json", "B": "b.json"}'
+        raise BadInput(what, where="lextables.compare", do=do)
+    with scored_runs(name, systems, format, data, folder) as runs:
+        return _pairs(runs)
+
+
+def _scores(runs: ScoredRuns) -> pd.DataFrame:
+    """Return the scores of one row's runs, as `score` describes them."""
+    folders = runs.folders
+    inputs = runs.inputs([{"runs": {"all": folders}}])
+    of_tables = _intervals(runs)
+    rows = []
+    for (metric, group), (_, n) in inputs.scores[folders[0]].items():
+        if metric.endswith((LOW, HIGH)):
+            continue
+        low, high = inputs.interval(folders, metric, group, scale=1)
+        if low is None:
+            low, high = of_tables.get((metric, group), (None, None))
+        row = {
+            "data_set": runs.name,
+            "metric": metric.removesuffix(STRICT),
+            "mode": "strict" if metric.endswith(STRICT) else "paper",
+            "group": group,
+            "value": inputs.mean(folders, metric, group, scale=1),
+            "low": low,
+            "high": high,
+            "n": n,
+            "seeds": len(folders),
+        }
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    numbers = ["value", "low", "high"]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _intervals(runs: ScoredRuns) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return {metric and group: the ends of its interval} that tables compute, as shares of one."""
+    intervals = {}
+    for table in runs.tables:
+        for cell in runs.cells(table):
+            score = cell.score
+            if score and cell.low is not None and cell.high is not None:
+                ends = (cell.low / score.scale, cell.high / score.scale)
+                intervals[score.metric, score.group] = ends
+    return intervals
+
+
+def _pairs(runs: ScoredRuns) -> pd.DataFrame:
+    """Return the pairs of all tables, as `compare` describes them."""
+    rows = []
+    for table in runs.tables:
+        units_of = runs.inputs(runs.rows(table), table).units
+        for pair in comparison.compare(runs.cells(table), (), units_of):
+            rows.append({"table": table, **asdict(pair), "differs": pair.differs})
+    names = [field.name for field in fields(comparison.Pair)]
+    return pd.DataFrame(rows, columns=["table", *names, "differs"])
