@@ -23,7 +23,7 @@ from lextables.tables.cells import Score, build
 from lextables.tables.figures import draw
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from lextables.tasks.classification.plan import ClassificationTask, Panel
+from lextables.tasks.classification.plan import ClassificationPanel, ClassificationTask
 from lextables.tasks.spans import squad
 
 PRINTED = load_published(ROOT / "resources/published/maud.csv")
@@ -46,10 +46,10 @@ PAPER = Maud.model_construct(
     tasks={
         "maud": ClassificationTask.model_construct(
             models={
-                "bert": Panel(
+                "bert": ClassificationPanel(
                     row="BERT", model="bert", single=True, published="bert-base-cased"
                 ),
-                "minilm": Panel(
+                "minilm": ClassificationPanel(
                     row="MiniLM",
                     model="minilm",
                     single=True,

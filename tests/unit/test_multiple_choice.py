@@ -6,7 +6,7 @@ import pytest
 
 from fake_language_model import FakeModel
 from lextables.models.language_model import Message
-from lextables.models.multiple_choice import Question, ask, counts, parsed
+from lextables.models.multiple_choice import ChoiceQuestion, ask, counts, parsed
 from lextables.models.prompts import Template
 from lextables.pipeline.errors import BadInput
 
@@ -17,7 +17,7 @@ OPTIONS = ("Yes", "No", "It does not say")
 
 
 def question(options=OPTIONS, text="The term is two years.", asked="Is there a term?"):
-    return Question(TEMPLATE, {"text": text, "question": asked}, options)
+    return ChoiceQuestion(TEMPLATE, {"text": text, "question": asked}, options)
 
 
 def letter_of(option, text):

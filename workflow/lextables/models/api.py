@@ -45,6 +45,7 @@ from lextables.models.spending import (
     cost_of,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import SHORTEST
 
 KEY = "OPENAI_API_KEY"
@@ -74,6 +75,7 @@ _WRONG_FORM = (
     OverflowError,
     RecursionError,
 )
+_OTHER_REJECTION = ("rejects the request", "correct what it names")
 _WRONG_KEY = ("rejects the key", f"set {KEY} to a key of this server")
 _REDIRECTED = ("redirects the request", "set llm to the final address")
 # {status: what the server does, how to fix it}
@@ -91,7 +93,7 @@ class Call(NamedTuple):
     """One call: its path below the base address, and its body."""
 
     path: str
-    body: Mapping[str, Any]
+    body: JsonObject
 
 
 class Refused(BadInput):
@@ -189,7 +191,11 @@ async def _body(answer: httpx2.Response) -> bytes:
             body += chunk
             if len(body) > MAX_BYTES:
                 what = f"the answer has more than {MAX_BYTES >> 20} MiB"
-                raise BadInput(what, where=where, do="set llm to another server")
+                raise BadInput(
+                    what,
+                    where=where,
+                    do="set llm to another server",
+                )
     except httpx2.DecodingError as error:
         what = f"the answer is no valid gzip data ({error})"
         raise BadInput(what, where=where) from None
@@ -215,7 +221,11 @@ class Api:
             raise BadInput(what, where=where, do=do)
         if not re.fullmatch("[!-~]+", key):
             what = "the key contains a space, a line break or another invalid character"
-            raise BadInput(what, where=where, do="set it to the key only")
+            raise BadInput(
+                what,
+                where=where,
+                do="set it to the key only",
+            )
         price = spending.price_of(model, base, limits, spending.load_prices())
         # As JSON writes it.  A very short key could be an ordinary word.
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
@@ -243,9 +253,8 @@ class Api:
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
         for a permanent rejection, `BadInput` if the server does not answer or the budget is spent.
         """
-        return self._cache.get_or_ask(
-            self._question(call), partial(self._post, call, check), check
-        )
+        ask = partial(self._post, call, check)
+        return self._cache.get_or_ask(self._question(call), ask, check)
 
     def ask_all(
         self, asks: Sequence[Callable[[], Answer]], description: str
@@ -272,8 +281,10 @@ class Api:
 
     def expect(self, requests: int, characters: int) -> None:
         """Print and log the maximum number, size and cost of the requests that follow."""
-        most = cost(self._price, characters // CHARACTERS_PER_TOKEN, requests)
-        spent, limit = self._ledger.spent.dollars, self._limits.dollars
+        tokens = characters // CHARACTERS_PER_TOKEN
+        most = cost(self._price, tokens, requests)
+        spent = self._ledger.spent.dollars
+        limit = self._limits.dollars
         short = ""
         if most.dollars > max(0.0, limit - spent):
             short = ", more than is left of the budget"
@@ -285,7 +296,7 @@ class Api:
         print(line)
         _log.info("%s", line)
 
-    def _question(self, call: Call) -> dict[str, Any]:
+    def _question(self, call: Call) -> JsonObject:
         return {
             "api": self._base.rstrip("/"),
             "path": call.path,
@@ -332,22 +343,25 @@ class Api:
     def _status_error(self, error: openai.APIStatusError) -> BadInput:
         """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
         status, body = error.status_code, error.body
-        code, message = None, body
+        code, message = "", body
         if isinstance(body, Mapping):
-            code = body.get("code")
+            code = body.get("code") or ""
             message = body.get("message") or body.get("detail") or body
-        words = " ".join(f"{code or ''} {message or ''}".split())
-        reason = self._without_key(words)[:200] or "no reason"
-        if (status in (408, 409, 429) and _NO_MONEY not in reason) or status >= 500:
+        words = f"{code} {message or ''}".split()
+        reason = self._without_key(" ".join(words))[:200] or "no reason"
+        is_temporary = status in (408, 409, 429) and _NO_MONEY not in reason
+        if is_temporary or status >= 500:
             wait = error.response.headers.get("retry-after")
             if wait:
                 reason += f"; Retry-After: {wait:.40}"
             return self._no_answer(f"status {status} ({reason})")
-        other = ("rejects the request", "correct what it names")
-        what, do = _REJECTIONS.get(status, other)
-        sentence = f"the server {what} (status {status}: {reason})"
-        where = f"{self._model} at {self._base}"
-        return Refused(reason, what=sentence, where=where, do=do)
+        what, do = _REJECTIONS.get(status, _OTHER_REJECTION)
+        return Refused(
+            reason,
+            what=f"the server {what} (status {status}: {reason})",
+            where=f"{self._model} at {self._base}",
+            do=do,
+        )
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._secret, "(the key)") if self._secret else text
@@ -384,20 +398,28 @@ def embed(
         asks.append(partial(api.ask, call, partial(_vectors, call)))
     api.expect(len(calls), sum(map(len, unique)))
     answers = api.ask_all(asks, "batches of texts")
-    parts = [*map(_vectors, calls, answers)]
-    if len({part.shape[1] for part in parts}) > 1:
+    parts = list(map(_vectors, calls, answers))
+    dimensions = {part.shape[1] for part in parts}
+    if len(dimensions) > 1:
         what = f"{model} returned vectors of different lengths"
-        raise BadInput(what, where=base, do="use another server")
+        raise BadInput(
+            what,
+            where=base,
+            do="use another server",
+        )
     matrix = np.concatenate(parts)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
-    return matrix[[position[text] for text in texts]]
+    rows = [position[text] for text in texts]
+    return matrix[rows]
 
 
 def _vectors(call: Call, answer: Any) -> np.ndarray:
     """Return the vectors of a batch in the order of its texts, float32."""
     items = sorted(answer["data"], key=lambda item: item["index"])
-    if [item["index"] for item in items] != list(range(len(call.body["input"]))):
+    places = [item["index"] for item in items]
+    texts = call.body["input"]
+    if places != list(range(len(texts))):
         raise ValueError("not one vector for each text")
     vectors = np.asarray([item["embedding"] for item in items], dtype=np.float32)
     is_valid = vectors.ndim == 2 and np.isfinite(vectors).all()

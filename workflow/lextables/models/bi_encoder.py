@@ -19,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -38,6 +37,7 @@ from lextables.models.files import check_named_code
 from lextables.models.folders import body_of
 from lextables.models.in_parts import (
     PROCESSOR_TOKENS,
+    Batch,
     in_parts_that_fit,
 )
 from lextables.models.own_settings import (
@@ -49,12 +49,16 @@ from lextables.models.tokenised import (
     AT_ONCE,
     tokenised,
 )
+from lextables.models.weights import ModelSettings
 from lextables.pipeline.atomic import (
     replacing,
     write_text,
 )
 from lextables.pipeline.errors import loading_weights
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import (
+    JsonObject,
+    read_json,
+)
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.pipeline.run import identity
 
@@ -97,11 +101,8 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     without padding encoding is faster, and a text's vector does not depend on the other
     texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    return _Encoder(
-        model,
-        model.default_prompt_name,
-        unit=True,
-    ).encode(texts)
+    encoder = _Encoder(model, model.default_prompt_name, unit=True)
+    return encoder.encode(texts)
 
 
 def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
@@ -126,7 +127,7 @@ def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.nda
 def cached(
     encode: Callable[[SentenceTransformer, Sequence[str]], np.ndarray],
     model: SentenceTransformer,
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     root: str | Path,
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
@@ -138,8 +139,10 @@ def cached(
     names = [name for name in ("content", "revision") if settings.get(name)]
     if not names:
         return of_texts
-    data = {name: settings[name] for name in (*names, "weights")}
-    data.update({"length": model.max_seq_length, "as": encode.__name__})
+    data = {name: settings[name] for name in names}
+    data["weights"] = settings["weights"]
+    data["length"] = model.max_seq_length
+    data["as"] = encode.__name__
     about = identity(data, fingerprint(__name__), device.describe(model.device))
     cache = VectorCache(Path(root) / settings["model"], about)
     return partial(cache.encode, encode=of_texts)
@@ -175,17 +178,20 @@ class _Encoder:
         vectors = np.empty(shape, dtype=np.float32)
         with tqdm(total=len(unique), desc="encoding") as progress:
             for start in range(0, len(unique), SHARD):
-                for positions, found in self._vectors(unique[start : start + SHARD]):
+                shard = unique[start : start + SHARD]
+                for positions, found in self._vectors(shard):
                     vectors[start + positions] = found
                     progress.update(len(positions))
         position = {text: index for index, text in enumerate(unique)}
-        return vectors[[position[text] for text in texts]]
+        rows = [position[text] for text in texts]
+        return vectors[rows]
 
     @property
     def _options(self) -> dict[str, str | None]:
         """The options of the model's `preprocess`."""
-        name = self.prompt_name
-        options = {"prompt": self.model.prompts[name] if name else None}
+        options = {"prompt": None}
+        if self.prompt_name:
+            options["prompt"] = self.model.prompts[self.prompt_name]
         if self.task:
             options["task"] = self.task
         return options
@@ -196,19 +202,21 @@ class _Encoder:
             for start in range(0, len(texts), AT_ONCE):
                 part = list(texts[start : start + AT_ONCE])
                 features = self.model.preprocess(part, **self._options)
-                yield np.arange(start, start + len(part)), self._forward(features)
+                positions = np.arange(start, start + len(part))
+                yield positions, self._forward(features)
             return
         inputs = tokenised(self.model, texts, **self._options)
 
-        def forward(part: np.ndarray) -> np.ndarray:
-            return self._forward(inputs.batch(part))
+        def forward(positions: np.ndarray) -> np.ndarray:
+            return self._forward(inputs.batch(positions))
 
         def encode(batch: np.ndarray) -> np.ndarray:
-            return np.concatenate([*in_parts_that_fit(batch, len(batch), forward)])
+            parts = in_parts_that_fit(batch, len(batch), forward)
+            return np.concatenate(list(parts))
 
-        most = TOKENS[self.model.device.type]
-        all_batches = [*batches(inputs.lengths(), most)]
-        results = _in_parallel(encode, all_batches, self.model.device)
+        device = self.model.device
+        all_batches = list(batches(inputs.lengths(), TOKENS[device.type]))
+        results = _in_parallel(encode, all_batches, device)
         yield from zip(all_batches, results, strict=True)
 
     def _reads_tokens(self, text: str) -> bool:
@@ -218,8 +226,8 @@ class _Encoder:
         return "attention_mask" in self.model.preprocess([text], **self._options)
 
     @torch.inference_mode()
-    def _forward(self, features: dict[str, Any]) -> np.ndarray:
-        """Return the vectors of a batch."""
+    def _forward(self, features: Batch) -> np.ndarray:
+        """Return the vectors of a batch, float32 (texts, dimensions)."""
         features = batch_to_device(features, self.model.device)
         route = {"task": self.task} if self.task else {}
         vectors = self.model(features, **route)["sentence_embedding"]
@@ -271,7 +279,7 @@ class VectorCache:
     array.
     """
 
-    def __init__(self, root: str | Path, identity: Mapping[str, Any]) -> None:
+    def __init__(self, root: str | Path, identity: JsonObject) -> None:
         """Open the folder below ``root`` for an identity of `pipeline.run.identity`.
 
         Vectors that earlier code or libraries made from the same data on the same device
@@ -304,12 +312,12 @@ class VectorCache:
         missing = [key for key in wanted if key not in vectors]
         missing.sort(key=lambda key: (len(wanted[key]), key))
         starts = range(0, len(missing), SHARD)
-        description = f"parts of {SHARD} texts"
-        for start in tqdm(
+        progress = tqdm(
             starts,
-            desc=description,
+            desc=f"parts of {SHARD} texts",
             disable=len(starts) < 2,
-        ):
+        )
+        for start in progress:
             part = missing[start : start + SHARD]
             result = encode([wanted[key] for key in part])
             encoded = np.asarray(result, dtype=np.float32)
@@ -325,13 +333,16 @@ class VectorCache:
         stored: dict[bytes, np.ndarray] = {}
         shards = {self._shards[key] for key in wanted if key in self._shards}
         for shard in sorted(shards):
-            for key, vector in zip(*_read(shard, with_vectors=True), strict=True):
+            keys, vectors = _read(shard, with_vectors=True)
+            for key, vector in zip(keys, vectors, strict=True):
                 if key in wanted:
                     stored[key] = vector.copy()
         return stored
 
     def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
-        shard = self.folder / f"{_digest(b''.join(keys))}.npz"
+        """Write a shard with the vectors of these texts."""
+        name = _digest(b"".join(keys))
+        shard = self.folder / f"{name}.npz"
         with replacing(shard) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
@@ -370,12 +381,12 @@ def _read(
 
 def _drop_earlier(
     root: Path,
-    identity: Mapping[str, Any],
+    identity: JsonObject,
     keep: Path,
 ) -> None:
     """Delete the vectors of the same data on the same device, except those to keep."""
     for about in root.glob(f"*/{_IDENTITY}"):
-        other = read_json(about, dict[str, Any])
+        other = read_json(about)
         same = all(other[name] == identity[name] for name in ("data", "device"))
         if same and about.parent != keep:
             shutil.rmtree(about.parent, ignore_errors=True)

@@ -6,6 +6,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -94,21 +95,22 @@ class GradedSoftmax(torch.nn.Module):
             embeddings = self.model(part)["sentence_embedding"].float()
             vectors.append(embeddings[list(rows.values())])
             positions.append(list(rows))
-        gains = []
-        for query in positions[0]:
-            gains.append([self.gains.get((query, at), 0) for at in positions[1]])
         queries, documents = vectors
-        target = torch.tensor(
-            gains,
+        pairs = product(*positions)
+        gains = torch.tensor(
+            [self.gains.get(pair, 0) for pair in pairs],
             dtype=queries.dtype,
             device=queries.device,
         )
-        target = target / target.sum(dim=-1, keepdim=True)
+        gains = gains.reshape(len(queries), len(documents))
+        target = gains / gains.sum(dim=-1, keepdim=True)
         # In half precision a cosine has two digits, which is not enough for small
         # temperatures.
         with torch.autocast(queries.device.type, enabled=False):
-            log_shares = log_softmax(self._similarities(queries, documents), dim=-1)
-        return -(target * log_shares).sum(dim=-1).mean()
+            similarities = self._similarities(queries, documents)
+            log_shares = log_softmax(similarities, dim=-1)
+        losses = -(target * log_shares).sum(dim=-1)
+        return losses.mean()
 
     def _similarities(
         self, queries: torch.Tensor, documents: torch.Tensor
@@ -182,5 +184,9 @@ def finetune(
 
 def prompts(model: SentenceTransformer) -> dict[str, str]:
     """Return the model's prompts for queries and documents, if it has any."""
-    names = {part: prompt_name(model, part) for part in PARTS}
-    return {part: model.prompts[name] for part, name in names.items() if name}
+    found = {}
+    for part in PARTS:
+        name = prompt_name(model, part)
+        if name:
+            found[part] = model.prompts[name]
+    return found

@@ -78,25 +78,28 @@ class BM25Index:
             lengths[doc_id] = counts.total()
             for term, frequency in counts.items():
                 self.postings[term].append((doc_id, frequency))
-        # As in Lucene, documents without terms count neither for N nor for the mean length.
-        self.size = sum(1 for length in lengths.values() if length)
+        # As in Lucene, documents without terms count neither for N nor for the mean
+        # length.
+        self.size = sum(length > 0 for length in lengths.values())
         mean = sum(lengths.values()) / self.size if self.size else 1.0
-        self.saturation = {
-            doc_id: k1 * (1 - b + b * lossy_length(length) / mean)
-            for doc_id, length in lengths.items()
-        }
+        self.saturation = {}
+        for doc_id, length in lengths.items():
+            relative_length = 1 - b + b * lossy_length(length) / mean
+            self.saturation[doc_id] = k1 * relative_length
 
     def idf(self, term: str) -> float:
         """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term in ``n`` of ``N`` documents."""
         n = len(self.postings.get(term, ()))
-        return math.log(1 + (self.size - n + 0.5) / (n + 0.5))
+        odds = (self.size - n + 0.5) / (n + 0.5)
+        return math.log(1 + odds)
 
     def search(self, query: Iterable[str], top: int) -> list[tuple[str, float]]:
         """Return at most ``top`` (document id, score) pairs, best first, ties by id ascending."""
         scores: dict[str, float] = defaultdict(float)
         for term in query:
+            idf = self.idf(term)
             for doc_id, frequency in self.postings.get(term, ()):
-                scores[doc_id] += (
-                    self.idf(term) * frequency / (frequency + self.saturation[doc_id])
-                )
-        return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:top]
+                saturated = frequency + self.saturation[doc_id]
+                scores[doc_id] += idf * frequency / saturated
+        hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
+        return hits[:top]

@@ -5,7 +5,6 @@ import logging
 from collections.abc import (
     Callable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from dataclasses import asdict
@@ -32,14 +31,19 @@ from lextables.models.spending import (
     AnswerCache,
     Limits,
 )
+from lextables.models.weights import (
+    ModelSettings,
+    weights_folder,
+)
+from lextables.pipeline.files import JsonObject
 
-Question = TypeVar("Question", Choice, Request)
+RequestType = TypeVar("RequestType", Choice, Request)
 Answer = TypeVar("Answer")
 _log = logging.getLogger("lextables")
 
 
 def open_language_model(
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     cache: str | Path,
     limits: Limits,
     device: Literal["auto", "cpu", "cuda"],
@@ -58,19 +62,19 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
-def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
+def of_rule(settings: ModelSettings, params: Any) -> LanguageModel:
     """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
     asking = params.asking
-    return open_language_model(
-        settings, asking["kept"], Limits(**asking["limits"]), params.device
-    )
+    limits = Limits(**asking["limits"])
+    return open_language_model(settings, asking["kept"], limits, params.device)
 
 
 def _local(
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     cache: str | Path,
     device_choice: str,
 ) -> "CachedModel":
+    """Return a model with weights on this machine, with its answers cached."""
     from lextables.models.device import (
         describe,
         pick,
@@ -79,14 +83,16 @@ def _local(
         CausalModel,
         LocalLanguageModel,
     )
-    from lextables.models.weights import weights_folder
 
-    device, endpoint = pick(device_choice), settings.get("endpoint") or "chat"
+    device = pick(device_choice)
+    endpoint = settings.get("endpoint") or "chat"
     engine = CausalModel(weights_folder(settings), device)
     libraries = f"transformers {version('transformers')}, torch {version('torch')}"
     model = LocalLanguageModel(settings["model"], engine, endpoint)
-    identity = {key: settings.get(key) for key in ("weights", "revision", "content")}
-    identity |= {
+    identity = {
+        "weights": settings["weights"],
+        "revision": settings.get("revision"),
+        "content": settings.get("content"),
         "endpoint": endpoint,
         "by": libraries,
         "device": describe(device),
@@ -116,10 +122,11 @@ class CachedModel:
         self,
         model: OneByOne,
         cache: AnswerCache,
-        identity: Mapping[str, Any],
+        identity: JsonObject,
     ) -> None:
         self.name, self.window, self.tokens = model.name, model.window, model.tokens
-        self._model, self._cache, self._identity = model, cache, dict(identity)
+        self._model, self._cache = model, cache
+        self._identity = identity
         self.device = identity["device"]
 
     def expect(self, requests: int, characters: int) -> None:
@@ -141,14 +148,13 @@ class CachedModel:
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """As the model's own `write`."""
-        return [
-            Written(*fields) for fields in self._answers(requests, self._model.writing)
-        ]
+        answers = self._answers(requests, self._model.writing)
+        return [Written(*fields) for fields in answers]
 
     def _answers(
         self,
-        questions: Sequence[Question],
-        evaluations: Callable[[Sequence[Question]], Iterator[Callable[[], Answer]]],
+        questions: Sequence[RequestType],
+        evaluations: Callable[[Sequence[RequestType]], Iterator[Callable[[], Answer]]],
     ) -> list[list[Any]]:
         """Return the fields of each answer; missing ones are evaluated and cached."""
         keys = []

@@ -16,12 +16,10 @@ import shutil
 from collections.abc import (
     Callable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 from transformers import (
@@ -47,7 +45,10 @@ from lextables.pipeline.atomic import (
 )
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import (
+    JsonObject,
+    read_json,
+)
 from lextables.pipeline.run import noted
 
 _WHOLE, _FINISHED = "whole", "finished"
@@ -56,13 +57,14 @@ _CONTENT, _DIGEST = "content", "digest"
 _log = logging.getLogger("lextables")
 
 
-def work_folder(root: str | Path, settings: Mapping[str, Any]) -> Path:
+def work_folder(root: str | Path, settings: JsonObject) -> Path:
     """Return the folder under ``root`` for training with these inputs and settings.
 
     It is created if it is missing.
     """
     text = json.dumps(settings, sort_keys=True)
-    folder = Path(root) / hashlib.sha256(text.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    folder = Path(root) / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
     readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
     write_text(folder / "settings.json", readable)
@@ -99,7 +101,7 @@ def keep(
             remove(left)
 
 
-def finished(work: Path, weights: str | Path) -> dict[str, Any] | None:
+def finished(work: Path, weights: str | Path) -> JsonObject | None:
     """Link the weights that `keep` stored in ``work`` to ``weights``.
 
     Returns their training's record; None if there is no finished training with the
@@ -231,7 +233,7 @@ def arguments(
     save_every: int,
     device: torch.device,
     log_lines: int = 20,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return the trainer's arguments that all trainings share.
 
     ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every ``save_every``

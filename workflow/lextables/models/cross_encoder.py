@@ -99,18 +99,16 @@ def _logits(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield positions of some of the pairs and their logits (pairs,), until all are done."""
     name = model.default_prompt_name
-    inputs = tokenised(
-        model,
-        pairs,
-        prompt=model.prompts[name] if name else None,
-    )
-    by_length = np.argsort([-length for length in inputs.lengths()], kind="stable")
+    prompt = model.prompts[name] if name else None
+    inputs = tokenised(model, pairs, prompt=prompt)
+    lengths = np.array(inputs.lengths())
+    by_length = np.argsort(-lengths, kind="stable")
 
     @torch.inference_mode()
     def read(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         features = batch_to_device(inputs.batch(positions), model.device)
-        scores = model(features)["scores"]
-        return positions, scores.double().reshape(-1).cpu().numpy()
+        scores = model(features)["scores"].double()
+        return positions, scores.reshape(-1).cpu().numpy()
 
     yield from in_parts_that_fit(by_length, batch_size, read)
 
@@ -130,8 +128,9 @@ class BalancedBatches(DefaultBatchSampler):
         batches: int,
         seed: int,
     ) -> None:
-        self.labels, self.batch_size = np.asarray(labels), batch_size
-        self.batches, self.seed, self.drop_last = batches, seed, False
+        self.labels = np.asarray(labels)
+        self.batch_size, self.batches = batch_size, batches
+        self.seed, self.drop_last = seed, False
 
     def __len__(self) -> int:
         return self.batches
@@ -143,7 +142,8 @@ class BalancedBatches(DefaultBatchSampler):
         generator = np.random.default_rng(self.seed)
         streams = []
         for label in np.unique(self.labels):
-            streams.append(_endless(np.flatnonzero(self.labels == label), generator))
+            indices = np.flatnonzero(self.labels == label)
+            streams.append(_endless(indices, generator))
         turns = itertools.cycle(streams)
         for _ in range(self.batches):
             yield [next(next(turns)) for _ in range(self.batch_size)]
@@ -165,14 +165,9 @@ class _Collator(CrossEncoderDataCollator):
 
     def __call__(self, features):
         batch = super().__call__(features)
-        pairs = list(
-            zip(
-                batch.pop("query"),
-                batch.pop("clause"),
-                strict=True,
-            )
-        )
-        return batch | dict(self.preprocess_fn(pairs))
+        queries, clauses = batch.pop("query"), batch.pop("clause")
+        pairs = list(zip(queries, clauses, strict=True))
+        return {**batch, **self.preprocess_fn(pairs)}
 
 
 class _Trainer(InParts, CrossEncoderTrainer):
@@ -187,10 +182,10 @@ class _Trainer(InParts, CrossEncoderTrainer):
         return_outputs=False,
         num_items_in_batch=None,
     ):
+        """Return the mean loss of a batch."""
         targets = inputs.pop("label").float()
-        loss = binary_cross_entropy_with_logits(
-            model(inputs)["scores"].view(-1).float(), targets
-        )
+        logits = model(inputs)["scores"].view(-1).float()
+        loss = binary_cross_entropy_with_logits(logits, targets)
         return (loss, {}) if return_outputs else loss
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
     """Whether training will find a GPU, determined without importing torch."""
+    if choice != "auto":
+        return choice == "cuda"
     hidden = os.environ.get(gpu_lease.VISIBLE) in ("", "-1")
-    present = Path("/proc/driver/nvidia/gpus").is_dir() and not hidden
-    return choice == "cuda" or (choice == "auto" and present)
+    return Path("/proc/driver/nvidia/gpus").is_dir() and not hidden
 
 
 def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
@@ -33,17 +34,18 @@ def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
 
     if choice == "cpu":
         gpu_lease.hide_all()
-    elif torch.version.cuda:
+        return torch.device("cpu")
+    if torch.version.cuda:
         _check_one_gpu(gpu_lease.acquire(), torch.cuda.device_count())
-    if choice == "cuda" and not torch.cuda.is_available():
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    if choice == "cuda":
         raise BadSetting(
             "device = 'cuda' but this machine has no usable GPU",
             where="config",
             do="set device to auto or cpu",
         )
-    return torch.device(
-        "cuda" if choice != "cpu" and torch.cuda.is_available() else "cpu"
-    )
+    return torch.device("cpu")
 
 
 def _check_one_gpu(locked: bool, visible: int) -> None:
@@ -75,4 +77,6 @@ def describe(device: torch.device) -> str:
     """Return the device's name, for `run.json`."""
     import torch
 
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return processor()

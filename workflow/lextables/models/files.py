@@ -76,7 +76,8 @@ def pickle_patterns(folder: Path) -> list[str]:
     places = [path for kind, path in modules if kind not in WITHOUT_WEIGHTS]
     patterns = []
     for place in places or [""]:
-        if not any((folder / place / name).is_file() for name in SAFETENSORS):
+        files = [folder / place / name for name in SAFETENSORS]
+        if not any(file.is_file() for file in files):
             patterns += [str(PurePosixPath(place, name)) for name in PICKLES]
     return patterns
 
@@ -89,7 +90,8 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
     try:
         kinds = []
         for module in json.loads(path.read_text(encoding="utf-8")):
-            kinds.append((module["type"].rpartition(".")[2], module["path"]))
+            _, _, kind = module["type"].rpartition(".")
+            kinds.append((kind, module["path"]))
         return kinds
     except (ValueError, TypeError, KeyError, AttributeError):
         return []
@@ -132,7 +134,11 @@ def check_named_code(folder: str | Path) -> None:
             if not _allowed(key, value):
                 what = f"{key!r} is {value!r:.80}, which would run other code"
                 do = "use one of the usual modules or activations there"
-                raise BadInput(what, where=str(path), do=f"{do}, or another model")
+                raise BadInput(
+                    what,
+                    where=str(path),
+                    do=f"{do}, or another model",
+                )
 
 
 def _allowed(key: str, value: Any) -> bool:
@@ -146,6 +152,7 @@ def _allowed(key: str, value: Any) -> bool:
 
 
 def _configurations(folder: Path) -> Iterator[Path]:
+    """Yield the configuration files in a folder; each folder once, through links too."""
     seen = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
         real = Path(parent).resolve()
@@ -154,7 +161,8 @@ def _configurations(folder: Path) -> Iterator[Path]:
             continue
         seen.add(real)
         for name in names:
-            if name == "modules.json" or ("config" in name and name.endswith(".json")):
+            is_config = "config" in name and name.endswith(".json")
+            if is_config or name == "modules.json":
                 yield Path(parent, name)
 
 

@@ -1,6 +1,7 @@
 """What a folder lacks to be a model that can be loaded, from the names of its files."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,10 +58,15 @@ def body_of(folder: Path) -> Path | None:
 
 def _adapter(folder: Path) -> Fault | None:
     """A fault for an adapter (LoRA and others) without the model that it changes."""
-    weights = any((folder / name).is_file() for name in SAFETENSORS)
-    if weights or not (folder / "adapter_config.json").is_file():
+    is_adapter = (folder / "adapter_config.json").is_file()
+    if _has_any(folder, SAFETENSORS) or not is_adapter:
         return None
     return Fault(f"the folder {str(folder)!r} contains only an adapter", _MERGE)
+
+
+def _has_any(folder: Path, names: Iterable[str]) -> bool:
+    """Whether one of the files is in the folder."""
+    return any((folder / name).is_file() for name in names)
 
 
 def _damaged(folder: Path) -> Fault | None:
@@ -85,28 +91,27 @@ def _without_config(folder: Path, body: Path | None) -> Fault | None:
     for place in places:
         if (place / "config.json").is_file():
             continue
-        do, below = SAVED, []
+        below = []
         if not modules:
             below = sorted(place.glob("*/config.json"))
             below = below or sorted(place.glob("*/*/config.json"))
-        if below:
-            do = f"name {str(below[0].parent)!r}"
+        do = f"name {str(below[0].parent)!r}" if below else SAVED
         return Fault(f"the folder {str(place)!r} contains no config.json", do)
     return None
 
 
 def _without_weights(folder: Path, pickles: bool) -> Fault | None:
     """A fault for missing weights, or for a missing part of them."""
-    index, single = INDEX, WEIGHTS
-    if pickles and not any((folder / name).is_file() for name in SAFETENSORS):
-        index, single = PICKLED_INDEX, PICKLED
+    index, single = folder / INDEX, WEIGHTS
+    if pickles and not _has_any(folder, SAFETENSORS):
+        index, single = folder / PICKLED_INDEX, PICKLED
     names = [single]
-    if (folder / index).is_file():
+    if index.is_file():
         try:
-            content = json.loads((folder / index).read_text(encoding="utf-8"))
+            content = json.loads(index.read_text(encoding="utf-8"))
             names = sorted(set(content["weight_map"].values()))
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            return Fault(f"{folder / index} is damaged", COPY)
+            return Fault(f"{index} is damaged", COPY)
     for name in names:
         if not (folder / name).is_file():
             what = f"the folder {str(folder)!r} contains no weights ({name})"

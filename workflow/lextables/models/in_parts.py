@@ -14,7 +14,6 @@ import re
 from collections.abc import (
     Callable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from functools import partial
@@ -31,10 +30,11 @@ from transformers import (
 )
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import noted
 
 T, R = TypeVar("T"), TypeVar("R")
-Batch = Mapping[str, Any]  # the inputs of a model: tensors, lists, and a prompt
+Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
@@ -110,19 +110,22 @@ class InParts(Trainer):
         model.train()
         batch = send_to_device(inputs, self.args.device)
         random = random_state(self.args.device)
-        while (loss := self._backward(model, batch)) is None:
+        while True:
+            loss = self._backward(model, batch)
+            if loss is not None:
+                return loss
             model.zero_grad()
             set_random_state(self.args.device, random)
             self._halve(_rows(batch))
-        return loss
 
-    def state_of_parts(self) -> dict[str, Any]:
+    def state_of_parts(self) -> JsonObject:
         """Return the sizes of micro-batches for a checkpoint, with which a resumed training continues."""
         return {"rows": self.rows, "halved": self.halved}
 
-    def resume_parts(self, state: Batch) -> None:
+    def resume_parts(self, state: JsonObject) -> None:
         """Restore what `state_of_parts` returned."""
-        self.rows, self.halved = min(self.rows, state["rows"]), list(state["halved"])
+        self.rows = min(self.rows, state["rows"])
+        self.halved = list(state["halved"])
 
     def note_parts(self) -> None:
         """Record the size of micro-batches and the updates at which it was halved in `run.json`.
@@ -133,7 +136,7 @@ class InParts(Trainer):
             return
         size = self.args.train_batch_size
 
-        def add(before: Batch | None) -> dict[str, Any]:
+        def add(before: JsonObject | None) -> JsonObject:
             earlier = before or {"micro_batch": size, "halved_at_update": []}
             return {
                 "batch_size": size,
@@ -154,7 +157,8 @@ class InParts(Trainer):
             for share, part in self._parts(batch):
                 with self.compute_loss_context_manager():
                     loss = self.compute_loss(model, part)
-                loss = loss if share == 1 else loss * share
+                if share != 1:
+                    loss = loss * share
                 self.accelerator.backward(loss)
                 losses.append(loss.detach())
         except OUT_OF_MEMORY as error:
@@ -163,7 +167,7 @@ class InParts(Trainer):
             return None
         return torch.stack(losses).sum()
 
-    def _parts(self, batch: Batch) -> Iterator[tuple[float, dict[str, Any]]]:
+    def _parts(self, batch: Batch) -> Iterator[tuple[float, Batch]]:
         """Yield the parts of a batch, each with its share of the loss's terms, if that is not 0.
 
         Rows are sorted by length, longest first, and a part is cut to its longest text, so that a batch in
@@ -178,11 +182,12 @@ class InParts(Trainer):
         ends = _ends(mask)
         order = sorted(range(count), key=lambda row: -ends[row])
         terms = self.terms(batch)
+        total = sum(terms)
         start = 0
         while start < count:
             width = ends[order[start]]
             rows = order[start : start + self._rows_at_once(width)]
-            share = sum(terms[row] for row in rows) / sum(terms)
+            share = sum(terms[row] for row in rows) / total
             if share:
                 yield share, _part(batch, rows, width)
             start += len(rows)
@@ -220,19 +225,16 @@ def _rows(batch: Batch) -> int:
 
 def _ends(mask: torch.Tensor) -> list[int]:
     """Return the columns of each text up to its last token, at least 1; all if padding is on the left."""
-    columns = torch.arange(
-        1,
-        mask.shape[1] + 1,
-        device=mask.device,
-    )
-    return (mask.bool() * columns).amax(dim=1).clamp(min=1).tolist()
+    columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    ends = (mask.bool() * columns).amax(dim=1)
+    return ends.clamp(min=1).tolist()
 
 
 def _part(
     batch: Batch,
     rows: Sequence[int],
     width: int,
-) -> dict[str, Any]:
+) -> Batch:
     """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
     count, part = _rows(batch), {}
     for name, value in batch.items():

@@ -94,7 +94,11 @@ def _check_hub_name(
         valid = False
     if not valid:
         do = "name an existing folder, or a model of the hub as owner/name"
-        raise BadInput(f"the folder {model!r} does not exist", where=where, do=do)
+        raise BadInput(
+            f"the folder {model!r} does not exist",
+            where=where,
+            do=do,
+        )
     if not fetch:
         what = f"{model!r} is not available here: it is neither a folder nor in the hub's cache"
         if cache_folder(model).is_dir():

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import (
     Iterator,
-    Mapping,
     Sequence,
 )
 from functools import (
@@ -36,10 +35,11 @@ from lextables.models.language_model import (
 )
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
+from lextables.models.weights import ModelSettings
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
-Json = Mapping[str, Any]  # an object of an answer
 # The tree is not followed below this probability.
 NEGLIGIBLE = 1e-4
 # Number of log-probabilities requested, and the number if a server rejects that; OpenAI's maximum for
@@ -68,15 +68,17 @@ class ServerLanguageModel:
 
     def __init__(
         self,
-        settings: Json,
+        settings: ModelSettings,
         cache: str | Path,
         limits: Limits,
     ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
-        self.name, self.window = settings["model"], settings.get("window")
-        self.device, self._model = settings["api"], settings["weights"]
+        self.name = settings["model"]
+        self.window = settings.get("window")
+        self.device = settings["api"]
+        self._model = settings["weights"]
         self._endpoint = settings.get("endpoint") or "chat"
-        self._api = Api(settings["api"], self._model, cache, limits)
+        self._api = Api(self.device, self._model, cache, limits)
         self._top, self._lock = 0, threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
@@ -107,12 +109,12 @@ class ServerLanguageModel:
 
     def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
         """Return the call that continues ``prompt`` and the text ``more`` (empty with `chat`)."""
-        body: dict[str, Any] = {"model": self._model}
+        body = {"model": self._model, **options}
         if self._endpoint == "completions":
             body["prompt"] = plain(prompt) + more
         else:
             body["messages"] = [message._asdict() for message in prompt]
-        return Call(PATHS[self._endpoint], {**body, **options})
+        return Call(PATHS[self._endpoint], body)
 
     def _written(self, request: Request) -> Written:
         call = self._call(
@@ -132,6 +134,8 @@ class ServerLanguageModel:
         pending, reached = [(0, b"")], {b"": 1.0}
         while pending:
             _, before = heapq.heappop(pending)
+            if not _followed(reached[before], before):
+                continue
             tokens = self._next(choice.prompt, before.decode())
             if tokens is None:
                 return Weighed(None)
@@ -150,9 +154,8 @@ class ServerLanguageModel:
                         reached[text] = 0.0
                         heapq.heappush(pending, (len(text), text))
                     reached[text] += probability
-            while pending and not _followed(reached[pending[0][1]], pending[0][1]):
-                heapq.heappop(pending)
-        return Weighed(tuple(_log(probabilities[text]) for text in wanted))
+        log_probabilities = [_log(probabilities[text]) for text in wanted]
+        return Weighed(tuple(log_probabilities))
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
@@ -244,22 +247,29 @@ def _followed(probability: float, text: bytes) -> bool:
     return probability > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
 
 
-def read_text(answer: Json) -> Written:
-    """Return the text of an answer from either endpoint; empty for one without text, such as a refusal."""
+def read_text(answer: JsonObject) -> Written:
+    """Return the text of an answer from either endpoint.
+
+    It is empty for an answer without text, such as a refusal.
+    """
     choice = answer["choices"][0]
-    text = choice["message"]["content"] if "message" in choice else choice["text"]
+    if "message" in choice:
+        text = choice["message"]["content"]
+    else:
+        text = choice["text"]
     if not isinstance(text, str | None):
         raise TypeError(f"its text is {type(text).__name__}")
-    return Written(text or "", choice.get("finish_reason") == "length")
+    is_cut = choice.get("finish_reason") == "length"
+    return Written(text or "", is_cut)
 
 
-def _check(answer: Json) -> None:
+def _check(answer: JsonObject) -> None:
     """Raise an error unless an answer has a text and valid probabilities, if it has any."""
     read_text(answer)
     read_tokens(answer)
 
 
-def read_tokens(answer: Json) -> dict[bytes, float] | None:
+def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
     """Return the log-probabilities of the first token of an answer, by the token's bytes; None if missing.
 
     Raises ValueError for invalid probabilities, and if their sum exceeds one.
@@ -267,10 +277,10 @@ def read_tokens(answer: Json) -> dict[bytes, float] | None:
     Servers use two forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), and parallel lists (completions
     of OpenAI, vLLM and llama-cpp-python).
     """
-    logprobs = answer["choices"][0].get("logprobs")
-    if logprobs and logprobs.get("content"):
+    logprobs = answer["choices"][0].get("logprobs") or {}
+    if logprobs.get("content"):
         tokens = _listed(logprobs["content"][0])
-    elif logprobs and logprobs.get("tokens") and logprobs.get("top_logprobs"):
+    elif logprobs.get("tokens") and logprobs.get("top_logprobs"):
         tokens = _parallel(logprobs)
     else:
         return None
@@ -284,7 +294,7 @@ def read_tokens(answer: Json) -> dict[bytes, float] | None:
     return possible or None
 
 
-def _ended(answer: Json) -> bool:
+def _ended(answer: JsonObject) -> bool:
     """Whether the model ended its answer immediately and no probabilities are reported."""
     choice = answer["choices"][0]
     logprobs = choice.get("logprobs") or {}
@@ -293,9 +303,11 @@ def _ended(answer: Json) -> bool:
     return empty and stopped and not read_text(answer).text
 
 
-def _listed(position: Json) -> Iterator[tuple[bytes, float]]:
+def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
+    """Yield the tokens of the first form and their probabilities."""
     seen = set()
-    for token in (*(position.get("top_logprobs") or ()), position):
+    likeliest = position.get("top_logprobs") or ()
+    for token in (*likeliest, position):
         if token.get("logprob") is None:
             continue
         probability = _probability(token["logprob"])
@@ -314,16 +326,18 @@ def _probability(log_probability: Any) -> float:
     return math.exp(log_probability)
 
 
-def _bytes(token: Json) -> bytes:
+def _bytes(token: JsonObject) -> bytes:
     if token.get("bytes") is not None:
-        return bytes([*token["bytes"]])
+        return bytes(list(token["bytes"]))
     return str(token.get("token", "")).encode()
 
 
-def _parallel(logprobs: Json) -> Iterator[tuple[bytes, float]]:
+def _parallel(logprobs: JsonObject) -> Iterator[tuple[bytes, float]]:
+    """Yield the tokens of the second form and their probabilities."""
     likeliest = logprobs["top_logprobs"][0] or {}
     generated = logprobs["tokens"][0]
-    if generated not in likeliest and logprobs["token_logprobs"][0] is not None:
-        yield generated.encode(), _probability(logprobs["token_logprobs"][0])
+    of_generated = logprobs["token_logprobs"][0]
+    if generated not in likeliest and of_generated is not None:
+        yield generated.encode(), _probability(of_generated)
     for token, log_probability in likeliest.items():
         yield token.encode(), _probability(log_probability)

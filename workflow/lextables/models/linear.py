@@ -38,9 +38,8 @@ WORD = r"(?u)\b\w+\b"
 BUCKETS = 2**22  # of hashed n-grams
 BATCH = 1000  # texts
 STEPS = 200  # of the solver of `fit_few`, more than it needs
-DENSE_STEPS = (
-    60  # of the solver of `fit_dense`; further steps do not change held-out scores
-)
+# Of the solver of `fit_dense`; further steps do not change held-out scores.
+DENSE_STEPS = 60
 NEWTON_STEPS = 12
 FREE = 10.0  # factor by which an intercept is penalised less than a weight
 NEVER = -20.0  # the logit of a label that never occurs in training
@@ -76,7 +75,11 @@ def vocabulary(
         vectorizer.fit(texts)
     except ValueError as error:
         what = f"no word occurs in {least} of the {len(texts)} texts"
-        raise BadInput(what, where="linear model", do="use more text") from error
+        raise BadInput(
+            what,
+            where="linear model",
+            do="use more text",
+        ) from error
     names = tuple(vectorizer.get_feature_names_out().tolist())
     return Vocabulary(names, vectorizer.idf_.astype(np.float32), longest)
 
@@ -152,22 +155,16 @@ def fit_dense(
     """
     targets = labels.astype(np.float32)
     shape = features.shape[1] + 1, labels.shape[1]
-    mixed = labels.any(axis=0) & ~labels.all(axis=0)
+    occurs = labels.any(axis=0)
+    mixed = occurs & ~labels.all(axis=0)
     share = np.where(mixed, labels.mean(axis=0), 0.5)
     start = np.zeros(shape)
     start[-1] = np.log(share / (1 - share))
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         weights = flat.reshape(shape)
-        single = weights.astype(np.float32)
-        logits = features @ single[:-1] + single[-1]
-        value = np.logaddexp(0, logits) - logits * targets
-        squares = (weights[:-1] ** 2).sum()
-        total = value.sum(dtype=np.float64) + squares / (2 * penalty)
-        errors = 1 / (1 + np.exp(-logits)) - targets
-        of_weights = features.T @ errors + weights[:-1] / penalty
-        slope = np.vstack([of_weights, errors.sum(axis=0)])
-        return total, slope.ravel().astype(np.float64)
+        value, gradient = _dense_loss(weights, features, targets, penalty)
+        return value, gradient.ravel()
 
     result = minimize(
         loss,
@@ -177,9 +174,34 @@ def fit_dense(
         options={"maxiter": DENSE_STEPS},
     )
     weights = result.x.reshape(shape).astype(np.float32)
+    sure = np.where(occurs, -NEVER, NEVER)
     weights[:, ~mixed] = 0
-    weights[-1, ~mixed] = np.where(labels.any(axis=0), -NEVER, NEVER)[~mixed]
+    weights[-1, ~mixed] = sure[~mixed]
     return Linear(np.ascontiguousarray(weights[:-1]), weights[-1])
+
+
+def _dense_loss(
+    weights: np.ndarray,
+    features: np.ndarray,
+    targets: np.ndarray,
+    penalty: float,
+) -> tuple[float, np.ndarray]:
+    """Return the penalised loss of `fit_dense` and its gradient, float64.
+
+    ``weights`` and the gradient are (columns + 1, outputs), with the intercept last;
+    ``targets`` are 0 or 1, float32 (rows, outputs).
+    """
+    single = weights.astype(np.float32)
+    logits = features @ single[:-1] + single[-1]
+    losses = np.logaddexp(0, logits) - logits * targets
+    squares = (weights[:-1] ** 2).sum()
+    total = losses.sum(dtype=np.float64) + squares / (2 * penalty)
+    predicted = 1 / (1 + np.exp(-logits))
+    errors = predicted - targets
+    gradient = np.empty(weights.shape)
+    gradient[:-1] = features.T @ errors + weights[:-1] / penalty
+    gradient[-1] = errors.sum(axis=0)
+    return total, gradient
 
 
 def fit_few(
@@ -200,15 +222,16 @@ def fit_few(
         if words is not None:
             width += words.shape[1]
         return _constant_model(width, labels)
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale[scale == 0] = 1
+    mean, scale = _mean_and_scale(features)
     columns = (features - mean) / scale
     if words is not None:
         columns = csr_matrix(hstack([csr_matrix(columns), words]))
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
     weights = model.coef_[0].copy()
-    weights[: len(scale)] /= scale
-    return Linear(weights[:, None], model.intercept_ - mean @ weights[: len(scale)])
+    of_features = weights[: len(scale)]
+    of_features /= scale
+    intercept = model.intercept_ - mean @ of_features
+    return Linear(weights[:, None], intercept)
 
 
 def fit_weighed(
@@ -228,14 +251,17 @@ def fit_weighed(
     """
     if _is_constant(labels):
         return _constant_model(words.shape[1] + dense.shape[1], labels)
-    ratio = _log_odds(words[labels], smoothing) - _log_odds(words[~labels], smoothing)
-    scale = np.concatenate([np.abs(ratio), np.ones(dense.shape[1])])
+    present = _log_odds(words[labels], smoothing)
+    absent = _log_odds(words[~labels], smoothing)
+    ratio = np.abs(present - absent)
+    scale = np.concatenate([ratio, np.ones(dense.shape[1])])
     columns = dense
     if words.shape[1]:
         scaled = words.multiply(scale[: words.shape[1]])
         columns = csr_matrix(hstack([scaled, csr_matrix(dense)]))
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
-    return Linear((model.coef_[0] * scale)[:, None], model.intercept_)
+    weights = model.coef_[0] * scale
+    return Linear(weights[:, None], model.intercept_)
 
 
 def _is_constant(labels: np.ndarray) -> bool:
@@ -251,6 +277,13 @@ def _sure_logit(labels: np.ndarray) -> float:
 def _constant_model(width: int, labels: np.ndarray) -> Linear:
     """Return the model of ``width`` features that always predicts the only class."""
     return Linear(np.zeros((width, 1)), np.array([_sure_logit(labels)]))
+
+
+def _mean_and_scale(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of columns, (columns,); 1 in place of 0."""
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale == 0] = 1
+    return mean, scale
 
 
 def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
@@ -274,12 +307,13 @@ def fit_near(
     """
     if not len(features):
         return near
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale[scale == 0] = 1
-    columns = np.column_stack([(features - mean) / scale, np.ones(len(features))])
+    mean, scale = _mean_and_scale(features)
+    standardised = (features - mean) / scale
+    columns = np.column_stack([standardised, np.ones(len(features))])
     penalties = np.full(columns.shape[1], 1 / penalty)
     penalties[-1] /= FREE
-    before, change = near.logits(features)[:, 0], np.zeros(columns.shape[1])
+    before = near.logits(features)[:, 0]
+    change = np.zeros(columns.shape[1])
     for _ in range(NEWTON_STEPS):
         predicted = probabilities(before + columns @ change)
         gradient = columns.T @ (predicted - labels) + penalties * change
@@ -306,22 +340,18 @@ def fit_shares(
     intercept is not penalised.  One output per answer.
     """
     rows, answers = shares.shape
-    without_features = np.zeros((answers, features.shape[1]))
-    repeated = np.vstack(
-        [
-            np.repeat(features, answers, axis=0),
-            without_features,
-        ]
-    )
+    repeated = np.repeat(features, answers, axis=0)
+    pseudo_rows = np.zeros((answers, features.shape[1]))
+    pseudo_shares = np.full(answers, pseudo / answers)
+    columns = np.vstack([repeated, pseudo_rows])
     labels = np.tile(np.arange(answers), rows + 1)
-    weights = np.concatenate([shares.ravel(), np.full(answers, pseudo / answers)])
+    weights = np.concatenate([shares.ravel(), pseudo_shares])
     model = LogisticRegression(C=penalty, max_iter=STEPS)
-    model.fit(repeated, labels, sample_weight=weights)
+    model.fit(columns, labels, sample_weight=weights)
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
-    of_second = model.coef_[0]
-    weights = np.column_stack([-of_second, of_second]) / 2
-    return Linear(weights, np.array([-1, 1]) / 2 * model.intercept_)
+    signs = np.array([-1, 1]) / 2
+    return Linear(model.coef_.T * signs, signs * model.intercept_)
 
 
 # Hashed n-grams of texts, without a vocabulary in memory or on disk
@@ -393,8 +423,9 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
-    """Return the probabilities of logits, strictly between 0 and 1."""
-    return 1 / (1 + np.exp(-np.clip(np.asarray(logits, dtype=np.float64), -30, 30)))
+    """Return the probabilities of logits, strictly between 0 and 1, float64."""
+    limited = np.clip(np.asarray(logits, dtype=np.float64), -30, 30)
+    return 1 / (1 + np.exp(-limited))
 
 
 def save(
@@ -415,6 +446,9 @@ def load(
 ) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
     """Return the arrays and the ``names`` that `save` wrote; nothing is unpickled."""
     with damage_named(path), np.load(path, allow_pickle=False) as file:
-        arrays = {key: file[key] for key in file.files if key not in names}
-        packed = {key: file[key].tobytes().decode() for key in names}
-    return arrays, {key: tuple(text.split("\n")) for key, text in packed.items()}
+        arrays = dict(file)
+        unpacked = {}
+        for key in names:
+            text = arrays.pop(key).tobytes().decode()
+            unpacked[key] = tuple(text.split("\n"))
+    return arrays, unpacked

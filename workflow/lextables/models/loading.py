@@ -40,6 +40,7 @@ from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import (
     BadInput,
+    first_line,
     loading_weights,
 )
 
@@ -266,8 +267,7 @@ def fault_of(
     except BadInput as error:
         return error.what, error.do
     except Exception as error:  # libraries raise various errors for a user's folder
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = f"{type(error).__name__}: {''.join(lines[:1])}"
+        reason = f"{type(error).__name__}: {first_line(error)}"
         return f"transformers cannot load it: {reason}", ""
 
 

@@ -6,6 +6,7 @@ and values.
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import (
     Callable,
     Iterator,
@@ -13,10 +14,7 @@ from collections.abc import (
 )
 from functools import partial
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-)
+from typing import Literal
 
 import numpy as np
 import torch
@@ -85,9 +83,11 @@ class LocalLanguageModel:
         """Yield functions that return the answers of `weigh` one by one."""
         evaluations = []
         for choice in choices:
-            prompt, continuations = self._ids(choice.prompt), []
+            prompt = self._ids(choice.prompt)
+            continuations = []
             for text in choice.continuations:
-                continuations.append(self._continuation_ids(choice.prompt, text))
+                ids = self._continuation_ids(choice.prompt, text)
+                continuations.append(ids)
             longest = max(map(len, continuations), default=1)
             self._check_length(len(prompt) + longest)
             evaluations.append(partial(self._weighed, prompt, continuations))
@@ -103,20 +103,29 @@ class LocalLanguageModel:
         yield from evaluations
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
-        """Return a prompt as text, and whether it needs an initial token (a template contains it)."""
+        """Return a prompt as text, and whether it needs an initial token.
+
+        A template contains that token.
+        """
         text = self._engine.template(prompt) if self._chat else None
-        return (plain(prompt), True) if text is None else (text, False)
+        if text is None:
+            return plain(prompt), True
+        return text, False
 
     def _ids(self, prompt: Prompt) -> array:
-        return array("i", self._engine.ids(*self._text(prompt)))
+        """Return the tokens of a prompt."""
+        text, begins = self._text(prompt)
+        return array("i", self._engine.ids(text, begins))
 
     def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
         """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
-        for before in (self._text(prompt)[0][-SEAM:], "\n", ""):
+        text, _ = self._text(prompt)
+        for before in (text[-SEAM:], "\n", ""):
             start = self._engine.ids(before, False)
             full = self._engine.ids(before + continuation, False)
-            if len(full) > len(start) and full[: len(start)] == start:
-                return full[len(start) :]
+            added = full[len(start) :]
+            if added and full[: len(start)] == start:
+                return added
         what, do = f"{continuation!r} has no token", "use a non-empty continuation"
         raise BadInput(what, where=self.name, do=do)
 
@@ -146,19 +155,22 @@ class LocalLanguageModel:
     def _weighed(
         self, prompt: Sequence[int], continuations: Sequence[Sequence[int]]
     ) -> Weighed:
+        """Return the sums of the log-probabilities of each continuation's tokens."""
         sums = np.zeros(len(continuations), dtype=np.float32)
-        beginnings = set()
-        for ids in continuations:
-            beginnings.update(tuple(ids[:end]) for end in range(len(ids)))
-        # In sorted order each beginning shares as much as possible with the previous one.
-        for before in sorted(beginnings):
+        # {beginning: the continuation and the token that follow it}
+        following: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+        for place, ids in enumerate(continuations):
+            for end, token in enumerate(ids):
+                following[tuple(ids[:end])].append((place, token))
+        # Sorted, each beginning shares as much as possible with the previous one.
+        for before, tokens in sorted(following.items()):
             log_probabilities = self._after([*prompt, *before])
-            for place, ids in enumerate(continuations):
-                if len(ids) > len(before) and tuple(ids[: len(before)]) == before:
-                    sums[place] += log_probabilities[ids[len(before)]]
+            for place, token in tokens:
+                sums[place] += log_probabilities[token]
         return Weighed(tuple(sums.tolist()))
 
     def _written(self, prompt: Sequence[int], request: Request) -> Written:
+        """Return the text that follows a prompt, up to the token that ends an answer."""
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
         while len(answer) < request.max_tokens:
@@ -175,11 +187,13 @@ def _sample(
     temperature: float,
     generator: np.random.Generator,
 ) -> int:
+    """Return a token drawn at a temperature; at 0 the most likely one."""
     if temperature == 0:
         return int(log_probabilities.argmax())
     scaled = log_probabilities.astype(np.float64) / temperature
     weights = np.exp(scaled - scaled.max())
-    return int(generator.choice(len(weights), p=weights / weights.sum()))
+    shares = weights / weights.sum()
+    return int(generator.choice(len(shares), p=shares))
 
 
 class CausalModel:
@@ -192,7 +206,7 @@ class CausalModel:
     @loading_weights()
     def __init__(self, place: str | Path, device: torch.device) -> None:
         file, folder = gguf_file(place), Path(place)
-        options: dict[str, Any] = {"trust_remote_code": False}
+        options = {"trust_remote_code": False}
         dtype = torch.float32 if device.type == "cpu" else "auto"
         with loading.quiet():
             if file:
@@ -211,7 +225,8 @@ class CausalModel:
         self._device = device
         self.window = positions(self._model.config)
         ends = self._model.generation_config.eos_token_id
-        ends = ends if isinstance(ends, list) else [ends]
+        if not isinstance(ends, list):
+            ends = [ends]
         self.ends = frozenset([*ends, self._tokenizer.eos_token_id]) - {None}
         first = self._tokenizer("a").input_ids[:1]
         self._begin = first if first == [self._tokenizer.bos_token_id] else []
@@ -259,13 +274,13 @@ class CausalModel:
         else:
             self._cache, shared = DynamicCache(config=self._model.config), 0
         for start in range(shared, len(ids), AT_ONCE):
-            part = torch.tensor(
-                [list(ids[start : start + AT_ONCE])], device=self._device
-            )
+            part = list(ids[start : start + AT_ONCE])
+            batch = torch.tensor([part], device=self._device)
             logits = self._model(
-                input_ids=part,
+                input_ids=batch,
                 past_key_values=self._cache,
                 use_cache=True,
                 logits_to_keep=1,
             ).logits
-        return torch.log_softmax(logits[0, -1].float(), dim=-1).cpu().numpy()
+        log_probabilities = torch.log_softmax(logits[0, -1].float(), dim=-1)
+        return log_probabilities.cpu().numpy()

@@ -53,6 +53,7 @@ from lextables.models.loading import (
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import (
     BadInput,
+    first_line,
     loading_weights,
 )
 
@@ -145,14 +146,12 @@ class MultiHead(nn.Module):
         weights: Weights | None = None,
     ) -> None:
         super().__init__()
-        self.body, self.own, self.sizes, self.loss = body, own, tuple(sizes), loss
-        self.spans = tuple(pairwise(accumulate(self.sizes, initial=0)))
+        self.body, self.own, self.loss = body, own, loss
+        self.sizes = tuple(sizes)
+        ends = accumulate(self.sizes, initial=0)
+        self.spans = tuple(pairwise(ends))
         together = _side_by_side(weights, self.sizes)
-        self.register_buffer(
-            "weights",
-            together,
-            persistent=False,
-        )
+        self.register_buffer("weights", together, persistent=False)
 
     @property
     def mixed_precision(self) -> bool:
@@ -170,13 +169,13 @@ class MultiHead(nn.Module):
         ``token_type_ids`` distinguish the texts of a pair, for a model with segments.
         """
         _set_sparse_attention(self.body, input_ids.shape[1])
-        segments = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        output = self.body(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **segments,
-        )
-        return output.logits if self.own is None else output.last_hidden_state[:, 0]
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if token_type_ids is not None:
+            inputs["token_type_ids"] = token_type_ids
+        output = self.body(**inputs)
+        if self.own is None:
+            return output.logits
+        return output.last_hidden_state[:, 0]
 
     def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
         """Return the logits (texts, answers) of head number ``head``, float32."""
@@ -200,20 +199,25 @@ class MultiHead(nn.Module):
         fewer answers, or as a list of rows (answers,).
         """
         texts = self.represent(input_ids, attention_mask, token_type_ids).unbind()
+        text_losses = LOSSES[self.loss]
         losses = []
         # ``head`` is a list on the host, which avoids GPU synchronisation.
-        for number in sorted({*head}):
+        for number in sorted(set(head)):
             chosen = [at for at, other in enumerate(head) if other == number]
-            logits = self.answer(torch.stack([texts[at] for at in chosen]), number)
+            represented = torch.stack([texts[at] for at in chosen])
+            logits = self.answer(represented, number)
             labels = _chosen(label, chosen, self.sizes[number]).to(logits.device)
             weights = None
             if self.weights is not None:
-                weights = self.weights[slice(*self.spans[number])]
-            losses.append(LOSSES[self.loss](logits, labels, weights).sum())
-        return {"loss": torch.stack(losses).sum() / len(head)}
+                start, stop = self.spans[number]
+                weights = self.weights[start:stop]
+            losses.append(text_losses(logits, labels, weights).sum())
+        total = torch.stack(losses).sum()
+        return {"loss": total / len(head)}
 
 
 def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
+    """Return the weights of all answers of all heads (answers,); 1 for a head without."""
     if weights is None:
         return None
     parts = []
@@ -232,7 +236,9 @@ def _chosen(
 ) -> torch.Tensor:
     """Return the labels of the ``chosen`` texts, all of one head, in the form for a loss."""
     rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
-    return rows if rows.dim() == 1 else rows[:, :size]
+    if rows.dim() == 1:
+        return rows
+    return rows[:, :size]
 
 
 @loading_weights()
@@ -289,7 +295,9 @@ def save(
     if tuple(sizes) != model.sizes:
         what = f"heads of {sizes} answers where the model has {list(model.sizes)}"
         raise ValueError(what)
-    rows = [{"head_id": head, "answers": list(names)} for head, names in heads.items()]
+    rows = []
+    for head, names in heads.items():
+        rows.append({"head_id": head, "answers": list(names)})
     kind = "family" if model.own is None else "own"
     about = {"kind": kind, "loss": model.loss, "heads": rows}
     with replacing_folder(folder) as temporary:
@@ -314,10 +322,13 @@ def load_trained(
         sizes = [len(answers) for answers in heads.values()]
         model = _trained(folder, about["kind"], sizes, about["loss"])
     except _DAMAGE as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = f"{type(error).__name__}: {''.join(lines[:1])}"
+        reason = f"{type(error).__name__}: {first_line(error)}"
         what = f"it is no complete trained classifier ({reason})"
-        raise BadInput(what, where=str(folder), do="train it again") from error
+        raise BadInput(
+            what,
+            where=str(folder),
+            do="train it again",
+        ) from error
     return model.to(device), heads
 
 
@@ -327,6 +338,7 @@ def _trained(
     sizes: Sequence[int],
     loss: Loss,
 ) -> MultiHead:
+    """Load a model that `save` wrote; `load_trained` names its errors."""
     loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
     body, report = loader.from_pretrained(
         folder,
@@ -353,8 +365,10 @@ def _in_memory(model: MultiHead) -> MultiHead:
 
 
 def _own_head(config, size: int) -> nn.Sequential:
+    """Return a new head of ``size`` answers, with the configuration's dropout."""
     rate = getattr(config, "classifier_dropout", None)
-    rate = getattr(config, "hidden_dropout_prob", 0.0) if rate is None else rate
+    if rate is None:
+        rate = getattr(config, "hidden_dropout_prob", 0.0)
     width = config.hidden_size
     return nn.Sequential(
         nn.Dropout(rate),

@@ -18,7 +18,6 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
 
 from lextables.models.language_model import (
     Choice,
@@ -31,6 +30,7 @@ from lextables.models.prompts import (
     fitted,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
@@ -44,8 +44,8 @@ _LETTER = re.compile(
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question: its template, the texts of the fields, and the options in order.
+class ChoiceQuestion:
+    """A multiple-choice question: its template, the texts of the fields, and the options in order.
 
     ``options`` is a field too.  The fields ``cut`` are shortened if the prompt does not fit
     into the model's window.
@@ -57,13 +57,13 @@ class Question:
     cut: tuple[str, ...] = ()
 
     def prompt(
-        self, model: LanguageModel, options: Sequence[str] = ()
+        self, model: LanguageModel, options: Sequence[str]
     ) -> tuple[Prompt, bool]:
         """Return the prompt, and whether texts were cut.
 
-        ``options`` are in another order than that of the question.
+        It lists the question's ``options`` in this order.
         """
-        fields = {**self.fields, "options": listed(options or self.options)}
+        fields = {**self.fields, "options": listed(options)}
         return fitted(
             model,
             self.template,
@@ -90,7 +90,9 @@ class Picked:
     def winners(self) -> list[int]:
         """Return the positions of the largest share; empty if all shares are 0."""
         best = max(self.shares)
-        return [place for place, share in enumerate(self.shares) if share == best > 0]
+        if best == 0:
+            return []
+        return [place for place, share in enumerate(self.shares) if share == best]
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Answered:
 
 def ask(
     model: LanguageModel,
-    questions: Sequence[Question],
+    questions: Sequence[ChoiceQuestion],
     samples: int,
     orders: int = 1,
 ) -> list[Answered]:
@@ -140,10 +142,10 @@ def ask(
 
 def listed(options: Sequence[str]) -> str:
     """Return the options for a prompt, one per line after its letter."""
-    lines = (
-        f"{letter}. {' '.join(option.split())}"
-        for letter, option in zip(ascii_uppercase, options, strict=False)
-    )
+    lines = []
+    for letter, option in zip(ascii_uppercase, options, strict=False):
+        one_line = " ".join(option.split())
+        lines.append(f"{letter}. {one_line}")
     return "\n".join(lines)
 
 
@@ -152,22 +154,23 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
 
     The answer must begin with the option's letter, as a separate word, or with its complete text.
     """
-    if found := _LETTER.match(text):
-        place = ascii_uppercase.index(found[found.lastindex].upper())
+    found = _LETTER.match(text)
+    if found:
+        letter = found[found.lastindex].upper()
+        place = ascii_uppercase.index(letter)
         if place < len(options):
             return place
     answer = _plain(text)
-    matching = [
-        place for place, option in enumerate(options) if _begins(answer, _plain(option))
-    ]
-    return max(
-        matching,
-        key=lambda place: len(options[place]),
-        default=None,
-    )
+    longest = None
+    for place, option in enumerate(options):
+        if not _begins(answer, _plain(option)):
+            continue
+        if longest is None or len(option) > len(options[longest]):
+            longest = place
+    return longest
 
 
-def counts(answers: Iterable[Answered]) -> dict[str, Any]:
+def counts(answers: Iterable[Answered]) -> JsonObject:
     """Return counts over ``answers`` for `run.json`.
 
     Of the orders of the options: ``first_listed`` is the share in which the first option
@@ -177,18 +180,21 @@ def counts(answers: Iterable[Answered]) -> dict[str, Any]:
     orders: list[Picked] = []
     for answer in answers:
         orders += answer.orders
+    winners = [order.winners for order in orders]
+    drawn = [order.drawn for order in orders]
+    by_chance = [1 / len(order.shares) for order in orders]
     return {
         "questions": len(answers),
-        "requests": sum(order.drawn or 1 for order in orders),
-        "drawn": sum(order.drawn for order in orders),
+        "requests": sum(number or 1 for number in drawn),
+        "drawn": sum(drawn),
         "unparseable": sum(order.unparseable for order in orders),
-        "unanswered": sum(not order.winners for order in orders),
+        "unanswered": winners.count([]),
         "outside": _mean([order.outside for order in orders]),
-        "ties": sum(len(order.winners) > 1 for order in orders),
+        "ties": sum(len(places) > 1 for places in winners),
         "disagreements": sum(answer.disagree for answer in answers),
         "cut": sum(answer.cut for answer in answers),
-        "first_listed": _mean([order.winners == [0] for order in orders]),
-        "first_listed_by_chance": _mean([1 / len(order.shares) for order in orders]),
+        "first_listed": _mean([places == [0] for places in winners]),
+        "first_listed_by_chance": _mean(by_chance),
     }
 
 
@@ -201,20 +207,25 @@ def pick(
 
     Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
     """
-    letters = [ascii_uppercase[: len(options)] for _, options in asked]
-    answers = weighed(model, [prompt for prompt, _ in asked], letters)
+    prompts, letters = [], []
+    for prompt, options in asked:
+        prompts.append(prompt)
+        letters.append(ascii_uppercase[: len(options)])
+    answers = weighed(model, prompts, letters)
     unweighed = [place for place, answer in enumerate(answers) if answer is None]
     temperature = 1.0 if samples > 1 else 0.0
     requests = []
     for place in unweighed:
-        prompt, _ = asked[place]
         for seed in range(samples):
-            requests.append(Request(prompt, ANSWER_TOKENS, temperature, seed))
-    if requests:
-        written = iter(model.write(requests))
-        for place in unweighed:
-            texts = [next(written).text for _ in range(samples)]
-            answers[place] = _drawn(texts, asked[place][1])
+            request = Request(prompts[place], ANSWER_TOKENS, temperature, seed)
+            requests.append(request)
+    if not requests:
+        return answers
+    written = iter(model.write(requests))
+    for place in unweighed:
+        texts = [next(written).text for _ in range(samples)]
+        _, options = asked[place]
+        answers[place] = _drawn(texts, options)
     return answers
 
 
@@ -236,47 +247,59 @@ def weighed(
 
 
 def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
+    """Return the distribution of signs, listed without and then with a space."""
     if log_probabilities is None:
         return None
     half = len(log_probabilities) // 2
-    both = zip(
-        log_probabilities[:half],
-        log_probabilities[half:],
-        strict=True,
-    )
-    masses = [math.exp(bare) + math.exp(spaced) for bare, spaced in both]
-    return Picked(_normalised(masses), outside=max(0.0, 1 - sum(masses)))
+    masses = []
+    for sign in range(half):
+        bare = math.exp(log_probabilities[sign])
+        spaced = math.exp(log_probabilities[half + sign])
+        masses.append(bare + spaced)
+    outside = max(0.0, 1 - sum(masses))
+    return Picked(_normalised(masses), outside)
 
 
 def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
+    """Return the shares of the options among answers that name one."""
     places = [parsed(text, options) for text in texts]
     votes = [float(places.count(place)) for place in range(len(options))]
     unparseable = places.count(None)
     return Picked(
-        _normalised(votes), unparseable / len(places), len(places), unparseable
+        shares=_normalised(votes),
+        outside=unparseable / len(places),
+        drawn=len(places),
+        unparseable=unparseable,
     )
 
 
 def _averaged(orders: Sequence[Picked], cut: bool) -> Answered:
-    """Return the answer over the orders of a question; orders without an option are left out."""
+    """Return the answer over the orders of a question.
+
+    Orders in which no option is named are left out.
+    """
     options = len(orders[0].shares)
-    named, winners = [], []
+    named = []
     for number, order in enumerate(orders):
+        shares = order.shares if number == 0 else order.shares[::-1]
         if order.winners:
-            shares = order.shares if number == 0 else order.shares[::-1]
             named.append(shares)
-            winners.append(Picked(shares).winners)
     probabilities = (1 / options,) * options
     if named:
         columns = zip(*named, strict=True)
         probabilities = tuple(sum(column) / len(named) for column in columns)
-    disagree = len(winners) > 1 and winners[0] != winners[1]
+    disagree = False
+    if len(named) > 1:
+        first, second = named
+        disagree = Picked(first).winners != Picked(second).winners
     return Answered(probabilities, tuple(orders), disagree, cut)
 
 
 def _normalised(masses: Sequence[float]) -> tuple[float, ...]:
     total = sum(masses)
-    return tuple(mass / total if total else 0.0 for mass in masses)
+    if total == 0:
+        return (0.0,) * len(masses)
+    return tuple(mass / total for mass in masses)
 
 
 def _plain(text: str) -> str:
@@ -284,10 +307,10 @@ def _plain(text: str) -> str:
 
 
 def _begins(answer: str, option: str) -> bool:
-    return (
-        answer.startswith(option)
-        and not answer[len(option) : len(option) + 1].isalnum()
-    )
+    if not answer.startswith(option):
+        return False
+    rest = answer.removeprefix(option)
+    return not rest[:1].isalnum()
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -35,9 +35,9 @@ def idf_by_frequency(words: np.ndarray) -> np.ndarray:
     """
     texts = len(words) - 1
     frequency = np.arange(texts + 1)
-    idf = np.log(texts - frequency + 0.5) - np.log(frequency + 0.5)
-    total = max(words.sum(), 1)
-    mean = (idf * words).sum() / total
+    without = texts - frequency
+    idf = np.log(without + 0.5) - np.log(frequency + 0.5)
+    mean = (idf * words).sum() / max(words.sum(), 1)
     return np.where(idf < 0, EPSILON * mean, idf)
 
 
@@ -51,9 +51,11 @@ def okapi_scores(
     ``counts`` (texts, words): how often each text contains each query word; ``idf``
     (words,); ``lengths`` (texts,) in words.
     """
-    saturation = K1 * (1 - B + B * lengths / lengths.mean())
+    relative_lengths = 1 - B + B * lengths / lengths.mean()
+    saturation = K1 * relative_lengths
     weights = idf * counts * (K1 + 1)
-    return (weights / (counts + saturation[:, None])).sum(axis=1)
+    scores = weights / (counts + saturation[:, None])
+    return scores.sum(axis=1)
 
 
 class OkapiBM25:
@@ -65,44 +67,59 @@ class OkapiBM25:
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of ``texts``; `scores` refers to them by position."""
         self._numbers: dict[str, int] = {}
-        self._starts, self._lengths = array("q", [0]), array("q")
-        words, counts = array("i"), array("i")
+        self._starts = array("q", [0])
+        lengths, words, counts = array("q"), array("i"), array("i")
         for text in texts:
+            text_words = text.split()
             of_text = {}
-            for word, count in Counter(text.split()).items():
+            for word, count in Counter(text_words).items():
                 number = self._numbers.setdefault(word, len(self._numbers))
                 of_text[number] = count
-            for number in sorted(of_text):
+            for number, count in sorted(of_text.items()):
                 words.append(number)
-                counts.append(of_text[number])
+                counts.append(count)
             self._starts.append(len(words))
-            self._lengths.append(sum(of_text.values()))
+            lengths.append(len(text_words))
+        self._lengths = np.array(lengths, dtype=np.float64)
         self._words = np.array(words, dtype=np.int32)
         self._counts = np.array(counts, dtype=np.int32)
 
     def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,)."""
-        texts = [slice(self._starts[at], self._starts[at + 1]) for at in positions]
-        lengths = np.array([self._lengths[at] for at in positions], dtype=np.float64)
-        # Document frequencies of the collection's words.
-        all_words = np.concatenate([self._words[text] for text in texts])
+        of_texts = [self._words_of(position) for position in positions]
+        all_words = np.concatenate([words for words, _ in of_texts])
         words, frequencies = np.unique(all_words, return_counts=True)
         numbers = [self._numbers.get(word, -1) for word in query.split()]
         query_words = np.array(numbers, dtype=np.int32)
         query_words = query_words[np.isin(query_words, words)]
         if not len(query_words):
-            return np.zeros(len(texts))
-        counts = np.zeros((len(texts), len(query_words)))
-        for row, text in enumerate(texts):
-            of_text = self._words[text]
-            if len(of_text):
-                at = np.searchsorted(of_text, query_words)
-                at = np.minimum(at, len(of_text) - 1)
-                is_here = of_text[at] == query_words
-                counts[row] = np.where(is_here, self._counts[text][at], 0)
-        idf = idf_by_frequency(np.bincount(frequencies, minlength=len(texts) + 1))
-        of_query = frequencies[np.searchsorted(words, query_words)]
-        return okapi_scores(counts, idf[of_query], lengths)
+            return np.zeros(len(positions))
+        counts = np.zeros((len(positions), len(query_words)))
+        for row, (text_words, text_counts) in enumerate(of_texts):
+            counts[row] = _counts_of(query_words, text_words, text_counts)
+        by_frequency = np.bincount(frequencies, minlength=len(positions) + 1)
+        query_frequencies = _counts_of(query_words, words, frequencies)
+        idf = idf_by_frequency(by_frequency)[query_frequencies]
+        return okapi_scores(counts, idf, self._lengths.take(positions))
+
+    def _words_of(self, position: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the different words of a text, ascending, and their counts."""
+        text = slice(self._starts[position], self._starts[position + 1])
+        return self._words[text], self._counts[text]
+
+
+def _counts_of(
+    wanted: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+) -> np.ndarray:
+    """Return the counts of the ``wanted`` words, 0 if absent; ``words`` ascend."""
+    if not len(words):
+        return np.zeros(len(wanted), dtype=counts.dtype)
+    places = np.searchsorted(words, wanted)
+    places = np.minimum(places, len(words) - 1)
+    is_present = words[places] == wanted
+    return np.where(is_present, counts[places], 0)
 
 
 class Paragraphs:
@@ -147,7 +164,8 @@ class Paragraphs:
         """Return the positions of the paragraphs that `best` returns, ascending."""
         if len(self) <= most:
             return list(range(len(self)))
-        return sorted(np.argsort(-self.scores(query), kind="stable")[:most].tolist())
+        order = np.argsort(-self.scores(query), kind="stable")
+        return sorted(order[:most].tolist())
 
     def scores(self, query: str) -> np.ndarray:
         """Return the score of each paragraph for the query, float64 (paragraphs,)."""

@@ -2,7 +2,6 @@
 
 from typing import (
     Annotated,
-    Any,
     Literal,
 )
 
@@ -11,6 +10,7 @@ from pydantic import (
     NonNegativeInt,
 )
 
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 
 SCHEDULES = {
@@ -37,7 +37,7 @@ class Optimiser(Entry):
     schedule: Literal["constant", "linear"]
     warmup: NonNegativeInt
 
-    def arguments(self, learning_rate: float) -> dict[str, Any]:
+    def arguments(self, learning_rate: float) -> JsonObject:
         """Return the arguments of transformers' trainers for these settings."""
         return {
             "learning_rate": learning_rate,

@@ -57,36 +57,46 @@ class Template:
 
         Raises `BadInput` if a field has no text, or a text no field.
         """
-        if odd := self.fields ^ texts.keys():
-            name, do = min(odd), "use the task's names of fields"
+        odd = self.fields ^ texts.keys()
+        if odd:
+            name = min(odd)
             what = "has no text" if name in self.fields else "is missing"
-            raise BadInput(f"${{{name}}} {what}", where="a prompt", do=do)
-        values = {name: _TURN.sub(r"\g<0> ", text) for name, text in texts.items()}
-        values[FENCE] = fence(*texts.values())
+            raise BadInput(
+                f"${{{name}}} {what}",
+                where="a prompt",
+                do="use the task's names of fields",
+            )
+        values = {FENCE: fence(*texts.values())}
+        for name, text in texts.items():
+            values[name] = _TURN.sub(r"\g<0> ", text)
         messages = []
         for role, content in self.parts:
-            messages.append(Message(role, _Template(content).substitute(values)))
+            filled = _Template(content).substitute(values)
+            messages.append(Message(role, filled))
         return tuple(messages)
 
 
 def load(path: str | Path) -> Template:
-    """Read a prompt's file; `BadInput` if it has no text, too many parts or a ``$`` without a field."""
+    """Read a prompt's file.
+
+    Raises `BadInput` if it has no text, too many parts or a ``$`` without a field.
+    """
     text = Path(path).read_text(encoding="utf-8")
-    *system, user = (part.strip() for part in _PARTS.split(text))
-    if len(system) > 1 or not user or not all(system):
+    parts = [part.strip() for part in _PARTS.split(text)]
+    if len(parts) > 2 or not all(parts):
         raise BadInput(
             "a prompt has a part for the user, and at most one before it for the system",
             where=str(path),
             do="put one line --- between them",
         )
-    parts = (*(Message("system", part) for part in system), Message("user", user))
-    if not all(_Template(part.content).is_valid() for part in parts):
+    if not all(_Template(part).is_valid() for part in parts):
         raise BadInput(
             "a $ without a field",
             where=str(path),
             do="write ${name}, or $$ for the sign itself",
         )
-    return Template(parts)
+    roles = ("system", "user")[-len(parts) :]
+    return Template(tuple(map(Message, roles, parts)))
 
 
 def fence(*texts: str) -> str:
@@ -108,9 +118,10 @@ def fitted(
     cut: Sequence[str],
     **texts: str,
 ) -> tuple[Prompt, bool]:
-    """Return the prompt, shortened to leave ``answer_tokens`` of the model's window, and whether it was cut.
+    """Return the prompt, and whether it was cut.
 
-    Texts of the fields ``cut`` are shortened to their first n words, with the largest n that fits.
+    It leaves ``answer_tokens`` of the model's window.  Texts of the fields ``cut`` are
+    shortened to their first n words, with the largest n that fits.
     """
 
     def fits(prompt: Prompt) -> bool:
@@ -128,8 +139,9 @@ def fitted(
 
     def of_words(most: int) -> Prompt:
         shortened = dict(texts)
-        for name, of_name in ends.items():
-            shortened[name] = texts[name][: of_name[min(most, len(of_name) - 1)]]
+        for name, ends_of_words in ends.items():
+            words = min(most, len(ends_of_words) - 1)
+            shortened[name] = texts[name][: ends_of_words[words]]
         return template.filled(**shortened)
 
     least, most = 0, max(map(len, ends.values()))

@@ -16,14 +16,12 @@ from dataclasses import (
     replace,
 )
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-)
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
+from lextables.models.weights import ModelSettings
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import (
     Config,
@@ -269,18 +267,18 @@ def places(
     return result
 
 
-def model_settings(name: str, weights: Weights) -> dict[str, Any]:
+def model_settings(name: str, weights: Weights) -> ModelSettings:
     """Return the settings of a run that identify its weights, and a language model's endpoint and window."""
-    settings = {
+    settings: ModelSettings = {
         "model": name,
         "weights": weights.location,
         "revision": weights.revision,
         "found": weights.found,
     }
-    for name in ("endpoint", "window"):
-        value = getattr(weights, name)
-        if value is not None:
-            settings[name] = value
+    if weights.endpoint is not None:
+        settings["endpoint"] = weights.endpoint
+    if weights.window is not None:
+        settings["window"] = weights.window
     return settings
 
 

@@ -1,13 +1,12 @@
 """Base classes of settings: built by planners, stored in `run.json`, read by scripts."""
 
-from typing import Any
-
 from pydantic import (
     NonNegativeInt,
     PositiveInt,
 )
 
 from lextables.models.optimiser import Optimiser
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 
 
@@ -17,7 +16,7 @@ class StepSettings(Entry):
     Unknown keys are errors.
     """
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         """Return the settings that were given, without defaults, as values of JSON."""
         return self.model_dump(mode="json", exclude_unset=True)
 

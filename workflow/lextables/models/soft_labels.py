@@ -7,8 +7,12 @@ EPSILON = 1e-7
 
 
 def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
-    """Return ``(1 - alpha) shares + alpha / m`` for m answers (Müller and others, 2019, Section 1)."""
-    return (1 - alpha) * shares + alpha / shares.shape[1]
+    """Return ``(1 - alpha) shares + alpha / m`` for m answers.
+
+    Müller and others, 2019, Section 1.
+    """
+    answers = shares.shape[1]
+    return (1 - alpha) * shares + alpha / answers
 
 
 def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -18,4 +22,6 @@ def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarra
     2025, Section 5, whose formula is printed without its minus sign.
     """
     clipped = np.clip(predicted, EPSILON, 1 - EPSILON)
-    return -(target * np.log(clipped) + (1 - target) * np.log1p(-clipped)).mean(axis=1)
+    of_answer = target * np.log(clipped)
+    of_absence = (1 - target) * np.log1p(-clipped)
+    return -(of_answer + of_absence).mean(axis=1)

@@ -39,6 +39,7 @@ from pydantic import Field
 from lextables import ROOT
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.locks import exclusive
 from lextables.pipeline.registry import (
     Entry,
@@ -147,14 +148,13 @@ def cost(
     return Cost(dollars, sent + received)
 
 
-def cost_of(usage: Mapping[str, Any], price: Price | None) -> Cost:
+def cost_of(usage: JsonObject, price: Price | None) -> Cost:
     """Return the cost of a call from the ``usage`` in its answer; an invalid one raises an error."""
-    sent, received = (
-        int(usage["prompt_tokens"]),
-        int(usage.get("completion_tokens") or 0),
-    )
-    cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-    if not (MAX_TOKENS >= sent >= cached >= 0 and MAX_TOKENS >= received >= 0):
+    sent = int(usage["prompt_tokens"])
+    received = int(usage.get("completion_tokens") or 0)
+    details = usage.get("prompt_tokens_details") or {}
+    cached = int(details.get("cached_tokens") or 0)
+    if not MAX_TOKENS >= sent >= cached >= 0 or not MAX_TOKENS >= received >= 0:
         raise ValueError(f"usage {usage}")
     return cost(price, sent, received, cached)
 
@@ -214,9 +214,9 @@ class Ledger:
             with self._transaction() as database:
                 row = "UPDATE calls SET dollars = ?, tokens = ? WHERE number = ?"
                 database.execute(row, (*actual, number))
-            self.paid = Cost(
-                self.paid.dollars + actual.dollars, self.paid.tokens + actual.tokens
-            )
+            dollars = self.paid.dollars + actual.dollars
+            tokens = self.paid.tokens + actual.tokens
+            self.paid = Cost(dollars, tokens)
 
     def _affordable(self, spent: Cost, most: Cost) -> bool:
         limits = self._limits
@@ -227,10 +227,15 @@ class Ledger:
         return fits or most.dollars == 0
 
     def _over_budget(self, spent: Cost, most: Cost) -> BadInput:
-        limit = f" of {self._limits.tokens:,}" if self._limits.tokens else ""
+        """Return the error for a call that costs up to ``most``."""
+        limits = self._limits
+        dollars = f"{spent.dollars:.4f} of {limits.dollars:g} dollars"
+        tokens = f"{spent.tokens:,}"
+        if limits.tokens:
+            tokens += f" of {limits.tokens:,}"
+        call = f"{most.dollars:.4f} dollars and {most.tokens:,} tokens"
         return BadInput(
-            f"{spent.dollars:.4f} of {self._limits.dollars:g} dollars and {spent.tokens:,}{limit} tokens are"
-            f" spent, and the next call may cost {most.dollars:.4f} dollars and {most.tokens:,} tokens",
+            f"{dollars} and {tokens} tokens are spent, and the next call may cost {call}",
             where=f"llm_budget, {self._model}",
             do="raise llm_budget or llm_tokens to continue; cached answers cost nothing",
         )
@@ -283,13 +288,13 @@ class AnswerCache:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
-    def path(self, question: Mapping[str, Any]) -> Path:
+    def path(self, question: JsonObject) -> Path:
         """Return the path of the answer to ``question``."""
         key = hashlib.sha256(canonical(question)).hexdigest()
         return self.folder / key[:2] / f"{key}.json.gz"
 
     def get(
-        self, question: Mapping[str, Any], check: Callable[[Any], object] = bool
+        self, question: JsonObject, check: Callable[[Any], object] = bool
     ) -> Any | None:
         """Return the answer to ``question``, or None if there is none for which ``check`` raises no error."""
         path = self.path(question)
@@ -307,7 +312,7 @@ class AnswerCache:
 
     def get_or_ask(
         self,
-        question: Mapping[str, Any],
+        question: JsonObject,
         ask: Callable[[], Any],
         check: Callable[[Any], object] = bool,
     ) -> Any:
@@ -331,8 +336,8 @@ class AnswerCache:
             lock.unlink(missing_ok=True)
         return answer
 
-    def put(self, question: Mapping[str, Any], answer: Any) -> None:
+    def put(self, question: JsonObject, answer: Any) -> None:
         """Store an answer, a JSON value other than None."""
-        record = {"asked": question, "answered": answer}
+        record = canonical({"asked": question, "answered": answer})
         with replacing(self.path(question)) as temporary:
-            temporary.write_bytes(gzip.compress(canonical(record), mtime=0))
+            temporary.write_bytes(gzip.compress(record, mtime=0))

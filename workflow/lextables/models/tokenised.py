@@ -17,6 +17,8 @@ from sentence_transformers import (
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
+from lextables.models.in_parts import Batch
+
 AT_ONCE = 256  # texts, which are padded to the longest of them for a moment
 _PARALLEL = "TOKENIZERS_PARALLELISM"
 
@@ -30,14 +32,14 @@ class Tokenised:
     """
 
     rows: list[dict[str, torch.Tensor]]
-    shared: dict[str, Any]
+    shared: Batch
     tokenizer: PreTrainedTokenizerBase
 
     def lengths(self) -> list[int]:
         """Return the number of tokens of each text."""
         return [len(row["attention_mask"]) for row in self.rows]
 
-    def batch(self, positions: Sequence[int]) -> dict[str, Any]:
+    def batch(self, positions: Sequence[int]) -> Batch:
         """Return the inputs for the texts at ``positions``, tensors (texts, tokens).
 
         They are padded to the longest text, on the side that the tokenizer prefers.

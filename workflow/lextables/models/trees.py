@@ -35,10 +35,8 @@ class Trees:
 
     def logits(self, features: np.ndarray) -> np.ndarray:
         """Return the logit of each row of ``features``, float32 (rows, features); float64 (rows,)."""
-        rows, logits = (
-            np.arange(len(features)),
-            np.full(len(features), float(self.start)),
-        )
+        rows = np.arange(len(features))
+        logits = np.full(len(features), float(self.start))
         for root in self.roots.tolist():
             node = np.full(len(features), root)
             for _ in range(DEPTH):
@@ -51,37 +49,44 @@ class Trees:
 def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     """Return `TREES` boosted trees that predict ``labels``, bool (rows,).
 
-    ``features``: float32 (rows, features).  With labels of one class, that class is always predicted.
+    ``features``: float32 (rows, features).  With labels of one class, that class is
+    always predicted.
     """
     if labels.all() or not labels.any():
-        start = -NEVER if len(labels) and labels.all() else NEVER
-        return Trees(np.array(start), *(np.zeros(0, dtype=np.int64) for _ in range(6)))
+        start = -NEVER if labels.any() else NEVER
+        nothing = np.zeros(0, dtype=np.int64)
+        return Trees(np.array(start), *[nothing] * 6)
     model = GradientBoostingClassifier(
         n_estimators=TREES,
         learning_rate=RATE,
         random_state=0,
         **OPTIONS,
     )
-    grown = [each.tree_ for each in model.fit(features, labels).estimators_[:, 0]]
+    model.fit(features, labels)
+    grown = [estimator.tree_ for estimator in model.estimators_[:, 0]]
     sizes = [tree.node_count for tree in grown]
     roots = np.cumsum(sizes) - sizes
-    names = ("feature", "threshold", "children_left", "children_right", "value")
-    feature, threshold, left, right, value = (
-        np.concatenate([getattr(tree, name).ravel() for tree in grown])
-        for name in names
-    )
-    # Children are numbered within their tree, and -1 at a leaf.
-    left, right = (
-        np.where(at < 0, np.arange(len(at)), at + np.repeat(roots, sizes))
-        for at in (left, right)
-    )
-    start = np.log(labels.mean() / (1 - labels.mean()))
+    offsets = np.repeat(roots, sizes)
+    feature = np.concatenate([tree.feature for tree in grown])
+    left = np.concatenate([tree.children_left for tree in grown])
+    right = np.concatenate([tree.children_right for tree in grown])
+    value = np.concatenate([tree.value.ravel() for tree in grown])
+    share = labels.mean()
     return Trees(
-        np.array(start),
-        roots,
-        np.maximum(feature, 0),
-        threshold,
-        left,
-        right,
-        RATE * value,
+        start=np.array(np.log(share / (1 - share))),
+        roots=roots,
+        feature=np.maximum(feature, 0),
+        threshold=np.concatenate([tree.threshold for tree in grown]),
+        left=_next_nodes(left, offsets),
+        right=_next_nodes(right, offsets),
+        value=RATE * value,
     )
+
+
+def _next_nodes(children: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the number of each node's child among the nodes of all trees, int64.
+
+    ``children`` are numbered within their tree, and -1 at a leaf, which is its own child;
+    ``offsets`` (nodes,) is the first node of the tree.
+    """
+    return np.where(children < 0, np.arange(len(children)), children + offsets)

@@ -9,10 +9,7 @@ import importlib.util
 import json
 import os
 import shutil
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import (
     Path,
@@ -21,7 +18,7 @@ from pathlib import (
 from tempfile import TemporaryFile
 from typing import (
     IO,
-    Any,
+    TypedDict,
 )
 from zipfile import ZipFile
 
@@ -38,7 +35,10 @@ from lextables.pipeline.cache import (
     make_cache,
     user_cache,
 )
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import (
+    BadInput,
+    first_line,
+)
 
 # Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
@@ -46,7 +46,21 @@ PACKAGE = "package:"
 CHUNK = 1 << 20  # bytes
 
 
-def weights_folder(settings: Mapping[str, Any]) -> str:
+class ModelSettings(TypedDict, total=False):
+    """What loading reads of a run's settings: `models.settings.LanguageModelSettings`."""
+
+    model: str
+    weights: str
+    revision: str | None
+    found: str
+    content: str | None
+    max_length: int
+    endpoint: str | None
+    window: int | None
+    api: str | None
+
+
+def weights_folder(settings: ModelSettings) -> str:
     """Return a local folder with the weights named by `resolve.model_settings`, fetched if necessary.
 
     Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a model of their kind.
@@ -54,7 +68,7 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
     return place(settings["weights"]) or _fetched_and_checked(settings)
 
 
-def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
+def _fetched_and_checked(settings: ModelSettings) -> str:
     """Fetch weights, and check that they can be loaded, without their values in memory."""
     location = settings["weights"]
     entry = _places().get(location, {})
@@ -74,17 +88,20 @@ def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
     return folder
 
 
-def fetch(settings: Mapping[str, Any]) -> str:
+def fetch(settings: ModelSettings) -> str:
     """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
 
     Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` as
     `weights_folder` does.
     """
-    location = settings["weights"]
-    is_own = location.startswith(user_rows.PREFIX)
-    folder = weights_folder(settings) if is_own else _fetched_and_checked(settings)
-    size = sum(file.stat().st_size for file in model_files(folder))
-    return f"{settings['model']}: {location}, {size / 1e6:,.0f} MB, in {folder}"
+    name, location = settings["model"], settings["weights"]
+    if location.startswith(user_rows.PREFIX):
+        folder = weights_folder(settings)
+    else:
+        folder = _fetched_and_checked(settings)
+    sizes = [file.stat().st_size for file in model_files(folder)]
+    megabytes = sum(sizes) / 1e6
+    return f"{name}: {location}, {megabytes:,.0f} MB, in {folder}"
 
 
 def place(location: str) -> str | None:
@@ -107,9 +124,9 @@ def package_folder(package: str) -> str | None:
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         return None
-    folder = Path(spec.submodule_search_locations[0]) / inside
-    needed = folder if folder.suffix == ".gguf" else folder / "config.json"
-    return str(folder) if needed.is_file() else None
+    place = Path(spec.submodule_search_locations[0]) / inside
+    needed = place if place.suffix == ".gguf" else place / "config.json"
+    return str(place) if needed.is_file() else None
 
 
 def cached(hub: str, revision: str | None) -> str | None:
@@ -157,8 +174,7 @@ def fetched(hub: str, revision: str | None) -> str:
         return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = (lines or [type(error).__name__])[0]
+        reason = first_line(error) or type(error).__name__
         do = "check the name and the network, or set models=available"
         raise BadInput(
             f"the model hub does not give {hub}{at} ({reason})",
@@ -218,7 +234,11 @@ def _unpack(
         if digest != sha256:
             what = f"the pieces of {folder.name} have the digest {digest}"
             what += f" instead of {sha256}"
-            raise BadInput(what, where="models", do="install the packages again")
+            raise BadInput(
+                what,
+                where="models",
+                do="install the packages again",
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing_folder(folder) as temporary:
             _extract(joined, temporary)

@@ -22,7 +22,10 @@ from dataclasses import (
 )
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import (
+    Any,
+    TypeVar,
+)
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +44,7 @@ from lextables.pipeline.files import (
 ROW_GROUP = 4096
 
 Row = Mapping[str, Any]
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -161,7 +165,7 @@ def write(
             compression="zstd",
         ) as out,
     ):
-        for batch in _batched(rows, table.row_group):
+        for batch in batched(rows, table.row_group):
             first = count + 1
             try:
                 for row in batch:
@@ -215,7 +219,8 @@ def _check_whole_numbers(row: Row, table: Table) -> None:
             raise ValueError(f"{name} = {value} is no whole number")
 
 
-def _batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def batched(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists of ``size`` rows in their order, of which the last may be shorter."""
     iterator = iter(rows)
     batch = list(itertools.islice(iterator, size))
     while batch:

@@ -67,6 +67,12 @@ def plain_reason(error: OSError, folder: str | Path) -> str:
     return f"a disk or a quota is full, with {' and '.join(free)}"
 
 
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message that is not blank; empty if there is none."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next(filter(None, lines), "")
+
+
 @contextmanager
 def loading_weights() -> Iterator[None]:
     """Raise `BadInput` for errors of a library that loads weights; errors in code are not changed."""

@@ -10,19 +10,19 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import (
     Answered,
-    Question,
+    ChoiceQuestion,
     ask,
 )
 from lextables.models.prompts import plain_template
 from lextables.pipeline.dataset import (
     Row,
+    batched,
     read,
 )
 from lextables.pipeline.errors import BadInput
@@ -31,6 +31,7 @@ from lextables.tasks.classification.examples import (
     of_heads,
     of_splits,
     under_view,
+    with_condition,
 )
 from lextables.tasks.classification.settings import (
     AskingSettings,
@@ -91,18 +92,19 @@ def answer(
     """
     heads = {row["head_id"]: row for row in read(files.heads)}
     texts = _texts(asked, files.texts)
+    texts[""] = ""  # the second text of a single one
     characters = 0
     for _, row in asked:
-        characters += sum(len(texts[text_id]) for text_id in key_of(row) if text_id)
+        first, second = key_of(row)
+        characters += len(texts[first]) + len(texts[second])
     model.expect(settings.orders * len(asked), settings.orders * characters)
     questions = _questions(asked, heads, texts, settings)
     answers: list[Answered] = []
-    while several := list(islice(questions, ASKED_AT_ONCE)):
-        answers += ask(model, several, settings.samples, settings.orders)
-    rows = []
+    for part in batched(questions, ASKED_AT_ONCE):
+        answers += ask(model, part, settings.samples, settings.orders)
+    rows: list[Row] = []
     for (condition, row), answered in zip(asked, answers, strict=True):
-        prediction = _prediction(row, answered)
-        rows.append({"condition": condition, **prediction} if condition else prediction)
+        rows += with_condition([_prediction(row, answered)], condition)
     names = ("condition", "head_id", "example_id")
     rows.sort(key=lambda row: [row.get(name, "") for name in names])
     return rows, answers
@@ -110,14 +112,22 @@ def answer(
 
 def _texts(asked: Iterable[AskedExample], path: str | Path) -> dict[str, str]:
     """Return the texts of the examples by their ids; `BadInput` if one is missing."""
-    text_ids = {text_id for _, row in asked for text_id in key_of(row)} - {""}
+    text_ids: set[str] = set()
+    for _, row in asked:
+        text_ids.update(key_of(row))
+    text_ids.discard("")
     texts = {}
     for row in read(path, ["text_id", "text"]):
         if row["text_id"] in text_ids:
             texts[row["text_id"]] = row["text"]
-    if missing := text_ids - texts.keys():
+    missing = text_ids - texts.keys()
+    if missing:
         what = f"the text {min(missing)!r} is not there"
-        raise BadInput(what, where=str(path), do="make the data set again")
+        raise BadInput(
+            what,
+            where=str(path),
+            do="make the data set again",
+        )
     return texts
 
 
@@ -126,11 +136,12 @@ def _questions(
     heads: Mapping[str, Row],
     texts: Mapping[str, str],
     settings: AskingSettings,
-) -> Iterator[Question]:
+) -> Iterator[ChoiceQuestion]:
     """Yield the question about each example."""
     template = plain_template(settings.prompt)
     for _, row in asked:
-        (text_id, second), head = key_of(row), heads[row["head_id"]]
+        text_id, second = key_of(row)
+        head = heads[row["head_id"]]
         fields = {"text": texts[text_id]}
         if second:
             fields["second"] = texts[second]
@@ -138,15 +149,11 @@ def _questions(
             fields["question"] = head[settings.question]
         wordings = settings.wordings
         options = [wordings.get(answer, answer) for answer in head["answers"]]
-        yield Question(
-            template,
-            fields,
-            tuple(options),
-            cut=("text",),
-        )
+        yield ChoiceQuestion(template, fields, tuple(options), cut=("text",))
 
 
 def _prediction(row: Row, answered: Answered) -> Row:
+    """Return the row of `schema.PREDICTIONS` for an example."""
     logits = []
     for probability in answered.probabilities:
         share = min(max(probability, _CERTAIN), 1 - _CERTAIN)

@@ -13,7 +13,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -53,6 +53,12 @@ def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
             text_id, pair_id = key_of(row, view)
             row = {**row, "text_id": text_id, "pair_id": pair_id}
         yield row
+
+
+def with_condition(rows: Iterable[Row], condition: str) -> Iterator[Row]:
+    """Yield predictions with the ``condition`` of their reading, if it has one."""
+    for row in rows:
+        yield {"condition": condition, **row} if condition else row
 
 
 def labels_of(row: Row) -> tuple[int, ...]:
@@ -124,13 +130,18 @@ def check_labels(
 ) -> None:
     """Raise `BadInput` for labels that do not fit {head: number of answers}."""
     for row in rows:
-        labels, head = labels_of(row), row["head_id"]
+        labels = labels_of(row)
+        head = row["head_id"]
         where = f"example {row['example_id']}"
         if head not in answers:
             raise BadInput(f"head {head!r} is not among the heads", where=where)
         if not multi_label and len(labels) != 1:
             what = f"{len(labels)} right answers where the task has one an example"
-            raise BadInput(what, where=where, do="mark the task as multi_label")
+            raise BadInput(
+                what,
+                where=where,
+                do="mark the task as multi_label",
+            )
         for label in labels:
             if not 0 <= label < answers[head]:
                 what = f"label {label} where head {head!r} has {answers[head]} answers"
@@ -157,11 +168,13 @@ def texts_of(
     Only second texts are held in memory.  Raises `BadInput` for a missing second text.
     """
     several = list(views) or [PLAIN]
+    text_columns = {view.text for view in several}
+    pair_columns = {view.pair for view in several if view.pair}
     with parquet_file(examples) as file:
         stored = set(file.schema_arrow.names)
-    columns = {view.text for view in several} | {view.pair for view in several}
+    columns = sorted((text_columns | pair_columns) & stored)
     seconds_of: dict[str, set[str]] = defaultdict(set)
-    for row in read(examples, sorted(columns - {None} & stored)):
+    for row in read(examples, columns):
         for view in several:
             text_id, pair_id = key_of(row, view)
             seconds_of[text_id].add(pair_id)
@@ -171,9 +184,9 @@ def texts_of(
         for text_id, text in _stored(texts):
             if text_id in second_ids:
                 seconds[text_id] = text
-    if missing := second_ids - seconds.keys():
-        columns_of_seconds = {view.pair for view in several if view.pair}
-        where = " or ".join(sorted(columns_of_seconds))
+    missing = second_ids - seconds.keys()
+    if missing:
+        where = " or ".join(sorted(pair_columns))
         what = f"the text {min(missing)!r} of the column {where} is not there"
         raise BadInput(what, where="texts")
     for text_id, text in _stored(texts):
@@ -182,7 +195,9 @@ def texts_of(
 
 
 def _stored(texts: str | Path) -> Iterator[tuple[str, str]]:
-    return ((row["text_id"], row["text"]) for row in read(texts, ["text_id", "text"]))
+    """Yield the id and content of each text of a file."""
+    for row in read(texts, ["text_id", "text"]):
+        yield row["text_id"], row["text"]
 
 
 Labels = Sequence[Sequence[int]]  # the right answers of each example of a head
@@ -208,9 +223,10 @@ def subset(
     drawn: set[int] = set()
     for (head_id, label), members in groups.items():
         members.sort(key=lambda index: rows[index]["example_id"])
-        order = _generator(seed, "subset", head_id, label).permutation(len(members))
-        kept = order[: math.ceil(len(members) * fraction)]
-        drawn.update(members[i] for i in kept)
+        generator = _generator(seed, "subset", head_id, label)
+        order = generator.permutation(len(members))
+        count = math.ceil(len(members) * fraction)
+        drawn.update(members[place] for place in order[:count])
     return [rows[index] for index in sorted(drawn)]
 
 
@@ -229,12 +245,14 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     """
     answers = np.array([answer for (answer,) in labels])
     of_answer = [np.flatnonzero(answers == answer) for answer in np.unique(answers)]
-    most = max(len(indices) for indices in of_answer)
+    most = max(map(len, of_answer))
     while True:
         repeated = []
         for indices in of_answer:
-            repeated.append(np.resize(generator.permutation(indices), most))
-        yield from generator.permutation(np.concatenate(repeated)).tolist()
+            order = generator.permutation(indices)
+            repeated.append(np.resize(order, most))
+        one_pass = generator.permutation(np.concatenate(repeated))
+        yield from one_pass.tolist()
 
 
 def shuffled(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
@@ -265,18 +283,24 @@ def draws(
     """
     queues = []
     for head, of_head in sorted(labels.items()):
-        queues.append(QUEUES[sampling](of_head, _generator(seed, "queue", head)))
+        generator = _generator(seed, "queue", head)
+        queues.append(QUEUES[sampling](of_head, generator))
     rounds = _generator(seed, "rounds")
     drawn = np.empty((total, 2), dtype=np.int64)
     at = 0
     while at < total:
-        for head in rounds.permutation(len(queues))[: total - at]:
+        order = rounds.permutation(len(queues))
+        for head in order[: total - at]:
             drawn[at] = head, next(queues[head])
             at += 1
     return drawn
 
 
-Trial = Mapping[str, Any]  # learning_rate, and updates: when the model is read
+class Trial(TypedDict):
+    """The settings that a search tries; ``updates`` are those after which it reads."""
+
+    learning_rate: float
+    updates: Sequence[int]
 
 
 def trials(
@@ -289,7 +313,10 @@ def trials(
     Heads missing from ``choice`` (no search could score them), or all without a choice,
     use the run's settings.
     """
-    updates = list(settings.updates)
-    default = {"learning_rate": settings.learning_rate, "updates": updates}
+    default: Trial = {
+        "learning_rate": settings.learning_rate,
+        "updates": list(settings.updates),
+    }
     names = [JOINT] if settings.setting == "multi" else sorted(heads)
-    return {name: (choice or {}).get(name, default) for name in names}
+    chosen = choice or {}
+    return {name: chosen.get(name, default) for name in names}

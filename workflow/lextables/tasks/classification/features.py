@@ -110,23 +110,19 @@ def tokenise(
     }
 
     def row(text: Text) -> Row:
+        """Return the row of a text, and count it."""
         # One side of a pair may be blank, as in some published data sets.
         if not text.text.strip() and not (text.second or "").strip():
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
-        encoding = tokenizer(
-            text.text,
-            text.second,
-            truncation=False,
-            **options,
-        )
+        pair = text.text, text.second
+        encoding = tokenizer(*pair, truncation=False, **options)
         length = len(encoding["input_ids"])
         if length > max_length:
             counts["cut"] += 1
-            cut = {"truncation": "longest_first", "max_length": max_length}
             encoding = tokenizer(
-                text.text,
-                text.second,
-                **cut,
+                *pair,
+                truncation="longest_first",
+                max_length=max_length,
                 **options,
             )
         counts["texts"] += 1
@@ -146,26 +142,33 @@ def tokenise(
 def _first(encoding: BatchEncoding) -> int:
     """Return the number of tokens before the second segment, or of all without one."""
     segments = encoding.get("token_type_ids", ())
-    return segments.index(1) if 1 in segments else len(encoding["input_ids"])
+    if 1 in segments:
+        return segments.index(1)
+    return len(encoding["input_ids"])
 
 
 def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
     """Read a file of `tokenise`, or only the texts ``keys``; 4 bytes for each token."""
-    ids, firsts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
-    lengths, position = [np.empty(0, dtype=np.int32)], {}
+    nothing = np.empty(0, dtype=np.int32)
+    ids, lengths, firsts = [nothing], [nothing], [nothing]
+    position: dict[Key, int] = {}
     for table in row_groups(path, ["text_id", "pair_id", "ids", "first"]):
         if keys is not None:
-            table = table.filter(
-                pa.array([key in keys for key in _keys(table)], pa.bool_())
-            )
+            is_wanted = [key in keys for key in _keys(table)]
+            table = table.filter(pa.array(is_wanted, pa.bool_()))
         for key in _keys(table):
             position[key] = len(position)
         lists = table["ids"].combine_chunks()
         ids.append(lists.flatten().to_numpy())
         lengths.append(lists.value_lengths().to_numpy())
         firsts.append(table["first"].to_numpy())
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return Tokens(np.concatenate(ids), starts, np.concatenate(firsts), position)
+    ends = np.cumsum(np.concatenate(lengths))
+    return Tokens(
+        ids=np.concatenate(ids),
+        starts=np.concatenate([[0], ends]),
+        firsts=np.concatenate(firsts),
+        position=position,
+    )
 
 
 def _keys(table: pa.Table) -> list[Key]:

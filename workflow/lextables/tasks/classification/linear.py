@@ -18,7 +18,6 @@ from collections.abc import (
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import (
@@ -41,6 +40,7 @@ from lextables.pipeline.dataset import (
     read,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
     Key,
     Text,
@@ -55,6 +55,7 @@ from lextables.tasks.classification.examples import (
     texts_of,
     training_rows,
     under_view,
+    with_condition,
 )
 from lextables.tasks.classification.settings import (
     LinearSettings,
@@ -102,7 +103,11 @@ def sides_of(
     for text in texts:
         if sides == "second" and text.second is None:
             what, where = "the text has no second side", f"text {text.key[0]}"
-            raise BadInput(what, where=where, do="set sides to first or both")
+            raise BadInput(
+                what,
+                where=where,
+                do="set sides to first or both",
+            )
         firsts.append((text.key[0], text.text))
         seconds.append((text.key[1], text.second or ""))
     if pairs:
@@ -121,7 +126,8 @@ def rarity(sides: Sequence[Side]) -> np.ndarray:
     for side in sides:
         frequencies += document_frequencies(_compared_ngrams(side, 1))
     texts = sum(map(len, sides))
-    return np.log((1 + texts) / (1 + frequencies)).astype(np.float32)
+    idf = np.log((1 + texts) / (1 + frequencies))
+    return idf.astype(np.float32)
 
 
 def linear_features(
@@ -134,7 +140,8 @@ def linear_features(
 
     ``rare`` is the result of `rarity` on the training texts.
     """
-    words, blocks = csr_matrix((len(sides[0]), 0), dtype=np.float32), []
+    words = csr_matrix((len(sides[0]), 0), dtype=np.float32)
+    blocks = []
     if settings.features in ("words", "both"):
         longest = settings.longest
         ngrams = [hashed_ngrams(_contents(side), longest) for side in sides]
@@ -152,42 +159,38 @@ def _contents(side: Side) -> Iterable[str]:
 
 def _compared_ngrams(side: Side, length: int) -> csr_matrix:
     """Return the n-grams of ``length`` words for comparisons, (texts, WORDS)."""
-    return hashed_ngrams(
-        _contents(side),
-        length,
-        length,
-        buckets=WORDS,
-    )
+    return hashed_ngrams(_contents(side), length, length, buckets=WORDS)
 
 
 def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
     """Return overlaps, negations and lengths of pairs, float64 (pairs, 7)."""
     ngrams, negations, lengths = [], [], []
     for side in sides:
-        ngrams.append([_compared_ngrams(side, length) for length in (1, 2)])
-        negations.append([len(NEGATION.findall(text)) for text in _contents(side)])
-        lengths.append([len(text.split()) for text in _contents(side)])
-    shares = overlap_shares(*ngrams, rare)
-    return np.column_stack([shares, np.log1p(negations).T, np.log1p(lengths).T])
+        texts = list(_contents(side))
+        ngrams.append([_compared_ngrams(side, 1), _compared_ngrams(side, 2)])
+        negations.append([len(NEGATION.findall(text)) for text in texts])
+        lengths.append([len(text.split()) for text in texts])
+    first, second = ngrams
+    shares = overlap_shares(first, second, rare)
+    counts = np.log1p([*negations, *lengths])
+    return np.column_stack([shares, counts.T])
 
 
 def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:
     """Return the blocks of features from vectors, (texts, columns) each."""
     pieces = [_pieces(side, vectors) for side in sides]
+    means = [_means(of_side) for of_side in pieces]
     if len(sides) == 1:
         maxima = np.array([of_text.max(axis=0) for of_text in pieces[0]])
-        return [np.hstack([_means(pieces[0]), maxima])]
-    first, second = map(_means, pieces)
+        return [np.hstack([*means, maxima])]
+    first, second = means
     closest = []
     for of_text, vector in zip(pieces[0], second, strict=True):
-        closest.append([float((of_text @ vector).max())])
-    compared = [
-        first,
-        second,
-        first * second,
-        np.abs(first - second),
-    ]
-    return [np.hstack(compared), np.array(closest)]
+        similarities = of_text @ vector
+        closest.append([float(similarities.max())])
+    difference = np.abs(first - second)
+    compared = np.hstack([first, second, first * second, difference])
+    return [compared, np.array(closest)]
 
 
 def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
@@ -208,7 +211,8 @@ def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
     means = np.array([of_text.mean(axis=0) for of_text in pieces])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    return means / np.where(lengths > 0, lengths, 1)
+    lengths[lengths == 0] = 1
+    return means / lengths
 
 
 WEIGHTS = "linear.npz"
@@ -231,10 +235,11 @@ class HeadModel:
     def logits(self, features: Features, rows: np.ndarray) -> np.ndarray:
         """Return the logit of each answer for these rows, float64 (rows, answers)."""
         words = chosen(features.words[rows], self.columns)
+        numbers = features.numbers(rows)
         weights = self.model.weights.astype(np.float64)
         of_words, of_numbers = np.split(weights, [words.shape[1]])
-        logits = np.asarray(words @ of_words + features.numbers(rows) @ of_numbers)
-        logits = logits + self.model.intercept
+        logits = np.asarray(words @ of_words + numbers @ of_numbers)
+        logits += self.model.intercept
         if logits.shape[1] == self.answers:
             return logits
         return np.hstack([-logits, logits])
@@ -251,7 +256,9 @@ class Classifier:
 def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
     """Return these word columns with L2-normalised rows, float64."""
     selected = words[:, columns].astype(np.float64)
-    return normalize(selected) if len(columns) else selected
+    if not len(columns):
+        return selected
+    return normalize(selected)
 
 
 def fit(
@@ -268,7 +275,8 @@ def fit(
     least = min(settings.least, max(1, int(RARE * len(rows))))
     frequencies = document_frequencies(features.words[rows])
     columns = np.flatnonzero(frequencies >= least).astype(np.int32)
-    words, numbers = chosen(features.words[rows], columns), features.numbers(rows)
+    words = chosen(features.words[rows], columns)
+    numbers = features.numbers(rows)
     # A block has about the norm of the word features (one), times its weight.
     norms = []
     for block in features.blocks:
@@ -278,23 +286,26 @@ def fit(
     scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= norms
     answers = right.shape[1]
-    binary = answers == 2 and not settings.multi_label
+    outputs = list(range(answers))
+    if answers == 2 and not settings.multi_label:
+        outputs = [1]
     models = []
-    for answer in [1] if binary else range(answers):
-        models.append(
-            linear.fit_weighed(
-                words,
-                (numbers - mean) / scale,
-                right[:, answer],
-                penalty=settings.penalty[settings.features],
-                smoothing=settings.smoothing,
-            )
+    for answer in outputs:
+        model = linear.fit_weighed(
+            words,
+            (numbers - mean) / scale,
+            right[:, answer],
+            penalty=settings.penalty[settings.features],
+            smoothing=settings.smoothing,
         )
+        models.append(model)
     weights = np.hstack([model.weights for model in models])
-    weights[len(columns) :] /= scale[:, None]
+    of_numbers = weights[len(columns) :]
+    of_numbers /= scale[:, None]
     intercept = np.concatenate([model.intercept for model in models])
-    intercept = intercept - mean @ weights[len(columns) :]
-    return HeadModel(answers, columns, Linear(weights.astype(np.float32), intercept))
+    intercept -= mean @ of_numbers
+    model = Linear(weights.astype(np.float32), intercept)
+    return HeadModel(answers, columns, model)
 
 
 def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
@@ -330,17 +341,16 @@ def learn(
     def of_head(head: str) -> HeadModel:
         rows = training[head]
         right = np.zeros((len(rows), answers[head]), dtype=bool)
-        for at, row in enumerate(rows):
-            right[at, list(row["labels"])] = True
+        for number, row in enumerate(rows):
+            labels = list(row["labels"])
+            right[number, labels] = True
         return fit(features, _places(rows, place), right, settings)
 
     heads = sorted(head for head, rows in training.items() if rows)
     # With several threads sums differ in the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        return Classifier(
-            dict(zip(heads, pool.map(of_head, heads), strict=True)),
-            rare,
-        )
+        models = pool.map(of_head, heads)
+        return Classifier(dict(zip(heads, models, strict=True)), rare)
 
 
 def predict(
@@ -351,18 +361,16 @@ def predict(
     vectors: Vectors | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of `schema.PREDICTIONS`, sorted, for the heads of the model."""
-    sides = sides_of(
-        texts,
-        settings.sides,
-        pairs=len(model.rare) > 0,
-    )
+    pairs = len(model.rare) > 0
+    sides = sides_of(texts, settings.sides, pairs=pairs)
     features = linear_features(sides, settings, model.rare, vectors)
     place = {text.key: at for at, text in enumerate(texts)}
     for head, rows in sorted(to_predict.items()):
         if not rows or head not in model.heads:
             continue
+        places = _places(rows, place)
         with threadpool_limits(1):
-            logits = model.heads[head].logits(features, _places(rows, place))
+            logits = model.heads[head].logits(features, places)
         likely = shares(logits, multi_label=settings.multi_label)
         for row, of_row, share in zip(rows, logits, likely, strict=True):
             yield {
@@ -401,15 +409,14 @@ class LinearFiles:
         for text in texts_of(self.examples, self.texts, [view] if view else ()):
             if text.key in example_of:
                 texts.append(text)
-        if missing := example_of.keys() - {text.key for text in texts}:
-            where = f"example {example_of[min(missing)]}"
-            raise BadInput(f"there is no text {min(missing)[0]!r}", where=where)
+        missing = example_of.keys() - {text.key for text in texts}
+        if missing:
+            key = min(missing)
+            where = f"example {example_of[key]}"
+            raise BadInput(f"there is no text {key[0]!r}", where=where)
         for text in texts:
-            for text_id, content in zip(
-                text.key,
-                (text.text, text.second),
-                strict=True,
-            ):
+            contents = text.text, text.second
+            for text_id, content in zip(text.key, contents, strict=True):
                 if content is not None and not content.strip():
                     raise BadInput("the text is empty", where=f"text {text_id}")
         return texts
@@ -421,7 +428,7 @@ def train(
     settings: LinearSettings,
     threads: int,
     output: str | Path,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Train on the examples of these splits, save to a folder, and return the record.
 
     Raises `BadInput` for invalid rows, or if there is no training example.
@@ -434,24 +441,24 @@ def train(
     rows = list(under_view(selected, settings.view))
     if not rows:
         what = f"no example is in {' or '.join(splits)}"
-        raise BadInput(what, where="examples", do="check the splits")
+        raise BadInput(
+            what,
+            where="examples",
+            do="check the splits",
+        )
     check_labels(rows, answers, settings.multi_label)
     share = settings.percent / 100
-    part = subset(
-        rows,
-        share,
-        0,
-        multi_label=settings.multi_label,
-    )
+    part = subset(rows, share, 0, multi_label=settings.multi_label)
     training = by_head(part, answers, labelled=True)
     texts = files.contents(training, settings.view)
     vectors = files.vectors_by_text()
     model = learn(texts, training, answers, settings, vectors, threads)
     save(model, Path(output) / WEIGHTS)
+    weights = [head.model.weights.size for head in model.heads.values()]
     return {
         "heads": len(model.heads),
         "training_examples": sum(map(len, training.values())),
-        "weights": sum(head.model.weights.size for head in model.heads.values()),
+        "weights": sum(weights),
     }
 
 
@@ -476,21 +483,24 @@ def read_views(
     for reading in sorted(readings, key=lambda reading: reading.condition):
         model = load(Path(weights[reading.source]) / WEIGHTS)
         asked = by_head(under_view(rows, reading.view), heads)
-        known = {
-            head: of_head for head, of_head in asked.items() if head in model.heads
-        }
-        unknown = [head for head in asked.keys() - known.keys() if asked[head]]
-        left_out[reading.condition] = len(unknown)
+        known, unknown = {}, 0
+        for head, of_head in asked.items():
+            if head in model.heads:
+                known[head] = of_head
+            elif of_head:
+                unknown += 1
+        left_out[reading.condition] = unknown
         texts = files.contents(known, reading.view)
-        for row in predict(model, texts, known, settings, vectors):
-            yield {"condition": reading.condition, **row} if reading.condition else row
+        predicted = predict(model, texts, known, settings, vectors)
+        yield from with_condition(predicted, reading.condition)
 
 
 def save(model: Classifier, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
-    answers = [head.answers for head in model.heads.values()]
+    heads = model.heads.values()
+    answers = [head.answers for head in heads]
     arrays = {"rare": model.rare, "answers": np.array(answers)}
-    for number, head in enumerate(model.heads.values()):
+    for number, head in enumerate(heads):
         arrays[f"columns_{number}"] = head.columns
         arrays[f"weights_{number}"] = head.model.weights
         arrays[f"intercept_{number}"] = head.model.intercept
@@ -502,7 +512,12 @@ def load(path: str | Path) -> Classifier:
     arrays, names = linear.load(path, ("heads",))
     heads = {}
     for number, name in enumerate(names["heads"]):
-        weights = Linear(arrays[f"weights_{number}"], arrays[f"intercept_{number}"])
-        answers = int(arrays["answers"][number])
-        heads[name] = HeadModel(answers, arrays[f"columns_{number}"], weights)
+        heads[name] = HeadModel(
+            answers=int(arrays["answers"][number]),
+            columns=arrays[f"columns_{number}"],
+            model=Linear(
+                weights=arrays[f"weights_{number}"],
+                intercept=arrays[f"intercept_{number}"],
+            ),
+        )
     return Classifier(heads, arrays["rare"])

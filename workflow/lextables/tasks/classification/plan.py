@@ -36,10 +36,10 @@ from lextables.models.resolve import (
     model_settings,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
-from lextables.tasks import plan
 from lextables.tasks.classification.settings import (
     AskingSettings,
     ChoiceSettings,
@@ -58,10 +58,13 @@ from lextables.tasks.plan import (
     ASK,
     SUBMITTED,
     WHOLE,
+    Asking,
     Difference,
     Grid,
+    Panel,
     Planner,
     Row,
+    Spec,
     SubmittedFiles,
     Trial,
     fewer_seeds,
@@ -73,7 +76,7 @@ OF_VECTORS = ("vectors", "both")  # the features of linear models that need an e
 UNTRAINED = "none"  # the view of a model that is not trained on the task
 
 
-class Panel(plan.Panel):
+class ClassificationPanel(Panel):
     """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or both.
 
     ``grid`` names the part of the grid that it is trained with, by default the part of its setting.
@@ -104,8 +107,9 @@ class Panel(plan.Panel):
     checkpoint: str | None = None
 
     @model_validator(mode="after")
-    def _check_model(self) -> "Panel":
-        if not self.model and (self.kind != "linear" or self.features in OF_VECTORS):
+    def _check_model(self) -> "ClassificationPanel":
+        needs_model = self.kind != "linear" or self.features in OF_VECTORS
+        if needs_model and not self.model:
             raise ValueError(f"the row {self.row!r} needs a model")
         return self
 
@@ -141,9 +145,14 @@ class ClassificationGrid(Grid):
     heads: int | None = None
     trained_on: tuple[str, ...] = ()
 
-    def training(self) -> dict[str, Any]:
-        names = ("passes", "head", "heads")
-        return super().training() | {name: getattr(self, name) for name in names}
+    def training(self) -> JsonObject:
+        """The settings that all trials share."""
+        return {
+            **super().training(),
+            "passes": self.passes,
+            "head": self.head,
+            "heads": self.heads,
+        }
 
     @property
     def tried(self) -> list[int]:
@@ -161,7 +170,7 @@ class LinearGrid(FeatureSettings):
     percents: tuple[Annotated[int, Field(ge=1, le=WHOLE)], ...] = (WHOLE,)
 
 
-class Asking(plan.Asking):
+class ClassificationAsking(Asking):
     """How language models are asked about examples, whose answers are the options of a question.
 
     The text of the prompt has the fields `text`, `options`, of pairs `second`, and
@@ -174,7 +183,7 @@ class Asking(plan.Asking):
     views: tuple[str, ...] = ()
 
 
-class Names(Entry):
+class ClassificationTables(Entry):
     """Names of the data set's tables that the task reads."""
 
     heads: str = "heads"
@@ -207,7 +216,7 @@ class ClassificationTask(Entry):
     """
 
     task: Literal["classification"]
-    names: Names = Names()
+    names: ClassificationTables = ClassificationTables()
     training: tuple[str, ...] = ("train",)
     validation: tuple[str, ...] = ("dev",)
     final: tuple[str, ...] = ("train",)
@@ -224,25 +233,26 @@ class ClassificationTask(Entry):
     views: Mapping[Key, TaskView] = {}
     readings: Mapping[str, tuple[str, ...]] = {}
     groups: tuple[str, ...] = ()
-    models: Mapping[Key, Panel]
+    models: Mapping[Key, ClassificationPanel]
     min_test: NonNegativeInt = 0
     averages: PositiveInt = 1
     grids: Mapping[str, Mapping[str, ClassificationGrid]]
     linear: LinearGrid | None = None
-    asking: Asking | None = None
+    asking: ClassificationAsking | None = None
 
     @field_validator("metrics", "choose_by")
     @classmethod
     def _check_metrics(cls, names: Any) -> Any:
-        for name in (names,) if isinstance(names, str) else names:
+        several = [names] if isinstance(names, str) else names
+        for name in several:
             if name not in METRICS:
-                raise ValueError(
-                    f"there is no metric {name!r}; use {', '.join(METRICS)}"
-                )
+                known = ", ".join(METRICS)
+                raise ValueError(f"there is no metric {name!r}; use {known}")
         return names
 
     @model_validator(mode="after")
     def _check_settings(self) -> "ClassificationTask":
+        """Raise ValueError for settings that do not go together."""
         if self.evaluator == "general" and not self.metrics:
             raise ValueError("the general evaluator needs metrics")
         settings = (self.loss, self.sampling, self.evaluator)
@@ -251,23 +261,26 @@ class ClassificationTask(Entry):
             what = "binary_cross_entropy, shuffled and the general evaluator"
             raise ValueError(f"multi_label needs {what}")
         if self.asking:
-            unknown = {*self.asking.views} - self.views.keys()
+            unknown = set(self.asking.views) - self.views.keys()
             if unknown or self.multi_label:
                 what = "one right answer per example, and views of the task"
                 raise ValueError(f"asking needs {what}")
         named = {*self.readings, *chain(*self.readings.values())}
-        if unknown := named - {*self.views, UNTRAINED}:
+        unknown = named - {*self.views, UNTRAINED}
+        if unknown:
             what = f"the view {min(unknown)!r}, which is not among the views"
             raise ValueError(f"readings names {what}")
         for panel in self.models.values():
             self._check_panel(panel)
         return self
 
-    def _check_panel(self, panel: Panel) -> None:
+    def _check_panel(self, panel: ClassificationPanel) -> None:
+        """Raise ValueError for a panel that lacks a setting of the task."""
         row = f"the row {panel.row!r}"
         if panel.kind == "language-model" and not self.asking:
             raise ValueError(f"{row} needs asking, with the name of a prompt")
-        if unknown := set(panel.trained_on) - self.readings.keys():
+        unknown = set(panel.trained_on) - self.readings.keys()
+        if unknown:
             what = f"is trained on {min(unknown)!r}, which readings lacks"
             raise ValueError(f"{row} {what}")
         penalties = self.linear.penalty if self.linear else {}
@@ -297,6 +310,7 @@ class ClassificationPlanner(Planner):
     task: ClassificationTask
 
     def rows(self) -> list[Row]:
+        """The rows of all panels, and of the user's models."""
         if self.task.views and not any(self.task.readings.values()):
             return []  # the data set is only used for training
         panels = dict(self.task.models)
@@ -304,15 +318,15 @@ class ClassificationPlanner(Planner):
         settings = {}
         for name in SETTINGS:
             settings[name] = any(getattr(panel, name) for panel in encoders)
-        panels.update(self.user_panels(Panel, ["encoder"], **settings))
-        panels.update(self.user_language_models(Panel))
+        panels.update(self.user_panels(ClassificationPanel, ["encoder"], **settings))
+        panels.update(self.user_language_models(ClassificationPanel))
         rows = []
         for key, panel in panels.items():
             if self.in_grid(panel):
                 rows += self.panel_rows(key, panel)
         return rows
 
-    def panel_rows(self, key: str, panel: Panel) -> list[Row]:
+    def panel_rows(self, key: str, panel: ClassificationPanel) -> list[Row]:
         """The rows of a panel: one, or one for each of `SETTINGS`."""
         if panel.kind == "language-model":
             return self.asked(key, panel)
@@ -330,35 +344,37 @@ class ClassificationPlanner(Planner):
                 rows += self.placed(row, self.differences(row, panel, setting))
         return rows
 
-    def selection(self, panel: Panel) -> dict[str, Any]:
+    def selection(self, panel: ClassificationPanel) -> JsonObject:
         """The examples of a training, as fields of `settings.ExampleSelection`.
 
         The sample has no fewest number of test examples.
         """
-        fields = {"only": self.heads(panel), "where": panel.where}
-        return fields | self.min_test()
+        return {
+            "only": self.heads(panel),
+            "where": panel.where,
+            **self.min_test(),
+        }
 
-    def min_test(self) -> dict[str, Any]:
+    def min_test(self) -> JsonObject:
         """The fewest test examples for training; none on the sample."""
         if not self.task.min_test or self.context.config.data == "sample":
             return {}
         return {"min_test": self.task.min_test, "test": self.task.test}
 
-    def asked(self, key: str, panel: Panel) -> list[Row]:
+    def asked(self, key: str, panel: ClassificationPanel) -> list[Row]:
         """The row of a language model that is asked; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
             return []
         asking = self.task.asking
         fields = asking.model_dump(exclude={"views", "prompt"})
+        readings = []
+        for view in asking.views:
+            condition = f"{UNTRAINED} > {view}"
+            columns = self.task.views[view].columns()
+            readings.append(Reading(condition=condition, view=columns))
         if self.task.views:
-            fields["readings"] = [
-                Reading(
-                    condition=f"{UNTRAINED} > {view}",
-                    view=self.task.views[view].columns(),
-                )
-                for view in asking.views
-            ]
+            fields["readings"] = readings
         settings = AskingSettings(
             **model,
             **fields,
@@ -369,7 +385,7 @@ class ClassificationPlanner(Planner):
         about = {"setting": "asked", "heads": ", ".join(self.heads(panel))}
         return [self.asked_row(key, panel, settings.plain(), about)]
 
-    def linear(self, key: str, panel: Panel) -> Row:
+    def linear(self, key: str, panel: ClassificationPanel) -> Row:
         """The row of linear models, one per head; those over words need no weights."""
         weights, reason, runs = None, "", {}
         if panel.features in OF_VECTORS:
@@ -395,7 +411,7 @@ class ClassificationPlanner(Planner):
     def linear_run(
         self,
         key: str,
-        panel: Panel,
+        panel: ClassificationPanel,
         weights: Weights | None,
         percent: int,
     ) -> Run:
@@ -408,15 +424,12 @@ class ClassificationPlanner(Planner):
         )
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run("train", key, name), settings)
-        return self.add(
-            self.run("read", key, name),
-            settings,
-            weights_of=training,
-        )
+        inference = self.run("read", key, name)
+        return self.add(inference, settings, weights_of=training)
 
     def linear_settings(
-        self, panel: Panel, weights: Weights | None, **fields: Any
-    ) -> dict[str, Any]:
+        self, panel: ClassificationPanel, weights: Weights | None, **fields: Any
+    ) -> JsonObject:
         """Plain `LinearSettings` with these ``fields``."""
         encoder = model_settings(panel.model, weights) if weights else {}
         settings = LinearSettings(
@@ -431,10 +444,10 @@ class ClassificationPlanner(Planner):
         )
         return settings.plain()
 
-    def grid(self, panel: Panel, setting: str) -> ClassificationGrid:
+    def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
 
-    def by_authors(self, panel: Panel) -> str | None:
+    def by_authors(self, panel: ClassificationPanel) -> str | None:
         """The model's name in the authors' settings, if the configuration uses these."""
         uses = self.context.config.hyperparameters == "published"
         return panel.published if uses else None
@@ -442,11 +455,12 @@ class ClassificationPlanner(Planner):
     def differences(
         self,
         row: Row,
-        panel: Panel,
+        panel: ClassificationPanel,
         setting: str,
     ) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
-        grid, descriptions = self.grid(panel, setting), []
+        grid = self.grid(panel, setting)
+        descriptions = []
         if grid.passes is not None:
             passes = "pass" if grid.passes == 1 else "passes"
             descriptions.append(f"{grid.passes:g} {passes} over the examples")
@@ -467,7 +481,7 @@ class ClassificationPlanner(Planner):
     def row(
         self,
         key: str,
-        panel: Panel,
+        panel: ClassificationPanel,
         setting: str,
     ) -> Row:
         """The row of a panel in a task without views."""
@@ -477,8 +491,10 @@ class ClassificationPlanner(Planner):
         if isinstance(weights, Missing):
             reason = weights.reason
         else:
-            several = panel.shares and setting == "single"
-            for percent in grid.percents if several else (WHOLE,):
+            percents = (WHOLE,)
+            if panel.shares and setting == "single":
+                percents = grid.percents
+            for percent in percents:
                 runs_of_share = self.runs(key, panel, setting, weights, percent)
                 runs[str(percent)] = tuple(runs_of_share)
         return self.panel_row(
@@ -493,7 +509,7 @@ class ClassificationPlanner(Planner):
     def runs(
         self,
         key: str,
-        panel: Panel,
+        panel: ClassificationPanel,
         setting: str,
         weights: Weights,
         percent: int,
@@ -540,11 +556,7 @@ class ClassificationPlanner(Planner):
                 tokenizer=training.tokenizer,
             )
             reading = self.run("read", key, name, seed)
-            yield self.add(
-                reading,
-                inference.plain(),
-                weights_of=run,
-            )
+            yield self.add(reading, inference.plain(), weights_of=run)
 
     def choice(
         self,
@@ -556,10 +568,10 @@ class ClassificationPlanner(Planner):
         """The run that chooses a trial, by the authors' settings or by a search."""
         searched = []
         if not training.published:
-            trials = [
-                Trial(rate_name(rate), {"learning_rate": rate, "updates": grid.tried})
-                for rate in grid.learning_rates
-            ]
+            trials = []
+            for rate in grid.learning_rates:
+                settings = {"learning_rate": rate, "updates": grid.tried}
+                trials.append(Trial(rate_name(rate), settings))
             seeds = self.seeds(grid)
             searched = self.search(key, name, training.plain(), trials, seeds)
         rates = [self.specs[run].settings["learning_rate"] for run in searched]
@@ -574,11 +586,7 @@ class ClassificationPlanner(Planner):
             learning_rates=rates,
         )
         run = self.run("choice", key, name)
-        return self.add(
-            run,
-            settings.plain(),
-            needs=tuple(searched),
-        )
+        return self.add(run, settings.plain(), needs=tuple(searched))
 
     def training_settings(
         self, grid: ClassificationGrid, start: Start, **fields: Any
@@ -598,12 +606,13 @@ class ClassificationPlanner(Planner):
 
     # Tasks with views.
 
-    def viewed(self, key: str, panel: Panel) -> Row:
+    def viewed(self, key: str, panel: ClassificationPanel) -> Row:
         """The row of a model that is trained with some views.
 
         One run for each seed predicts with all of these.
         """
-        start, reason, runs = self.start(panel), "", {}
+        start = self.start(panel)
+        reason, runs = "", {}
         if isinstance(start, Missing):
             reason = start.reason
         else:
@@ -621,7 +630,7 @@ class ClassificationPlanner(Planner):
             about={"setting": "multi", "heads": ", ".join(self.heads(panel))},
         )
 
-    def heads(self, panel: Panel) -> list[str]:
+    def heads(self, panel: ClassificationPanel) -> list[str]:
         """The heads of a panel's model; none means all of the data set."""
         return list(panel.heads or self.task.heads)
 
@@ -632,7 +641,7 @@ class ClassificationPlanner(Planner):
             return row
         return replace(row, about={"heads": ", ".join(self.task.heads)})
 
-    def start(self, panel: Panel) -> Start | Missing:
+    def start(self, panel: ClassificationPanel) -> Start | Missing:
         """The weights from which a training starts, or why there are none."""
         if panel.after:
             return self.others[panel.after].made(panel.model)
@@ -645,10 +654,11 @@ class ClassificationPlanner(Planner):
 
     def made(self, model: str) -> Start | Missing:
         """The weights of a model after training on this data set, for another one."""
-        key = next((k for k, p in self.task.models.items() if p.model == model), None)
-        if key is None:
+        keys = [key for key, panel in self.task.models.items() if panel.model == model]
+        if not keys:
             what = "must be trained on this data set first, but is none of its models"
             raise BadInput(f"{model!r} {what}", where=self.name)
+        key = keys[0]
         panel = self.task.models[key]
         if panel.checkpoint:
             ready = self.context.weights(panel.checkpoint)
@@ -675,35 +685,36 @@ class ClassificationPlanner(Planner):
         seeds = self.seeds(self.grid(panel, "multi"))
         return tuple(self.training(key, panel, start, view, seed) for seed in seeds)
 
-    def trained_on(self, panel: Panel) -> list[str]:
+    def trained_on(self, panel: ClassificationPanel) -> list[str]:
         """The training views of a panel's model with this grid, in the task's order."""
         views = set(panel.trained_on or self.task.readings)
-        if panel.kind == "encoder" and (within := self.grid(panel, "multi").trained_on):
-            views &= {*within}
+        if panel.kind == "encoder":
+            of_grid = self.grid(panel, "multi").trained_on
+            views &= set(of_grid or views)
         return [view for view in self.task.readings if view in views]
 
     def training(
         self,
         key: str,
-        panel: Panel,
+        panel: ClassificationPanel,
         start: Start,
         view: str,
         seed: int,
     ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
-        seen = self.task.readings[UNTRAINED][0] if view == UNTRAINED else view
+        seen = view
+        if view == UNTRAINED:
+            seen = self.task.readings[UNTRAINED][0]
         columns = self.task.views[seen].columns()
         if panel.kind == "linear":
             run = self.run("train", key, f"{panel.kind}-{view}")
-            fields = {"percent": WHOLE, "view": columns}
-            return self.add(
-                run,
-                self.linear_settings(
-                    panel,
-                    start.weights,
-                    **fields,
-                ),
+            settings = self.linear_settings(
+                panel,
+                start.weights,
+                percent=WHOLE,
+                view=columns,
             )
+            return self.add(run, settings)
         grid = self.grid(panel, "multi")
         fields = {
             "setting": "multi",
@@ -725,16 +736,12 @@ class ClassificationPlanner(Planner):
             **fields,
         )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(
-            run,
-            settings.plain(),
-            weights_of=start.run,
-        )
+        return self.add(run, settings.plain(), weights_of=start.run)
 
     def read(
         self,
         key: str,
-        panel: Panel,
+        panel: ClassificationPanel,
         start: Start,
         seed: int,
     ) -> Run:
@@ -749,11 +756,7 @@ class ClassificationPlanner(Planner):
         readings = self.readings(panel)
         if panel.kind == "linear":
             run = self.run("read", key, panel.kind)
-            settings = self.linear_settings(
-                panel,
-                start.weights,
-                readings=readings,
-            )
+            settings = self.linear_settings(panel, start.weights, readings=readings)
         else:
             run = self.run("read", key, self.context.grid, seed)
             inference = InferenceSettings(
@@ -766,15 +769,16 @@ class ClassificationPlanner(Planner):
                 readings=readings,
             )
             settings = inference.plain()
-        self.specs[run] = plan.Spec(settings, sources=tuple(trainings))
+        self.specs[run] = Spec(settings, sources=tuple(trainings))
         return run
 
-    def readings(self, panel: Panel) -> list[Reading]:
+    def readings(self, panel: ClassificationPanel) -> list[Reading]:
         """How each training of a panel's model reads the test examples."""
         readings = []
         for source, trained in enumerate(self.trained_on(panel)):
             for name in self.task.readings[trained]:
-                view, length = self.task.views[name], {}
+                view = self.task.views[name]
+                length = {}
                 if panel.kind == "encoder":
                     length = {"max_length": self.max_length(panel, name)}
                 elif view.max_length:
@@ -788,7 +792,7 @@ class ClassificationPlanner(Planner):
                 readings.append(reading)
         return readings
 
-    def max_length(self, panel: Panel, view: str) -> int:
+    def max_length(self, panel: ClassificationPanel, view: str) -> int:
         """The number of tokens that a panel's encoder reads with a view."""
         longest = self.grid(panel, "multi").max_length
         return min(longest, self.task.views[view].max_length or longest)

@@ -30,6 +30,7 @@ from lextables.tasks.classification.examples import (
     named,
     of_splits,
     under_view,
+    with_condition,
 )
 from lextables.tasks.classification.features import (
     Tokens,
@@ -70,14 +71,16 @@ def read_views(
             model, heads = multi_head.load_trained(weights[reading.source], device)
             loaded = reading.source
         to_predict = by_head(under_view(rows, reading.view), heads)
-        keys = {key_of(row) for of_head in to_predict.values() for row in of_head}
+        of_heads = itertools.chain.from_iterable(to_predict.values())
+        keys = {key_of(row) for row in of_heads}
         path = tokens[lengths.index(reading.max_length)]
         text_tokens = read_tokens(path, keys)
-        if missing := keys - text_tokens.position.keys():
+        missing = keys - text_tokens.position.keys()
+        if missing:
             what = f"text {named(min(missing))} has no tokens"
             raise BadInput(what, where=reading.condition or "examples")
-        for row in read_heads(model, list(heads), to_predict, text_tokens, device):
-            yield {"condition": reading.condition, **row} if reading.condition else row
+        predicted = read_heads(model, list(heads), to_predict, text_tokens, device)
+        yield from with_condition(predicted, reading.condition)
 
 
 def inputs(
@@ -87,11 +90,12 @@ def inputs(
 ) -> dict[str, torch.Tensor]:
     """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
+    is_token = batch["attention_mask"].bool()
     firsts = torch.tensor([tokens.first(key) for key in keys])
-    columns = torch.arange(batch["input_ids"].shape[1])
-    second = (columns >= firsts[:, None]) & batch["attention_mask"].bool()
-    if second.any():
-        batch["token_type_ids"] = second.long()
+    columns = torch.arange(is_token.shape[1])
+    is_second = is_token & (columns >= firsts[:, None])
+    if is_second.any():
+        batch["token_type_ids"] = is_second.long()
     return batch
 
 
@@ -101,10 +105,12 @@ def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]
     Both are int64 (texts, tokens).
     """
     lengths = torch.tensor([len(ids) for ids in texts])
-    mask = (torch.arange(int(lengths.max())) < lengths[:, None]).long()
-    ids = torch.full(mask.shape, padding)
-    ids[mask.bool()] = torch.from_numpy(np.concatenate(texts).astype(np.int64))
-    return {"input_ids": ids, "attention_mask": mask}
+    columns = torch.arange(int(lengths.max()))
+    is_token = columns < lengths[:, None]
+    tokens = np.concatenate(texts).astype(np.int64)
+    ids = torch.full(is_token.shape, padding)
+    ids[is_token] = torch.from_numpy(tokens)
+    return {"input_ids": ids, "attention_mask": is_token.long()}
 
 
 def padding(model: MultiHead) -> int:
@@ -135,24 +141,34 @@ def read_heads(
     order = sorted(examples_of, key=lambda key: (-len(tokens[key]), key))
 
     def read_part(part: Sequence[Key]) -> list[Row]:
+        """Return the rows of the examples with these texts."""
         batch = inputs(tokens, part, padding(model))
         on_device = {name: value.to(device) for name, value in batch.items()}
         represented = model.represent(**on_device)
+        numbers: set[int] = set()
+        for key in part:
+            numbers.update(examples_of[key])
         rows = []
-        for number in sorted({number for key in part for number in examples_of[key]}):
+        for number in sorted(numbers):
             logits = model.answer(represented, number).double().cpu()
-            shares = SHARES[model.loss](logits).tolist()
-            for key, of_text, share in zip(part, logits.tolist(), shares, strict=True):
+            shares = SHARES[model.loss](logits)
+            of_texts = zip(part, logits.tolist(), shares.tolist(), strict=True)
+            for key, of_text, share in of_texts:
                 for example_id in examples_of[key].get(number, ()):
-                    row = {"head_id": heads[number], "example_id": example_id}
-                    rows.append(row | {"logits": of_text, "probabilities": share})
+                    row = {
+                        "head_id": heads[number],
+                        "example_id": example_id,
+                        "logits": of_text,
+                        "probabilities": share,
+                    }
+                    rows.append(row)
         return rows
 
     training = model.training
     model.eval()
     gpus = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus), tf32(device):
-        parts = [*in_parts_that_fit(order, READ_AT_ONCE, read_part)]
+        parts = list(in_parts_that_fit(order, READ_AT_ONCE, read_part))
     model.train(training)
-    rows = [*itertools.chain.from_iterable(parts)]
+    rows = itertools.chain.from_iterable(parts)
     return sorted(rows, key=lambda row: (row["head_id"], row["example_id"]))

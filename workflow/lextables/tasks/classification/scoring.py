@@ -1,5 +1,6 @@
 """Scores of a run by the evaluator that the registry names, and the choice of trials."""
 
+import math
 from collections import defaultdict
 from collections.abc import (
     Iterable,
@@ -7,7 +8,6 @@ from collections.abc import (
     Sequence,
 )
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -66,7 +66,8 @@ def score(
     ``condition`` of the predictions is scored separately (`by_condition`); submitted
     predictions are a condition of their own.
     """
-    rows, tested = list(predictions), list(of_splits(examples, test))
+    rows = list(predictions)
+    tested = list(of_splits(examples, test))
     if settings.evaluator == "minority AUPR":
         return _minority_aupr(rows, tested, heads, settings, census)
     if settings.views:
@@ -100,10 +101,11 @@ def by_condition(
                 units += _renamed(of_units, condition, group)
         for row in predicted:
             name = f"{condition}, example: {row['example_id']}"
-            rows.append(score_row(ANSWER, name, float(np.argmax(row["logits"])), 1))
+            answer = float(np.argmax(row["logits"]))
+            rows.append(score_row(ANSWER, name, answer, 1))
             for place, value in enumerate(row["probabilities"]):
-                answer = f"{name}, answer: {place}"
-                rows.append(score_row(PROBABILITY, answer, value, 1))
+                group = f"{name}, answer: {place}"
+                rows.append(score_row(PROBABILITY, group, value, 1))
     return by_key(rows), by_key(units)
 
 
@@ -115,8 +117,10 @@ def _renamed(
     """Return rows with `<condition>, <group>, ` before their own group; `all` once."""
     renamed = []
     for row in rows:
-        groups = [name for name in (group, row["group"]) if name != "all"] or ["all"]
-        renamed.append({**row, "group": ", ".join([condition, *groups])})
+        names = [group, row["group"]]
+        if "all" in names:
+            names.remove("all")
+        renamed.append({**row, "group": ", ".join([condition, *names])})
     return renamed
 
 
@@ -171,8 +175,11 @@ def _general(
 
 def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
     """Return the examples of these heads with their ``labels``."""
-    of_heads = [row for row in examples if row["head_id"] in heads]
-    return [{**row, "labels": labels_of(row)} for row in of_heads]
+    labelled = []
+    for row in examples:
+        if row["head_id"] in heads:
+            labelled.append({**row, "labels": labels_of(row)})
+    return labelled
 
 
 def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
@@ -199,7 +206,9 @@ def published(
         if (row["model"], row["setting"], row["share"]) == wanted:
             rows[row["head_id"]] = row
     trials = {}
-    for head in [JOINT] if settings.setting == "multi" else heads:
+    if settings.setting == "multi":
+        heads = [JOINT]
+    for head in heads:
         if head not in rows:
             what = f"the authors give no settings of {wanted[0]} for head {head!r}"
             do = "set hyperparameters to search"
@@ -225,11 +234,7 @@ def searched(
     """
     # {head: {(learning rate, updates): scores}}
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(dict)
-    for rate, path in zip(
-        settings.learning_rates,
-        predictions,
-        strict=True,
-    ):
+    for rate, path in zip(settings.learning_rates, predictions, strict=True):
         by_updates: dict[int, list[Row]] = defaultdict(list)
         for row in read(path):
             by_updates[row["updates"]].append(row)
@@ -252,12 +257,11 @@ def _validation_scores(
     labelled = _labelled(examples, {row["head_id"] for row in predictions})
     if settings.evaluator == "minority AUPR":
         return head_auprs(predictions, labelled, heads)
-    several = settings.multi_label
     answered_heads = answered(
         predictions,
         labelled,
         heads,
-        multi_label=several,
+        multi_label=settings.multi_label,
     )
     return by_head(METRICS[settings.choose_by], answered_heads)
 
@@ -267,17 +271,18 @@ def _question_mean(scores: Mapping[str, float], heads: Sequence[Row]) -> float:
     by_question: dict[str, list[float]] = defaultdict(list)
     for head in heads:
         name = head["head_id"]
+        question = head.get("question") or name
         if name in scores:
-            by_question[head.get("question") or name].append(scores[name])
-    return float(np.nanmean([np.nanmean(values) for values in by_question.values()]))
+            by_question[question].append(scores[name])
+    means = [np.nanmean(values) for values in by_question.values()]
+    return float(np.nanmean(means))
 
 
-def _best(scores: Mapping[tuple[float, int], Sequence[float]]) -> dict[str, Any]:
+def _best(scores: Mapping[tuple[float, int], Sequence[float]]) -> Trial:
     """Return the trial with the highest mean of its scores; undefined ones come last."""
-    means = {trial: float(np.mean(values)) for trial, values in sorted(scores.items())}
-
-    def rank(trial: tuple[float, int]) -> tuple[bool, float]:
-        return not np.isnan(means[trial]), means[trial]
-
-    rate, updates = max(means, key=rank)
+    means = {}
+    for trial in sorted(scores):
+        mean = float(np.mean(scores[trial]))
+        means[trial] = -math.inf if math.isnan(mean) else mean
+    rate, updates = max(means, key=lambda trial: means[trial])
     return {"learning_rate": rate, "updates": [updates]}

@@ -1,15 +1,12 @@
 """Submitted probabilities: JSON lines, or csv with a row for each answer or a row for each example."""
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.schema import PREDICTIONS
 from lextables.tasks.submitted import (
     Distribution,
@@ -40,7 +37,7 @@ def predictions(
     file: File,
     form: str,
     data: Sequence[str | Path],
-    task: Mapping[str, Any],
+    task: JsonObject,
 ) -> Submitted:
     """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples and heads.
 
@@ -51,15 +48,14 @@ def predictions(
     prediction.
     """
     examples, heads = data
-    answers = {
-        row["head_id"]: row["answers"] for row in read(heads, ["head_id", "answers"])
-    }
+    answers = {}
+    for row in read(heads, ["head_id", "answers"]):
+        answers[row["head_id"]] = row["answers"]
+    tested_heads = task["heads"] or answers
     head_of, test = {}, set()
     for row in read(examples, ["example_id", "split", "head_id"]):
         head_of[row["example_id"]] = row["head_id"]
-        if row["split"] in task["test"] and row["head_id"] in (
-            task["heads"] or answers
-        ):
+        if row["split"] in task["test"] and row["head_id"] in tested_heads:
             test.add(row["example_id"])
 
     distributions: dict[str, Distribution] = {}
@@ -69,7 +65,11 @@ def predictions(
         head = head_of[example]
         if row.head_id is not None and known(row.head_id, [head]) != head:
             what = f"example {example!r} belongs to the head {head!r}, not to {row.head_id!r}"
-            raise BadInput(what, where=place, do="correct one of the two")
+            raise BadInput(
+                what,
+                where=place,
+                do="correct one of the two",
+            )
         if example not in test:
             skipped.add(example)
             continue

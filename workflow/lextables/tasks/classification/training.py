@@ -20,7 +20,6 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +38,10 @@ from lextables.models.checkpoints import (
     arguments,
     work_folder,
 )
-from lextables.models.in_parts import InParts
+from lextables.models.in_parts import (
+    Batch,
+    InParts,
+)
 from lextables.models.multi_head import (
     MultiHead,
     balanced_weights,
@@ -53,6 +55,7 @@ from lextables.pipeline.dataset import (
     write,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
     Labels,
     Trial,
@@ -131,17 +134,13 @@ def material(
     sizes = {head["head_id"]: len(head["answers"]) for head in used}
     check_labels(training, sizes, settings.multi_label)
     share = settings.percent / 100
-    training = subset(
-        training,
-        share,
-        seed,
-        multi_label=settings.multi_label,
-    )
+    training = subset(training, share, seed, multi_label=settings.multi_label)
     answers = usable(used, training, to_predict)
     if settings.setting == "single" and settings.heads is not None:
         answers = evenly_spaced(answers, settings.heads)
     for row in of_heads([*training, *to_predict], answers):
-        if (key := key_of(row)) not in tokens.position:
+        key = key_of(row)
+        if key not in tokens.position:
             where = f"example {row['example_id']}"
             raise BadInput(f"text {named(key)} has no tokens", where=where)
     training = by_head(training, answers, labelled=True)
@@ -173,8 +172,11 @@ def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list
     """Return at most ``most`` heads, evenly spaced in their order."""
     names = list(answers)
     count = min(most, len(names))
-    kept = [names[i * len(names) // count] for i in range(count)]
-    return {name: answers[name] for name in kept}
+    kept = {}
+    for number in range(count):
+        name = names[number * len(names) // count]
+        kept[name] = answers[name]
+    return kept
 
 
 _PREDICTIONS = "predictions.parquet"
@@ -193,7 +195,7 @@ class Environment:
     seed: int
     device: torch.device
     work_root: Path
-    identity: Mapping[str, Any]
+    identity: JsonObject
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,7 @@ def read_while_training(
     output: str | Path,
     *,
     tried: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Train, predict at every number of updates, and return the record for `run.json`.
 
     ``trials`` maps each head to the trial of its own model, or `JOINT` to that of one
@@ -264,15 +266,18 @@ def train(
     run: Training,
     trial: Trial,
     output: str | Path,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Train one model with all heads, save it to ``output`` and return the record."""
     heads = sorted(run.material.answers)
     work = _work(run, heads, trial)
-    if record := checkpoints.finished(work, output):
+    record = checkpoints.finished(work, output)
+    if record:
         return record
     model, resumed = _train(run, heads, trial, work, lambda model, updates: None)
-    multi_head.save(model, output, {head: run.material.answers[head] for head in heads})
-    return _record(run, [_OneModel(work.name, heads, resumed)], {JOINT: trial})
+    answers = {head: run.material.answers[head] for head in heads}
+    multi_head.save(model, output, answers)
+    trained = _OneModel(work.name, heads, resumed)
+    return _record(run, [trained], {JOINT: trial})
 
 
 @dataclass(frozen=True)
@@ -289,10 +294,12 @@ def _record(
     run: Training,
     models: Sequence[_OneModel],
     trials: Mapping[str, Trial],
-) -> dict[str, Any]:
+) -> JsonObject:
+    """Return what `run.json` records of the trainings of a run."""
     training_examples, resumed = 0, {}
     for model in models:
-        training_examples += sum(len(run.material.training[h]) for h in model.heads)
+        for head in model.heads:
+            training_examples += len(run.material.training[head])
         if model.resumed_from:
             resumed[model.work] = model.resumed_from
     return {
@@ -314,10 +321,10 @@ def _work(
     """Return the work folder of a model: a hash of all that its training depends on."""
     digest = hashlib.sha256()
     for head in heads:
-        for part in (run.material.training, run.material.to_predict):
-            for row in part[head]:
-                digest.update(repr(sorted(row.items())).encode())
-                digest.update(run.tokens[key_of(row)].tobytes())
+        rows = [*run.material.training[head], *run.material.to_predict[head]]
+        for row in rows:
+            digest.update(repr(sorted(row.items())).encode())
+            digest.update(run.tokens[key_of(row)].tobytes())
     key = {
         "settings": run.settings.plain(),
         "trial": dict(trial),
@@ -343,17 +350,18 @@ def _train_once(
     def visit(model: MultiHead, updates: int) -> None:
         device = run.environment.device
         rows = read_heads(model, heads, to_predict, run.tokens, device)
-        tried = ({"updates": updates, **row} for row in rows)
+        tried = [{"updates": updates, **row} for row in rows]
         write(TRIED, tried, work / _part(updates))
 
     if not finished:
         _, resumed = _train(run, heads, trial, work, visit)
-        parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
+        visited = sorted(set(trial["updates"]))
+        parts = [work / _part(updates) for updates in visited]
         with checkpoints.finishing(work) as content:
-            rows = itertools.chain.from_iterable(map(read, parts))
-            write(TRIED, rows, content / _PREDICTIONS)
-    for unfinished in [*work.glob("checkpoint-*"), *work.glob(_part("*"))]:
-        checkpoints.remove(unfinished)
+            write(TRIED, _rows_of(parts), content / _PREDICTIONS)
+    for pattern in ("checkpoint-*", _part("*")):
+        for unfinished in work.glob(pattern):
+            checkpoints.remove(unfinished)
     path = checkpoints.finished_content(work) / _PREDICTIONS
     return path, _OneModel(work.name, heads, resumed, finished)
 
@@ -362,9 +370,15 @@ def _part(updates: int | str) -> str:
     return f"updates-{updates}.parquet"
 
 
+def _rows_of(parts: Iterable[Path]) -> Iterator[Row]:
+    """Yield the rows of files in their order."""
+    for part in parts:
+        yield from read(part)
+
+
 def _without_updates(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files of predictions without their number of updates."""
-    for row in itertools.chain.from_iterable(map(read, parts)):
+    for row in _rows_of(parts):
         del row["updates"]
         yield row
 
@@ -376,12 +390,13 @@ def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
         column = read_table(part, ["updates"])["updates"]
         updates_of[part] = set(column.unique().to_pylist())
     for updates in sorted(set().union(*updates_of.values())):
-        for part in parts:
-            if updates in updates_of[part]:
-                yield from (row for row in read(part) if row["updates"] == updates)
+        with_updates = [part for part in parts if updates in updates_of[part]]
+        for row in _rows_of(with_updates):
+            if row["updates"] == updates:
+                yield row
 
 
-class _Drawn(Dataset):
+class _DrawnExamples(Dataset):
     """The training examples in drawing order: (head number, example)."""
 
     def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
@@ -399,15 +414,15 @@ class _InOrder(InParts):
     """A trainer without shuffling: the examples are already in drawing order."""
 
     def get_train_dataloader(self) -> DataLoader:
-        return self.accelerator.prepare(
-            DataLoader(
-                self.train_dataset,
-                batch_size=self.args.per_device_train_batch_size,
-                collate_fn=self.data_collator,
-                num_workers=self.args.dataloader_num_workers,
-                pin_memory=self.args.dataloader_pin_memory,
-            )
+        """Return the batches of the examples in their order."""
+        loader = DataLoader(
+            self.train_dataset,
+            batch_size=self.args.per_device_train_batch_size,
+            collate_fn=self.data_collator,
+            num_workers=self.args.dataloader_num_workers,
+            pin_memory=self.args.dataloader_pin_memory,
         )
+        return self.accelerator.prepare(loader)
 
 
 def _train(
@@ -433,14 +448,16 @@ def _train(
         visit(model, 0)
         return model, 0
 
-    def collate(batch: Sequence[tuple[int, Row]]) -> dict[str, Any]:
+    def collate(batch: Sequence[tuple[int, Row]]) -> Batch:
+        """Return the arguments of the model for these heads and examples."""
         numbers, rows = zip(*batch, strict=True)
         right = [row["labels"] for row in rows]
-        features = inputs(run.tokens, [key_of(row) for row in rows], padding(model))
+        keys = [key_of(row) for row in rows]
         if settings.multi_label:
             targets = _multi_label_targets(right, max(model.sizes))
         else:
             targets = torch.tensor([answer for (answer,) in right])
+        features = inputs(run.tokens, keys, padding(model))
         return {
             **features,
             "head": list(numbers),
@@ -462,10 +479,11 @@ def _train(
         label_names=["label"],
     )
     drawn = draws(labels, last * settings.batch_size, seed, settings.sampling)
+    rows_of = [run.material.training[head] for head in heads]
     trainer = _InOrder(
         model=model,
         args=training_arguments,
-        train_dataset=_Drawn(drawn, [run.material.training[head] for head in heads]),
+        train_dataset=_DrawnExamples(drawn, rows_of),
         data_collator=collate,
         callbacks=[AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
         mixed=mixed(settings.bf16, device, model.mixed_precision),
@@ -487,7 +505,7 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     if settings.class_weights == "balanced":
         weights = []
         for of_head, size in zip(labels.values(), sizes, strict=True):
-            right = [*itertools.chain.from_iterable(of_head)]
+            right = list(itertools.chain.from_iterable(of_head))
             weights.append(balanced_weights(right, size))
     model = multi_head.load(
         run.folder,
@@ -504,6 +522,6 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
 def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
-    for row, of_example in zip(right, labels, strict=True):
-        row[torch.tensor(of_example, dtype=torch.long)] = 1
+    for number, of_example in enumerate(labels):
+        right[number, list(of_example)] = 1
     return right

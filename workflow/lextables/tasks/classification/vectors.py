@@ -1,6 +1,5 @@
 """Frozen sentence vectors of texts, each once, in pieces that fit a small encoder."""
 
-import itertools
 from collections.abc import (
     Callable,
     Iterable,
@@ -8,7 +7,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +16,7 @@ from lextables.pipeline.dataset import (
     Column,
     Row,
     Table,
+    batched,
     row_groups,
     write,
 )
@@ -40,10 +39,8 @@ BATCH = 512  # texts encoded together
 
 def pieces(text: str, words: int) -> list[str]:
     """Return the pieces of a text, of ``words`` words each; an empty text is one empty piece."""
-    all_words = text.split()
-    return [
-        " ".join(all_words[at : at + words]) for at in range(0, len(all_words), words)
-    ] or [""]
+    parts = batched(text.split(), words)
+    return [" ".join(part) for part in parts] or [""]
 
 
 def encode_texts(
@@ -60,17 +57,20 @@ def encode_texts(
     distinct = _each_once(texts)
 
     def rows() -> Iterator[Row]:
-        while batch := dict(islice(distinct, BATCH)):
-            cut = {text_id: pieces(text, words) for text_id, text in batch.items()}
-            all_pieces = [*itertools.chain.from_iterable(cut.values())]
-            vectors = iter(encode(all_pieces).astype(np.float16))
-            for text_id, parts in cut.items():
-                for place in range(len(parts)):
-                    yield {
-                        "text_id": text_id,
-                        "piece": place,
-                        "vector": next(vectors),
-                    }
+        """Yield the rows of all pieces, encoded in batches of texts."""
+        for batch in batched(distinct, BATCH):
+            all_pieces, places = [], []
+            for text_id, text in batch:
+                for place, piece in enumerate(pieces(text, words)):
+                    all_pieces.append(piece)
+                    places.append((text_id, place))
+            vectors = encode(all_pieces).astype(np.float16)
+            for (text_id, place), vector in zip(places, vectors, strict=True):
+                yield {
+                    "text_id": text_id,
+                    "piece": place,
+                    "vector": vector,
+                }
 
     return write(VECTORS, rows(), path)
 
@@ -79,11 +79,8 @@ def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield the id and content of each different text and second text."""
     seen: set[str] = set()
     for text in texts:
-        for text_id, content in zip(
-            text.key,
-            (text.text, text.second),
-            strict=True,
-        ):
+        contents = text.text, text.second
+        for text_id, content in zip(text.key, contents, strict=True):
             if content is not None and text_id not in seen:
                 seen.add(text_id)
                 yield text_id, content
@@ -98,10 +95,7 @@ def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     for table in row_groups(path, ["text_id", "vector"]):
         values = table["vector"].combine_chunks().flatten().to_numpy()
         vectors = values.reshape(table.num_rows, -1)
-        for text_id, vector in zip(
-            table["text_id"].to_pylist(),
-            vectors,
-            strict=True,
-        ):
+        text_ids = table["text_id"].to_pylist()
+        for text_id, vector in zip(text_ids, vectors, strict=True):
             pieces_of.setdefault(text_id, []).append(vector)
     return {text_id: np.array(rows) for text_id, rows in pieces_of.items()}

@@ -1,5 +1,6 @@
 """Fine-tuning a bi-encoder on a retrieval data set; a `training.Tuning`."""
 
+import itertools
 from collections.abc import (
     Callable,
     Iterator,
@@ -77,8 +78,10 @@ def finetune(
 
 def score(model: SentenceTransformer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     """Return the model's own similarity of each pair of a query's and a document's text."""
-    queries = bi_encoder.encode_queries(model, [query for query, _ in pairs])
-    documents = bi_encoder.encode_documents(model, [document for _, document in pairs])
+    query_texts = [query for query, _ in pairs]
+    document_texts = [document for _, document in pairs]
+    queries = bi_encoder.encode_queries(model, query_texts)
+    documents = bi_encoder.encode_documents(model, document_texts)
     if model.similarity_fn_name in PRODUCTS:
         return (queries * documents).sum(axis=1)
     return model.similarity_pairwise(queries, documents).numpy()
@@ -106,8 +109,8 @@ def graded_batches(
     pairs = []
     for _ in range(updates * batch_size // documents):
         query = next(order)
-        for place in range(documents):
-            of_gain = streams[query][place % len(streams[query])]
+        gains = itertools.cycle(streams[query])
+        for of_gain in itertools.islice(gains, documents):
             pairs.append((query, next(of_gain)))
     return pairs
 

@@ -11,7 +11,6 @@ from dataclasses import (
     replace,
 )
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -21,8 +20,9 @@ from lextables.pipeline.dataset import (
     Table,
     read,
 )
+from lextables.pipeline.files import JsonObject
 
-Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
+Task = JsonObject  # a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}
 Hits = dict[str, list[tuple[str, float]]]
 
@@ -71,11 +71,11 @@ class Collection:
     def of(self, *parts: str) -> dict[str, Row]:
         """Return the queries of these parts (`training`, `validation`, `test`), sorted by id."""
         splits = {self.task[part] for part in parts}
-        return {
-            name: query
-            for name, query in sorted(self.queries.items())
-            if query["split"] in splits
-        }
+        queries = {}
+        for name, query in sorted(self.queries.items()):
+            if query["split"] in splits:
+                queries[name] = query
+        return queries
 
     def texts(
         self,
@@ -92,11 +92,12 @@ class Collection:
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
         """Return the collection with the pool of each test query restricted to its ``hits``."""
-        test = self.of("test")
-        queries = {name: query for name, query in test.items() if name in hits}
-        judged = {}
-        for name in queries:
+        queries, judged = {}, {}
+        for name, query in self.of("test").items():
+            if name not in hits:
+                continue
             gains = self.judged[name]
+            queries[name] = query
             judged[name] = {document: gains.get(document, 0) for document in hits[name]}
         return replace(self, queries=queries, judged=judged)
 
@@ -117,12 +118,13 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
     document, text, gain = names["document"], names["text"], names["gain"]
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     for row in read(judgements, ["query_id", document, gain]):
-        judged[row["query_id"]][row[document]] = row[gain]
+        of_query = judged[row["query_id"]]
+        of_query[row[document]] = row[gain]
     return Collection(
-        {row[document]: row[text] for row in read(documents)},
-        {row["query_id"]: row for row in read(queries)},
-        judged,
-        task,
+        documents={row[document]: row[text] for row in read(documents)},
+        queries={row["query_id"]: row for row in read(queries)},
+        judged=judged,
+        task=task,
     )
 
 
@@ -131,8 +133,13 @@ def prediction_rows(hits: Hits) -> list[Row]:
     rows = []
     for query_id, ranking in sorted(hits.items()):
         for rank, (document_id, score) in enumerate(ranking, 1):
-            hit = {"document_id": document_id, "score": score}
-            rows.append({"query_id": query_id, "rank": rank, **hit})
+            row = {
+                "query_id": query_id,
+                "rank": rank,
+                "document_id": document_id,
+                "score": score,
+            }
+            rows.append(row)
     return rows
 
 
@@ -148,7 +155,8 @@ def scored(path: str | Path) -> dict[str, dict[str, float]]:
     """Read a run's predictions as {query id: {document id: score}}."""
     hits: dict[str, dict[str, float]] = defaultdict(dict)
     for row in read(path, ["query_id", "document_id", "score"]):
-        hits[row["query_id"]][row["document_id"]] = row["score"]
+        of_query = hits[row["query_id"]]
+        of_query[row["document_id"]] = row["score"]
     return hits
 
 

@@ -17,12 +17,14 @@ __all__ = ["finetune", "load", "score", "training_pairs"]
 
 def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:
     """Return the judged pairs of the training queries, and their gains divided by the highest gain."""
-    top, form = collection.task["top_gain"], collection.task["forms"][0]
+    top_gain = collection.task["top_gain"]
+    form = collection.task["forms"][0]
     pairs, targets = [], []
-    for query_id, query in collection.of("training").items():
-        for document, gain in sorted(collection.judged[query_id].items()):
-            pairs.append((query[form], collection.documents[document]))
-            targets.append(gain / top)
+    for query_id, text in collection.texts(form, ("training",)).items():
+        gains = collection.judged[query_id]
+        for document, gain in sorted(gains.items()):
+            pairs.append((text, collection.documents[document]))
+            targets.append(gain / top_gain)
     return pairs, targets
 
 

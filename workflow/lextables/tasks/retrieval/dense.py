@@ -68,20 +68,16 @@ def _retrieve(
             ("validation", "test"),
             run.queries,
         )
-        texts.update({(name, query_id): text for query_id, text in of_form.items()})
+        for query_id, text in of_form.items():
+            texts[name, query_id] = text
     distinct = sorted(set(texts.values()))
-    vectors = dict(
-        zip(
-            distinct,
-            encoders.queries(distinct),
-            strict=True,
-        )
-    )
+    encoded = encoders.queries(distinct)
+    vectors = dict(zip(distinct, encoded, strict=True))
 
     queries_of: dict[str, list[RunQuery]] = defaultdict(list)
-    for query in texts:
-        for document in collection.pool(query[1], first.pool):
-            queries_of[document].append(query)
+    for name, query_id in texts:
+        for document in collection.pool(query_id, first.pool):
+            queries_of[document].append((name, query_id))
 
     scores: dict[RunQuery, dict[str, float]] = defaultdict(dict)
     for batch in _batches(collection, queries_of, texts, read):
@@ -114,8 +110,9 @@ def _batches(
         parts_for = read(collection.documents[document])
         by_text = {}
         for query in queries_of[document]:
-            if texts[query] not in by_text:
-                by_text[texts[query]] = parts_for(texts[query])
+            text = texts[query]
+            if text not in by_text:
+                by_text[text] = parts_for(text)
         batch[document] = by_text
         size += len(set(chain(*by_text.values())))
         if size >= BATCH:
@@ -139,8 +136,8 @@ def _similarities(
     similarities = {}
     for document, by_text in batch.items():
         for text, parts in by_text.items():
-            rows = encoded[[row_of[part] for part in parts]]
-            value = nearest(vectors[text], rows, encoders.similarity)
+            rows = [row_of[part] for part in parts]
+            value = nearest(vectors[text], encoded[rows], encoders.similarity)
             similarities[document, text] = value
     return similarities
 
@@ -157,8 +154,10 @@ def nearest(
     separately, unlike a matrix product, so equal vectors give equal similarities.
     """
     if similarity in PRODUCTS:
-        return float(np.einsum("ij,j->i", parts, query).max())
-    return float(closeness(query, parts, similarity).max())
+        similarities = np.einsum("ij,j->i", parts, query)
+    else:
+        similarities = closeness(query, parts, similarity)
+    return float(similarities.max())
 
 
 # Ways to read a document: functions of its text that return a function of a query's text,
@@ -172,8 +171,8 @@ def whole(text: str) -> Callable[[str], Parts]:
 
 def paragraphs(text: str) -> Callable[[str], Parts]:
     """Read a document's paragraphs (its lines that are not blank); the document if it has none."""
-    lines = [line for line in text.splitlines() if line.strip()] or [text]
-    return lambda query: lines
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lambda query: lines or [text]
 
 
 def filtered(text: str) -> Callable[[str], Parts]:

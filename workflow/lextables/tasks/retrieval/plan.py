@@ -28,6 +28,7 @@ from lextables.models.resolve import (
     model_settings,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
@@ -139,7 +140,8 @@ class Retriever(Entry):
 class Reranker(Entry):
     """A second-stage system, which reads documents as the retriever whose first hits it ranks.
 
-    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model is asked (`Asking`);
+    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model is asked
+    (`RerankingPrompts`);
     if its row is published, it is asked with our prompt in an additional row.  A classifier reads a pair of a
     document and a query: it is the ``model`` in the panel of the classification task ``of``, trained there,
     under a ``view`` if the task has views, with ``max_length`` tokens (none: as in training).  Relevance is
@@ -175,7 +177,7 @@ class Reranker(Entry):
         return self
 
 
-class Asking(Entry):
+class RerankingPrompts(Entry):
     """Names of the prompts for language models that rerank, for each way of asking.
 
     ``passes`` is the number of passes of pairwise comparisons.  Under a grid in ``hits``, only that number of
@@ -212,7 +214,7 @@ class Finetuned(Entry):
     documents: PositiveInt = 8
 
 
-class Names(Entry):
+class RetrievalTables(Entry):
     """Names of the data set's tables and columns that the task reads."""
 
     documents: str = "documents"
@@ -234,7 +236,7 @@ class RetrievalTask(Entry):
     """
 
     task: Literal["retrieval"]
-    names: Names = Names()
+    names: RetrievalTables = RetrievalTables()
     forms: tuple[str, ...] = ("text",)
     form_queries: tuple[str, ...] = ()
     pool: Literal["judged", "all"] = "judged"
@@ -248,7 +250,7 @@ class RetrievalTask(Entry):
     choose_by: str = "NDCG@10"
     retrievers: Mapping[Key, Retriever]
     rerankers: Mapping[Key, Reranker] = {}
-    asking: Asking | None = None
+    asking: RerankingPrompts | None = None
     finetuned: Mapping[Key, Finetuned] = {}
     averages: PositiveInt = 1
     grids: Mapping[str, RetrievalGrid] = {}
@@ -507,7 +509,7 @@ class RetrievalPlanner(Planner):
 
     def retrieve(self, key: str, retriever: Retriever) -> Found:
         """The runs of a retriever without training, by condition."""
-        settings: dict[str, Any] = {"kind": retriever.kind, "pool": self.task.pool}
+        settings: JsonObject = {"kind": retriever.kind, "pool": self.task.pool}
         settings["top"] = self.task.top
         if retriever.kind == "bm25":
             settings.update(BM25, index=retriever.index or "corpus")
@@ -584,7 +586,7 @@ class RetrievalPlanner(Planner):
         fused = []
         for place, run in enumerate(max(parts, key=len)):
             needs = tuple(runs[place % len(runs)] for runs in parts)
-            settings: dict[str, Any] = {
+            settings: JsonObject = {
                 "kind": "fusion",
                 "form": form,
                 "queries": self.wanted(form),
@@ -647,7 +649,7 @@ class RetrievalPlanner(Planner):
         first: Found,
     ) -> None:
         """Add the row of a reranker that compares texts: an encoder or BM25."""
-        settings: dict[str, Any] = {
+        settings: JsonObject = {
             "kind": reranker.kind,
             "documents": retriever.reranked_reading,
             "pool": "judged",
@@ -713,7 +715,7 @@ class RetrievalPlanner(Planner):
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
             self.show(retriever, reranker, outcome, way == "pairwise")
 
-    def question(self, way: str) -> dict[str, Any]:
+    def question(self, way: str) -> JsonObject:
         """The settings of a language model for this way of asking."""
         asking = self.task.asking
         return {
@@ -749,14 +751,13 @@ class RetrievalPlanner(Planner):
                 run = self.run(
                     "rerank-classified", f"{key}+{name}", form, training.seed
                 )
-                runs.append(
-                    self.add(
-                        run,
-                        settings,
-                        needs=hits,
-                        weights_of=training,
-                    )
+                added = self.add(
+                    run,
+                    settings,
+                    needs=hits,
+                    weights_of=training,
                 )
+                runs.append(added)
             outcome[form] = tuple(runs)
         if self.context.grid != PAPER_GRID and not reranker.additional:
             needs, ours = f"grid={PAPER_GRID}", f"{self.context.grid} budget"
@@ -773,7 +774,7 @@ class RetrievalPlanner(Planner):
             return Missing(f"{reranker.of} is not a data set of this configuration")
         return self.others[reranker.of].trained(reranker.model, reranker.view)
 
-    def classifier_settings(self, reranker: Reranker, training: Run) -> dict[str, Any]:
+    def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
         """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
         learnt = self.others[reranker.of].specs[training].settings
         return {
@@ -864,7 +865,7 @@ class RetrievalPlanner(Planner):
             runs.append(self.add(reading, settings, weights_of=training))
         return {self.MAIN: tuple(runs)}
 
-    def read(self, training: Run) -> dict[str, Any]:
+    def read(self, training: Run) -> JsonObject:
         """The settings of predictions with a fine-tuned model."""
         learnt = self.specs[training].settings
         return {
@@ -922,17 +923,19 @@ class RetrievalPlanner(Planner):
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that are reranked."""
-        runs = [
-            self.run("retrieve", key, self.MAIN)
-            for key, retriever in self.task.retrievers.items()
-            if retriever.reranked and not retriever.additional
-        ]
-        return tuple(run for run in runs if run in self.specs)
+        runs = []
+        for key, retriever in self.task.retrievers.items():
+            run = self.run("retrieve", key, self.MAIN)
+            is_published = retriever.reranked and not retriever.additional
+            if is_published and run in self.specs:
+                runs.append(run)
+        return tuple(runs)
 
     def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
         pairs = f"{grid.batch_size} pairs of {grid.max_length} tokens"
-        budget = self.budget(grid, [f"{grid.updates[-1]} updates of {pairs}"])
+        updates = f"{grid.updates[-1]} updates of {pairs}"
+        budget = self.budget(grid, [updates])
         return budget + fewer_seeds(seeds, self.task.averages)
 
 

@@ -23,7 +23,10 @@ from pydantic import (
     ConfigDict,
 )
 
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import (
+    JsonObject,
+    read_json,
+)
 from lextables.tasks.retrieval.collection import (
     Collection,
     ranked,
@@ -77,16 +80,16 @@ class Ranking:
     """
 
     collection: Collection
-    settings: Mapping[str, Mapping[str, Any]]
+    settings: Mapping[str, JsonObject]
     hits: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trained: Sequence[str] = ()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     vectors: str = ""
-    asking: Mapping[str, Any] = field(default_factory=dict)
-    records: Sequence[dict[str, Any]] = ()
+    asking: JsonObject = field(default_factory=dict)
+    records: Sequence[JsonObject] = ()
 
     @property
-    def model(self) -> Mapping[str, Any]:
+    def model(self) -> JsonObject:
         """The settings of the first run; the model's settings are the same in all."""
         return next(iter(self.settings.values()))
 
@@ -122,4 +125,8 @@ def shared_out(
     """Return {condition: its files}; each condition has as many of the ``files``, in their order."""
     names = list(conditions)
     size = len(files) // len(names)
-    return {name: files[at * size : (at + 1) * size] for at, name in enumerate(names)}
+    shares = {}
+    for number, name in enumerate(names):
+        start = number * size
+        shares[name] = files[start : start + size]
+    return shares

@@ -9,7 +9,6 @@ from collections.abc import (
 )
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from lextables.metrics import STRICT
 from lextables.metrics.ranking import (
@@ -20,6 +19,7 @@ from lextables.pipeline.dataset import (
     Row,
     read,
 )
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     Collection,
     Task,
@@ -39,9 +39,12 @@ def scores(
     that the paper's text defines differently from its tables also has the reading `, strict`, the text's.
     Groups are ``all``, each value of the task's columns ``groups``, and each query.
     """
-    task, test = collection.task, collection.of("test")
-    queries = {name: test[name] for name in test if only is None or name in only}
-    qrels = {name: dict(collection.judged[name]) for name in queries}
+    task = collection.task
+    queries, qrels = {}, {}
+    for name, query in collection.of("test").items():
+        if only is None or name in only:
+            queries[name] = query
+            qrels[name] = dict(collection.judged[name])
     run: dict[str, list[str]] = defaultdict(list)
     for row in sorted(predictions, key=itemgetter("query_id", "rank")):
         query, document = row["query_id"], row["document_id"]
@@ -57,24 +60,27 @@ def scores(
     for metric, of_queries in values.items():
         members: dict[str, list[float]] = defaultdict(list)
         for query, value in sorted(of_queries.items()):
-            for group in (*_groups(queries[query], task), f"query: {query}"):
+            members[f"query: {query}"].append(value)
+            for group in _groups(queries[query], task):
                 members[group].append(value)
         for group, of_group in members.items():
             mean, n = _mean(of_group)
-            rows.append(
-                {
-                    "metric": metric,
-                    "group": group,
-                    "value": mean,
-                    "n": n,
-                }
-            )
+            row = {
+                "metric": metric,
+                "group": group,
+                "value": mean,
+                "n": n,
+            }
+            rows.append(row)
     return sorted(rows, key=itemgetter("metric", "group"))
 
 
 def _groups(query: Row, task: Task) -> list[str]:
     """Return the groups of a query: ``all``, and its value of each column in the task's ``groups``."""
-    return ["all", *(f"{column}: {query[column]}" for column in task["groups"])]
+    groups = ["all"]
+    for column in task["groups"]:
+        groups.append(f"{column}: {query[column]}")
+    return groups
 
 
 def _mean(values: Iterable[float]) -> tuple[float, int]:
@@ -110,7 +116,7 @@ def choose(
     runs: Mapping[tuple[float, int], str | Path],
     collection: Collection,
     hits: Mapping[str, Sequence[str]] | None,
-) -> tuple[dict[str, Any], list[Row]]:
+) -> tuple[JsonObject, list[Row]]:
     """Choose learning rate and updates by validation queries (ACORD, Section F.2).
 
     ``runs`` maps (learning rate, seed) to a file of `collection.TRIED`.  ``hits`` is the ranking that is
@@ -130,20 +136,23 @@ def choose(
             for query, ranking in reorder(of_queries, relevance).items():
                 run[query] = [document for document, _ in ranking]
             scores = by_name(metric)(qrels, run)
-            values[rate, updates].append(sum(scores.values()) / len(scores))
+            mean = sum(scores.values()) / len(scores)
+            values[rate, updates].append(mean)
     name = f"validation {metric}"
     means = []
-    for (rate, updates), scores in sorted(values.items()):
+    for (rate, updates), of_seeds in sorted(values.items()):
         trial = {
             "learning_rate": rate,
             "updates": updates,
-            "seeds": len(scores),
+            "seeds": len(of_seeds),
+            name: sum(of_seeds) / len(of_seeds),
         }
-        means.append({**trial, name: sum(scores) / len(scores)})
-    best = min(
-        means,
-        key=lambda trial: (-trial[name], trial["updates"], trial["learning_rate"]),
-    )
+        means.append(trial)
+
+    def order(trial: JsonObject) -> tuple[float, int, float]:
+        return -trial[name], trial["updates"], trial["learning_rate"]
+
+    best = min(means, key=order)
     choice = {"learning_rate": best["learning_rate"], "updates": [best["updates"]]}
     return choice, means
 
@@ -159,5 +168,6 @@ def _by_updates(path: str | Path) -> dict[int, dict[tuple[str, str], float]]:
     """Return {updates: {(query id, document id): score}} of a file of `collection.TRIED`."""
     scores: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
     for row in read(path):
-        scores[row["updates"]][row["query_id"], row["document_id"]] = row["score"]
+        pair = row["query_id"], row["document_id"]
+        scores[row["updates"]][pair] = row["score"]
     return scores

@@ -8,15 +8,14 @@ from collections import defaultdict
 from collections.abc import (
     Collection,
     Iterable,
-    Mapping,
     Sequence,
 )
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     PREDICTIONS,
     load,
@@ -65,7 +64,7 @@ def predictions(
     file: File,
     form: str,
     data: Sequence[str | Path],
-    task: Mapping[str, Any],
+    task: JsonObject,
 ) -> Submitted:
     """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
 
@@ -74,7 +73,8 @@ def predictions(
     without a hit.
     """
     collection = load(data, task)
-    test, skipped = collection.of("test"), 0
+    test = collection.of("test")
+    skipped = 0
     hits: dict[str, Hits] = defaultdict(dict)
     row_type = RankedHitRow if form == "trec" else HitRow
     for place, row in read_rows(FORMS[form](file), row_type):
@@ -104,13 +104,15 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
     ranked = sorted(hits, key=lambda hit: (hit[1].rank, -hit[1].score))
     for (_, better), (place, worse) in pairwise(ranked):
-        if worse.score > better.score:
-            what = (
-                f"rank {worse.rank:g} of the query {query!r} has the score {worse.score:g}, "
-                f"higher than {better.score:g} of rank {better.rank:g}"
-            )
-            do = "give the best document the highest score"
-            raise BadInput(what, where=place, do=do)
+        if worse.score <= better.score:
+            continue
+        of_worse = f"rank {worse.rank:g} of the query {query!r}"
+        of_better = f"{better.score:g} of rank {better.rank:g}"
+        raise BadInput(
+            f"{of_worse} has the score {worse.score:g}, higher than {of_better}",
+            where=place,
+            do="give the best document the highest score",
+        )
 
 
 def _decoded(name: str, names: Collection[str]) -> str:
@@ -129,10 +131,8 @@ def _trec(file: File) -> Records:
     """
     names = ("query_id", "document_id", "rank", "score")
     for place, line in file.lines():
-        yield (
-            place,
-            dict(zip(names, _fields(line, place), strict=True)),
-        )
+        fields = _fields(line, place)
+        yield place, dict(zip(names, fields, strict=True))
 
 
 def _fields(line: str, place: str) -> tuple[str, str, str, str]:
@@ -148,18 +148,20 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
     if len(cells) == len(TREC) and all(cells[:-1]):
         query, _, document, rank, score, _ = cells
         return query, document, rank, score
-    words = [match[0] for match in _WORD.finditer(line)]
+    matches = list(_WORD.finditer(line))
+    words = [match[0] for match in matches]
+    fields = ", ".join(TREC)
     if len(words) < len(TREC):
         what = f"has {len(words)} fields instead of {len(TREC)}"
-        raise BadInput(what, where=place, do=f"give {', '.join(TREC)}")
+        raise BadInput(what, where=place, do=f"give {fields}")
     second = _second_field(words)
     if second is None:
         what = "has no Q0 that is followed by document, rank, score and tag"
-        do = f"give {', '.join(TREC)}, separated by tabs"
+        do = f"give {fields}, separated by tabs"
         raise BadInput(what, where=place, do=do)
     document, rank, score = words[second + 1 : second + 4]
-    start = [match.start() for match in _WORD.finditer(line)][second]
-    return line[:start].strip(), document, rank, score
+    query = line[: matches[second].start()]
+    return query.strip(), document, rank, score
 
 
 def _second_field(words: Sequence[str]) -> int | None:
@@ -170,10 +172,11 @@ def _second_field(words: Sequence[str]) -> int | None:
         marks.append(1)
     for mark in MARKS:
         marks += [at for at in candidates if words[at].upper() == mark]
-    if not marks and words[candidates[-1]].isdecimal():
-        marks.append(candidates[-1])
+    last = candidates[-1]
+    if not marks and words[last].isdecimal():
+        marks.append(last)
     for at in marks:
-        if _is_number(words[at + 2]) and _is_number(words[at + 3]):
+        if all(map(_is_number, words[at + 2 : at + 4])):
             return at
     return marks[0] if marks else None
 

@@ -33,13 +33,14 @@ from lextables.pipeline.dataset import (
     read,
     write,
 )
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     TRIED,
     Collection,
 )
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
-Record = dict[str, Any]  # what `run.json` has of a training
+Record = JsonObject  # what `run.json` has of a training
 Pairs = Mapping[str, Sequence[str]]
 
 
@@ -109,7 +110,7 @@ class Training:
     seed: int
     device: torch.device
     work_root: Path
-    identity: Mapping[str, Any]
+    identity: JsonObject
 
     @cached_property
     def work(self) -> Path:

@@ -26,7 +26,7 @@ from lextables.models.language_model import LanguageModel
 from lextables.models.multiple_choice import (
     ANSWER_TOKENS,
     Answered,
-    Question,
+    ChoiceQuestion,
     ask,
     counts,
 )
@@ -75,11 +75,11 @@ class Asker:
         text: str,
         question: collection.DocumentQuestion,
         options: tuple[str, ...],
-    ) -> Question:
+    ) -> ChoiceQuestion:
         """Return a question about a text; a text that does not fit is truncated, except whole documents."""
         cut = () if self.settings.text == WHOLE_DOCUMENT else ("text",)
         fields = {"text": text, "question": question.question}
-        return Question(self.template, fields, options, cut)
+        return ChoiceQuestion(self.template, fields, options, cut)
 
     def expect(self, texts: Iterable[str]) -> None:
         """Announce one question about each of ``texts`` to the model."""
@@ -88,7 +88,7 @@ class Asker:
         orders = self.settings.orders
         self.model.expect(orders * len(lengths), orders * sum(lengths))
 
-    def ask(self, questions: Sequence[Question]) -> list[Answered]:
+    def ask(self, questions: Sequence[ChoiceQuestion]) -> list[Answered]:
         samples, orders = self.settings.samples, self.settings.orders
         return ask(self.model, questions, samples, orders)
 
@@ -158,7 +158,7 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
         (document, list(keys)) for document, keys in groupby(text_of, itemgetter(0))
     ]
 
-    def questions(keys: Iterable[tuple[str, str]]) -> Iterator[Question]:
+    def questions(keys: Iterable[tuple[str, str]]) -> Iterator[ChoiceQuestion]:
         for key in keys:
             question = data.questions[key[1]]
             yield asker.question(text_of[key], question, question.options)
@@ -216,7 +216,7 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
 
 def _check_window(
     model: LanguageModel,
-    questions: Iterable[Question],
+    questions: Iterable[ChoiceQuestion],
     document: str,
 ) -> None:
     """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
@@ -224,7 +224,9 @@ def _check_window(
         return
     fewest = getattr(model, "fewest_tokens", None)
     count = fewest or model.tokens
-    lengths = [count(question.prompt(model)[0]) for question in questions]
+    lengths = [
+        count(question.prompt(model, question.options)[0]) for question in questions
+    ]
     tokens = ANSWER_TOKENS + max(lengths)
     if tokens > model.window:
         needed = f"at least {tokens}" if fewest else f"{tokens}"

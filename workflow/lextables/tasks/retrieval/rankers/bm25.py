@@ -36,13 +36,12 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     first = next(iter(runs.values()))
 
     def index_of(pool: Iterable[str]) -> BM25Index:
-        return BM25Index(
-            {name: terms[name] for name in pool},
-            k1=first.k1,
-            b=first.b,
-        )
+        of_pool = {name: terms[name] for name in pool}
+        return BM25Index(of_pool, k1=first.k1, b=first.b)
 
-    corpus = index_of(terms) if first.index == "corpus" else None
+    corpus = None
+    if first.index == "corpus":
+        corpus = index_of(terms)
 
     def search(query_id: str, text: str) -> list[tuple[str, float]]:
         query = analyze(text)
@@ -52,10 +51,12 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
         if first.pool == "all":
             return corpus.search(query, first.top)
         hits = corpus.search(query, len(terms))
-        return [hit for hit in hits if hit[0] in pool][: first.top]
+        of_pool = [hit for hit in hits if hit[0] in pool]
+        return of_pool[: first.top]
 
     hits = {}
     for condition, run in runs.items():
-        texts = ranking.texts(run)
-        hits[condition] = {name: search(name, text) for name, text in texts.items()}
+        hits[condition] = {}
+        for query_id, text in ranking.texts(run).items():
+            hits[condition][query_id] = search(query_id, text)
     return hits

@@ -8,7 +8,6 @@ from collections.abc import (
 )
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import torch
 
@@ -18,6 +17,7 @@ from lextables.models import (
 )
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import (
     read_tokens,
@@ -51,7 +51,7 @@ class ClassifierSettings(RankingSettings):
     """The answer for a value; others are answers themselves."""
     max_length: int
     """The tokens of a pair at which it is truncated."""
-    tokenizer: Mapping[str, Any]
+    tokenizer: JsonObject
     """The settings of the weights whose tokenizer the classifier uses."""
 
 

@@ -28,7 +28,10 @@ Score = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 def rank(ranking: Ranking) -> dict[str, Hits]:
     """Reorder the hits of the test queries; {condition: hits}."""
     where = device.pick(ranking.device)
-    folder = ranking.trained[0] if ranking.trained else weights_folder(ranking.model)
+    if ranking.trained:
+        folder = ranking.trained[0]
+    else:
+        folder = weights_folder(ranking.model)
     model = cross_encoder.load(folder, where, ranking.model["max_length"])
     ranking.note(device=device.describe(where))
     ranking.note_training()
@@ -42,14 +45,14 @@ def rerank(ranking: Ranking, score: Score) -> dict[str, Hits]:
         texts = ranking.texts(run, ("test",))
         hits = ranking.first_hits[condition]
         candidates = {query_id: hits.get(query_id, []) for query_id in texts}
-        pairs = []
+        pairs, asked = [], []
         for query_id in sorted(candidates):
-            pairs += [(query_id, document) for document in candidates[query_id]]
-        asked = [(texts[query_id], document) for query_id, document in pairs]
+            for document in candidates[query_id]:
+                pairs.append((query_id, document))
+                asked.append((texts[query_id], document))
         documents = read_as(run.documents, ranking.collection.documents, asked)
-        read = [
-            (query, text) for (query, _), text in zip(asked, documents, strict=True)
-        ]
+        queries = [query for query, _ in asked]
+        read = list(zip(queries, documents, strict=True))
         scores = score(read) if read else ()
         by_pair = dict(zip(pairs, map(float, scores), strict=True))
         reranked[condition] = reorder(candidates, by_pair)

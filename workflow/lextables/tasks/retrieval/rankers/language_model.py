@@ -23,10 +23,7 @@ from dataclasses import (
     dataclass,
     field,
 )
-from typing import (
-    Any,
-    Literal,
-)
+from typing import Literal
 
 from lextables.models import cached_model
 from lextables.models.language_model import (
@@ -45,6 +42,7 @@ from lextables.models.prompts import (
     fitted,
     plain_template,
 )
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     Collection,
     Hits,
@@ -82,7 +80,7 @@ class Reranked:
     """The hits by query, best first, and counts of requests and answers."""
 
     hits: Hits
-    counts: dict[str, Any] = field(default_factory=dict)
+    counts: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,8 +100,9 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     for condition, run in runs.items():
         hits = ranking.first_hits[condition]
         candidates = candidates_of(ranking.collection, hits, run)
-        of_run = expected(candidates, run)
-        requests, characters = requests + of_run[0], characters + of_run[1]
+        more_requests, more_characters = expected(candidates, run)
+        requests += more_requests
+        characters += more_characters
     model.expect(requests, characters)
     ranking.note(device=model.device)
     reranked = {}
@@ -147,27 +146,27 @@ def candidates_of(
 ) -> Candidates:
     """Return the first `AskingSettings.hits` hits of each query."""
     queries = collection.texts(run.form, ("test",), run.queries)
-    first = {query: list(hits.get(query, ()))[: run.hits] for query in queries}
-    pairs = []
-    for query, documents in first.items():
-        pairs += [(query, document) for document in documents]
-    asked = [(queries[query], document) for query, document in pairs]
+    first, pairs, asked = {}, [], []
+    for query, text in queries.items():
+        first[query] = list(hits.get(query, ()))[: run.hits]
+        for document in first[query]:
+            pairs.append((query, document))
+            asked.append((text, document))
     texts = read_as(run.documents, collection.documents, asked)
-    return Candidates(
-        queries,
-        first,
-        dict(zip(pairs, texts, strict=True)),
-    )
+    return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
 
 
 def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
     """Return upper bounds: the number of requests, and the characters of the documents in them."""
-    counts = [len(documents) for documents in candidates.hits.values()]
-    characters = sum(map(len, candidates.texts.values()))
+    texts = candidates.texts.values()
+    characters = sum(map(len, texts))
     if run.way == "pointwise":
-        return sum(counts), characters
-    pairs = sum(_steps(count, run.passes) for count in counts)
-    return 2 * pairs, 4 * pairs * characters // max(1, len(candidates.texts))
+        return len(texts), characters
+    pairs = 0
+    for documents in candidates.hits.values():
+        pairs += _steps(len(documents), run.passes)
+    # Each pair is asked about twice, with two texts each.
+    return 2 * pairs, 4 * pairs * characters // max(1, len(texts))
 
 
 def _steps(hits: int, passes: int) -> int:
@@ -217,7 +216,7 @@ def pointwise(
 
 def rated(
     model: LanguageModel, prompts: Sequence[Prompt]
-) -> tuple[list[float | None], dict[str, Any]]:
+) -> tuple[list[float | None], JsonObject]:
     """Return the rating of each prompt (None without one), and counts."""
     ratings: list[float | None] = []
     outside: list[float] = []
@@ -242,6 +241,7 @@ def rated(
 
 
 def _written(model: LanguageModel, prompts: Sequence[Prompt]) -> list[float | None]:
+    """Return the ratings that a model writes."""
     if not prompts:
         return []
     answers = model.write([Request(prompt, ANSWER_TOKENS) for prompt in prompts])
@@ -373,7 +373,7 @@ class _Judge:
         self.counts["disagreements"] += len(winners) == len(others) == 1
         return None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> JsonObject:
         """Return the counts, and shares of the requests."""
         requests = 2 * self.counts["pairs"]
         names = ("unparseable", "ties", "disagreements", "cut")

@@ -86,11 +86,14 @@ class Similarity:
         settings: LinearSettings,
         spaces: Sequence[Space],
     ) -> None:
+        """Analyse the documents; without an index of all, each pool gets its own."""
         self.collection, self.settings, self.spaces = collection, settings, spaces
         self.terms = {
             name: analyze(text) for name, text in collection.documents.items()
         }
-        self.corpus = self._index(self.terms) if settings.pool == "all" else None
+        self.corpus = None
+        if settings.pool == "all":
+            self.corpus = self._index(self.terms)
 
     def _index(self, documents: Iterable[str]) -> BM25Index:
         terms = {document: self.terms[document] for document in documents}
@@ -114,7 +117,8 @@ class Similarity:
         for space in self.spaces:
             vectors = np.stack([space.documents[document] for document in pool])
             products = vectors.astype(np.float64) * space.queries[text]
-            columns += [_standardised(products.sum(axis=1)), products]
+            cosines = products.sum(axis=1)
+            columns += [_standardised(cosines), products]
         return pool, np.column_stack(columns)
 
 
@@ -133,9 +137,8 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
         own_settings.check_products(encoder)
     runs = ranking.runs(LinearSettings)
     hits, ranker = retrieve(ranking.collection, runs, loaded)
-    ranking.note(
-        learnt={name: array.tolist() for name, array in asdict(ranker).items()}
-    )
+    learnt = {name: array.tolist() for name, array in asdict(ranker).items()}
+    ranking.note(learnt=learnt)
     return hits
 
 
@@ -151,28 +154,15 @@ def retrieve(
     """
     first = next(iter(runs.values()))
     training = collection.texts(first.form, TRAINING_PARTS)
-    test = {
-        condition: collection.texts(run.form, ("test",), run.queries)
-        for condition, run in runs.items()
-    }
-    queries = set(training.values())
-    for texts in test.values():
-        queries.update(texts.values())
-    spaces = [
-        topics(
-            collection.documents,
-            sorted(queries),
-            first.topics,
-        )
-    ]
+    test = {}
+    distinct = set(training.values())
+    for condition, run in runs.items():
+        test[condition] = collection.texts(run.form, ("test",), run.queries)
+        distinct.update(test[condition].values())
+    queries = sorted(distinct)
+    spaces = [topics(collection.documents, queries, first.topics)]
     if encoders:
-        spaces.append(
-            vectors(
-                collection.documents,
-                sorted(queries),
-                encoders,
-            )
-        )
+        spaces.append(vectors(collection.documents, queries, encoders))
     similarity = Similarity(collection, first, spaces)
     model = fit(collection, similarity, training, first.penalty)
 
@@ -215,18 +205,24 @@ def fit(
     mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale == 0] = 1
     features = (features - mean) / scale
-    gain, weight = np.concatenate(all_gains), np.concatenate(all_weights)
+    gain = np.concatenate(all_gains)
+    weight = np.concatenate(all_weights)
     if not 0 < gain.sum() < len(gain):
         what = "the training queries have only relevant documents, or only others"
-        raise BadInput(what, where="judgements", do="check the split of the queries")
-    # Each row is used as relevant with its gain as weight, and as not relevant with the rest.
+        raise BadInput(
+            what,
+            where="judgements",
+            do="check the split of the queries",
+        )
+    # Each row is used as relevant with its gain as weight, and as not relevant with the
+    # rest.
     relevant = gain > 0
-    weights = np.concatenate([weight * (1 - gain), (weight * gain)[relevant]])
-    model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS).fit(
-        np.vstack([features, features[relevant]]),
-        np.repeat([0, 1], [len(gain), relevant.sum()]),
-        sample_weight=weights / weights.mean(),
-    )
+    of_relevant = (weight * gain)[relevant]
+    weights = np.concatenate([weight * (1 - gain), of_relevant])
+    rows = np.vstack([features, features[relevant]])
+    labels = np.repeat([0, 1], [len(gain), len(of_relevant)])
+    model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS)
+    model.fit(rows, labels, sample_weight=weights / weights.mean())
     return Ranker(mean, scale, model.coef_[0])
 
 
@@ -266,7 +262,11 @@ def topics(
         latent = TruncatedSVD(dimensions, random_state=0).fit(words)
     except ValueError as error:
         what = "the documents share too few words"
-        raise BadInput(what, where="documents", do="use more documents") from error
+        raise BadInput(
+            what,
+            where="documents",
+            do="use more documents",
+        ) from error
     of_documents = _unit(latent.transform(words))
     of_queries = _unit(latent.transform(vectorizer.transform(queries)))
     return Space(
