@@ -79,16 +79,21 @@ def texts_about(labels, words=COLOURS, seed=0):
 
 
 def rows_of(head, texts, labels):
-    return [
-        {
-            "example_id": f"{head}/{'/'.join(text.key)}",
-            "head_id": head,
-            "text_id": text.key[0],
-            "pair_id": text.key[1],
-            "labels": label if isinstance(label, tuple) else (label,),
-        }
-        for text, label in zip(texts, labels, strict=True)
-    ]
+    rows = []
+    for text, label in zip(texts, labels, strict=True):
+        row = {"example_id": f"{head}/{'/'.join(text.key)}", "head_id": head}
+        row["text_id"], row["pair_id"] = text.key
+        row["labels"] = label if isinstance(label, tuple) else (label,)
+        rows.append(row)
+    return rows
+
+
+def learnt(texts, labels, given=SETTINGS, answers=3, vectors=None, training=40):
+    """Train on the first texts; return the model, and its predictions and rows of the rest."""
+    rows = rows_of("h", texts, labels)
+    part, rest = {"h": rows[:training]}, rows[training:]
+    model = learn(texts[:training], part, {"h": answers}, given, vectors)
+    return model, predicted(model, texts[training:], {"h": rest}, given, vectors), rest
 
 
 def labels_of(count, answers, seed=0):
@@ -97,20 +102,15 @@ def labels_of(count, answers, seed=0):
 
 def right(predictions, rows):
     """Accuracy: the share of examples whose highest logit is that of the correct answer."""
-    label = {row["example_id"]: row["labels"][0] for row in rows}
-    return np.mean(
-        [np.argmax(row["logits"]) == label[row["example_id"]] for row in predictions]
-    )
+    answers = {row["example_id"]: np.argmax(row["logits"]) for row in predictions}
+    return np.mean([answers[row["example_id"]] == row["labels"][0] for row in rows])
 
 
 @pytest.mark.parametrize("answers", [2, 3])
 def test_a_head_learns_the_word_of_each_answer(answers):
     labels = labels_of(60, answers)
-    texts = texts_about(labels)
-    rows = rows_of("h", texts, labels)
-    model = learn(texts[:40], {"h": rows[:40]}, {"h": answers}, SETTINGS)
-    found = predicted(model, texts[40:], {"h": rows[40:]}, SETTINGS)
-    assert right(found, rows[40:]) == 1
+    _, found, rows = learnt(texts_about(labels), labels, answers=answers)
+    assert right(found, rows) == 1
     for row in found:
         assert len(row["logits"]) == len(row["probabilities"]) == answers
         assert sum(row["probabilities"]) == pytest.approx(1)
@@ -139,45 +139,32 @@ def test_heads_are_trained_independently_with_any_number_of_threads():
 
 
 def test_a_loaded_model_gives_identical_predictions(tmp_path):
-    labels = labels_of(40, 3)
+    labels = labels_of(60, 3)
     texts = texts_about(labels)
-    rows = rows_of("h", texts, labels)
-    model = learn(texts, {"h": rows}, {"h": 3}, SETTINGS)
+    model, found, rows = learnt(texts, labels)
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
-    assert predicted(again, texts, {"h": rows}, SETTINGS) == predicted(
-        model, texts, {"h": rows}, SETTINGS
-    )
+    assert predicted(again, texts[40:], {"h": rows}, SETTINGS) == found
 
 
 def test_multi_label_answers_have_separate_probabilities():
     several = settings(multi_label=True)
     rng = np.random.default_rng(0)
     labels = [tuple(np.flatnonzero(rng.random(3) < 0.5).tolist()) for _ in range(80)]
-    texts = [
-        Text(
-            (f"t{at:03}", ""),
-            " ".join([*rng.permutation(FILLER), *(COLOURS[one] for one in those)]),
-        )
-        for at, those in enumerate(labels)
-    ]
-    rows = rows_of("h", texts, labels)
-    model = learn(texts[:60], {"h": rows[:60]}, {"h": 3}, several)
-    for row, asked in zip(
-        predicted(model, texts[60:], {"h": rows[60:]}, several), rows[60:], strict=True
-    ):
-        assert (
-            tuple(np.flatnonzero(np.array(row["probabilities"]) > 0.5))
-            == asked["labels"]
-        )
+    texts = []
+    for at, those in enumerate(labels):
+        words = [*rng.permutation(FILLER), *(COLOURS[one] for one in those)]
+        texts.append(Text((f"t{at:03}", ""), " ".join(words)))
+    _, found, rows = learnt(texts, labels, several, training=60)
+    for row, asked in zip(found, rows, strict=True):
+        chosen = np.flatnonzero(np.array(row["probabilities"]) > 0.5)
+        assert tuple(chosen) == asked["labels"]
 
 
 def test_a_head_trained_on_one_answer_always_predicts_it():
-    texts = texts_about([0] * 6)
-    rows = rows_of("h", texts, [1] * 6)
     for answers in (2, 3):
-        model = learn(texts, {"h": rows}, {"h": answers}, SETTINGS)
-        for row in predicted(model, texts, {"h": rows}, SETTINGS):
+        _, found, _ = learnt(texts_about([0] * 9), [1] * 9, answers=answers, training=6)
+        for row in found:
             assert row["logits"][1] == -NEVER and row["probabilities"][1] > 0.99
 
 
@@ -186,43 +173,34 @@ def pairs_about(count, seed=0):
     rng = np.random.default_rng(seed)
     texts, labels = [], labels_of(count, 2, seed)
     for number, label in enumerate(labels):
-        words = [f"word{at}" for at in rng.permutation(500)[:20]]
-        second = (
-            words[3:8] if label else [f"word{at}" for at in rng.permutation(500)[:5]]
+        words, others = (
+            [f"word{at}" for at in rng.permutation(500)[:20]] for _ in range(2)
         )
-        texts.append(
-            Text((f"a{number:03}", f"b{number:03}"), " ".join(words), " ".join(second))
-        )
+        second = words[3:8] if label else others[3:8]
+        key = f"a{number:03}", f"b{number:03}"
+        texts.append(Text(key, " ".join(words), " ".join(second)))
     return texts, labels
 
 
 def test_pairs_are_classified_by_the_overlap_of_their_texts():
     texts, labels = pairs_about(120)
-    rows = rows_of("h", texts, labels)
-    model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, SETTINGS)
-    assert (
-        right(predicted(model, texts[80:], {"h": rows[80:]}, SETTINGS), rows[80:])
-        > 0.95
-    )
     # One text of the pair is not enough to predict the label.
-    for side in ("first", "second"):
-        blind = settings(sides=side)
-        model = learn(texts[:80], {"h": rows[:80]}, {"h": 2}, blind)
-        assert (
-            right(predicted(model, texts[80:], {"h": rows[80:]}, blind), rows[80:])
-            < 0.75
-        )
+    for sides, least, most in (
+        ("both", 0.95, 1),
+        ("first", 0, 0.75),
+        ("second", 0, 0.75),
+    ):
+        given = settings(sides=sides)
+        _, found, rows = learnt(texts, labels, given, answers=2, training=80)
+        assert least < right(found, rows) <= most
 
 
 def test_only_the_selected_side_of_a_pair_is_used():
     texts, labels = pairs_about(30)
-    rows = rows_of("h", texts, labels)
     hypothesis = settings(sides="second")
-    model = learn(texts, {"h": rows}, {"h": 2}, hypothesis)
-    changed = [replace(text, text="something else") for text in texts]
-    assert predicted(model, changed, {"h": rows}, hypothesis) == predicted(
-        model, texts, {"h": rows}, hypothesis
-    )
+    model, found, rows = learnt(texts, labels, hypothesis, answers=2, training=20)
+    changed = [replace(text, text="something else") for text in texts[20:]]
+    assert predicted(model, changed, {"h": rows}, hypothesis) == found
     with pytest.raises(
         BadInput, match="the text has no second side; set sides to first or both"
     ):
@@ -240,48 +218,36 @@ def test_numeric_features_of_a_pair():
     expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
     assert numbers[0] == pytest.approx(expected)
     assert numbers[1].tolist()[:3] == [0, 0, 0]
-    assert NEGATION.findall("He didn’t, could not and NEVER fails; nothing known") == [
-        "n’t",
-        "not",
-        "NEVER",
-        "fails",
-        "nothing",
-    ]
+    found = NEGATION.findall("He didn’t, could not and NEVER fails; nothing known")
+    assert found == "n’t not NEVER fails nothing".split()
 
 
 def test_word_ngrams_are_binary_features():
     found = hashed_ngrams(["Red red car", "", "car red"], 2)
     assert found.dtype == np.float32 and set(found.data) == {1}
-    assert np.diff(found.indptr).tolist() == [
-        4,
-        0,
-        3,
-    ]  # red, car, red red, red car; car, red, car red
-    assert overlap_shares(
-        [found[:1], found[:1]], [found[:1], found[:1]], np.ones(found.shape[1])
-    ).tolist() == [[1] * 3]
+    # red, car, red red, red car; car, red, car red
+    assert np.diff(found.indptr).tolist() == [4, 0, 3]
+    same = [found[:1]] * 2
+    assert overlap_shares(same, same, np.ones(found.shape[1])).tolist() == [[1] * 3]
 
 
 def test_a_word_of_one_label_has_a_larger_weight_than_a_word_of_both():
-    words = hashed_ngrams(
-        ["both one", "both one", "both other", "both other"], 1, buckets=2**10
-    )
+    texts = ["both one", "both one", "both other", "both other"]
+    words = hashed_ngrams(texts, 1, buckets=2**10)
     labels = np.array([True, True, False, False])
     model = fit_weighed(words, np.empty((4, 0)), labels, penalty=10, smoothing=1)
-    said = {
-        word: float((hashed_ngrams([word], 1, buckets=2**10) @ model.weights)[0, 0])
-        for word in ("both", "one", "other")
-    }
-    assert said["one"] > 0 > said["other"] and said["both"] == 0
+    asked = hashed_ngrams(["both", "one", "other"], 1, buckets=2**10)
+    both, one, other = (asked @ model.weights)[:, 0]
+    assert one > 0 > other and both == 0
 
 
 def encode(those):
     """One unit vector per piece: counts of the colour words, and a small constant."""
-    found = np.array(
-        [[piece.count(colour) for colour in COLOURS] + [0.1] for piece in those],
-        dtype=float,
-    )
-    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    found = []
+    for piece in those:
+        vector = np.array([*map(piece.count, COLOURS), 0.1], dtype=np.float32)
+        found.append(vector / np.linalg.norm(vector))
+    return np.array(found)
 
 
 @pytest.mark.parametrize("features", ["vectors", "both"])
@@ -293,14 +259,12 @@ def test_a_model_on_frozen_vectors_is_accurate_and_missing_vectors_raise(
     assert encode_texts(texts, encode, 4, tmp_path / "vectors.parquet") == 60 * 5
     vectors = read_vectors(tmp_path / "vectors.parquet")
     assert vectors["t000"].shape == (5, 4) and vectors["t000"].dtype == np.float16
-    given, rows = settings(features=features), rows_of("h", texts, labels)
-    model = learn(texts[:40], {"h": rows[:40]}, {"h": 3}, given, vectors)
-    assert (
-        right(predicted(model, texts[40:], {"h": rows[40:]}, given, vectors), rows[40:])
-        == 1
-    )
+    given = settings(features=features)
+    model, found, rows = learnt(texts, labels, given, vectors=vectors)
+    assert right(found, rows) == 1
+    del vectors["t041"]
     with pytest.raises(BadInput, match="text t041: the text has no vectors"):
-        predicted(model, texts[41:], {"h": rows[41:]}, given, {"t000": vectors["t000"]})
+        predicted(model, texts[41:], {"h": rows[1:]}, given, vectors)
 
 
 def test_pair_features_are_vectors_product_difference_and_closest_piece(tmp_path):
@@ -332,23 +296,13 @@ def files(tmp_path):
     """Write a data set and return the paths of its tables."""
 
     def make(rows, texts, heads=(("h", ["a", "b", "c"]),), table=EXAMPLES):
-        write(
-            table,
-            sorted(rows, key=lambda row: row["example_id"]),
-            tmp_path / "examples.parquet",
-        )
-        write(
-            HEADS,
-            [{"head_id": head, "answers": answers} for head, answers in heads],
-            tmp_path / "heads.parquet",
-        )
-        stored = [
-            {"text_id": text_id, "text": text}
-            for text_id, text in sorted(texts.items())
-        ]
-        write(TEXTS, stored, tmp_path / "texts.parquet")
-        names = ("examples", "heads", "texts")
-        return LinearFiles(*(tmp_path / f"{name}.parquet" for name in names))
+        stored = [{"text_id": key, "text": text} for key, text in texts.items()]
+        answers = [{"head_id": head, "answers": names} for head, names in heads]
+        paths = []
+        for kind, content in ((table, rows), (HEADS, answers), (TEXTS, stored)):
+            paths.append(tmp_path / f"{kind.name}.parquet")
+            write(kind, content, paths[-1])
+        return LinearFiles(*paths)
 
     return make
 
@@ -366,10 +320,9 @@ def example(number, label, split="train", head="h", **more):
 def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     labels = labels_of(60, 3)
     texts = {text.key[0]: text.text for text in texts_about(labels)}
-    rows = [
-        example(n, label, "train" if n < 40 else "test")
-        for n, label in enumerate(labels)
-    ]
+    rows = []
+    for number, label in enumerate(labels):
+        rows.append(example(number, label, "train" if number < 40 else "test"))
     rows.append(example(41, 0, "test", head="unseen"))
     paths = files(rows, texts, [("h", ["a", "b", "c"]), ("unseen", ["a", "b"])])
     record = train(paths, ["train"], SETTINGS, 1, tmp_path / "weights")
@@ -377,9 +330,8 @@ def test_training_saves_weights_and_reading_saves_predictions(tmp_path, files):
     half = train(paths, ["train"], settings(percent=50), 1, tmp_path / "half")
     assert half["training_examples"] == 21
     left_out = {}
-    found = list(
-        read_views(paths, ["test"], SETTINGS, [tmp_path / "weights"], left_out)
-    )
+    weights = [tmp_path / "weights"]
+    found = list(read_views(paths, ["test"], SETTINGS, weights, left_out))
     assert left_out == {"": 1}
     assert set(found[0]) == {column.name for column in PREDICTIONS.columns}
     assert [row["example_id"] for row in found] == [f"h/{n:03}" for n in range(40, 60)]
@@ -416,11 +368,8 @@ def test_an_empty_second_text_raises(tmp_path, files):
 
 @pytest.mark.parametrize(("count", "enough"), [(12, False), (100, True)])
 def test_a_test_set_that_is_too_small_raises(count, enough):
-    rows = [
-        {"head_id": head, "split": "test", "a": True}
-        for head in ("nli", "other")
-        for _ in range(count)
-    ]
+    row = {"split": "test", "a": True}
+    rows = [row | {"head_id": head} for head in ["nli", "other"] * count]
     settings = ExampleSelection(min_test=100, test=["test"], only=["nli"], where="a")
     if enough:
         check_test_size(rows, settings)
