@@ -1,25 +1,15 @@
+"""Okapi BM25, compared with gensim."""
+
 import random
 
 import numpy as np
 import pytest
-from gensim.corpora import Dictionary
-from gensim.models import OkapiBM25Model
 
 from lextables.models.okapi import OkapiBM25, Paragraphs
+from retrieval_hits import gensim_scores
 
-WORDS = [
-    *"abcdefgh",
-    "the",
-    "rent",
-    "Rent",
-    "rent,",
-    "été",
-    "a\u0301",
-    "\U0001d538x",
-    "x\u00ady",
-    "§",
-    "1812",
-]
+WORDS = "a b c d e f g h the rent Rent rent, été a\u0301 \U0001d538x x\u00ady § 1812"
+WORDS = WORDS.split(" ")
 SPACES = [" ", "  ", "\t", "\u00a0", "\u2003", "\x0b", "\x1c", "\u2028", "\r"]
 
 
@@ -32,20 +22,6 @@ def text_of(drawn: random.Random, paragraphs: int) -> str:
     return "\n".join(lines)
 
 
-def gensims(paragraphs: list[str], query: list[str]) -> list[float]:
-    tokens = [paragraph.split() for paragraph in paragraphs]
-    dictionary = Dictionary(tokens)
-    model = OkapiBM25Model(dictionary=dictionary)
-    asked = dict(dictionary.doc2bow(query))
-    return [
-        sum(
-            weight * asked.get(word, 0)
-            for word, weight in model[dictionary.doc2bow(words)]
-        )
-        for words in tokens
-    ]
-
-
 def test_scores_and_choices_equal_gensims_for_any_white_space():
     drawn = random.Random(1)
     for _ in range(60):
@@ -53,7 +29,7 @@ def test_scores_and_choices_equal_gensims_for_any_white_space():
         lines = [line for line in text.split("\n") if line.strip()]
         query = " ".join(drawn.choices([*WORDS, "unknown"], k=drawn.randrange(1, 9)))
         paragraphs = Paragraphs(text)
-        expected = gensims(lines, query.split())
+        expected = gensim_scores(query, lines)
         assert len(paragraphs) == len(lines)
         assert paragraphs.scores(query) == pytest.approx(expected)
         rounded = np.round(expected, 9)
@@ -79,20 +55,12 @@ def test_ties_select_earlier_paragraphs_and_keep_the_order_of_the_text():
 
 
 def test_a_word_in_most_paragraphs_has_a_negative_score_as_in_gensim():
-    lines = [
-        "no",
-        "rent is due",
-        "no no",
-        "rent is due",
-        "rent is due",
-        "no",
-        "rent rent due",
-        "rent is due",
-    ]
-    assert gensims(lines, ["rent"])[1] < 0
-    assert Paragraphs("\n".join(lines)).scores("rent") == pytest.approx(
-        gensims(lines, ["rent"])
-    )
+    rent, no = ["rent is due"], ["no"]
+    lines = [*no, *rent, "no no", *rent, *rent, *no, "rent rent due", *rent]
+    expected = gensim_scores("rent", lines)
+    assert expected[1] < 0
+    scores = Paragraphs("\n".join(lines)).scores("rent")
+    assert scores == pytest.approx(expected)
 
 
 def test_a_query_without_matches_selects_the_first_paragraphs():

@@ -1,6 +1,7 @@
 """Reranking by a language model: correct, biased and unusable answers, and their counts."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -38,12 +39,11 @@ DOCUMENTS = {
 
 
 def asking(queries=("q",), documents="abcde", texts=DOCUMENTS):
+    read = {}
+    for query in queries:
+        read |= {(query, name): texts[name] for name in documents}
     hits = {query: list(documents) for query in queries}
-    return Candidates(
-        {query: f"what {query}" for query in queries},
-        hits,
-        {(query, name): texts[name] for query in queries for name in documents},
-    )
+    return Candidates({query: f"what {query}" for query in queries}, hits, read)
 
 
 def worths(text):
@@ -145,11 +145,7 @@ def test_position_bias_keeps_the_order_and_is_counted():
 
 def test_queries_in_the_same_batch_are_ranked_independently():
     model = FakeModel(prefers)
-    several = Candidates(
-        {"q": "what q", "r": "what r"},
-        {"q": list("abc"), "r": list("edcba")},
-        {(query, name): text for query in "qr" for name, text in DOCUMENTS.items()},
-    )
+    several = replace(asking("qr"), hits={"q": list("abc"), "r": list("edcba")})
     asked = pairwise(model, TWO, several, passes=2)
     assert (order(asked, "q"), order(asked, "r")) == ("bac", "bdeac")
     assert asked.hits["q"] == order_scores("bac")

@@ -6,23 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from gensim.corpora import Dictionary
-from gensim.models import OkapiBM25Model
 from transformers import AutoTokenizer
 
 from lextables.models import multi_head
 from lextables.models.okapi import Paragraphs
-from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval import dense
-from lextables.tasks.retrieval.collection import (
-    PREDICTIONS,
-    Collection,
-    prediction_rows,
-)
+from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.rankers import classifier as classifying
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
+from retrieval_hits import documents, gensim_scores, names, store
 
 SAMPLE_ENCODER = str(
     Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
@@ -32,47 +26,32 @@ WORDS = ["rent", "tax", "duty", "notice", "court", "state", "the", "of", "law", 
 TASK = {"training": "train", "validation": "valid", "test": "test"}
 
 
-def made(seed=0, documents=12, paragraphs=9):
+def made(seed=0):
     drawn = random.Random(seed)
-    texts = {
-        f"d{at:02}": "\n".join(
-            " ".join(drawn.choices(WORDS, k=drawn.randrange(2, 9)))
-            for _ in range(paragraphs)
-        )
-        for at in range(documents)
-    }
-    queries = {
-        name: {
-            "query_id": name,
-            "split": split,
-            "label": label,
-            "text": " ".join(drawn.choices(WORDS, k=3)),
-        }
-        for name, split, label in (
-            ("q1", "test", "entail"),
-            ("q2", "test", "contradict"),
-            ("q3", "valid", "entail"),
-        )
-    }
-    judged = {
-        name: {
-            document: int(at == 0)
-            for at, document in enumerate(drawn.sample(sorted(texts), 8))
-        }
-        for name in queries
-    }
+
+    def words(count):
+        return " ".join(drawn.choices(WORDS, k=count))
+
+    texts, queries, judged = {}, {}, {}
+    for at in range(12):
+        lines = [words(drawn.randrange(2, 9)) for _ in range(9)]
+        texts[f"d{at:02}"] = "\n".join(lines)
+    labels = {"q1": "entail", "q2": "contradict", "q3": "entail"}
+    for name, label in labels.items():
+        split = "valid" if name == "q3" else "test"
+        queries[name] = {"query_id": name, "split": split, "label": label}
+        queries[name]["text"] = words(3)
+        first, *others = drawn.sample(sorted(texts), 8)
+        judged[name] = {first: 1} | dict.fromkeys(others, 0)
     return Collection(texts, queries, judged, TASK)
 
 
 def encode(texts):
     """The count of each word and the length of the text, which is different for each document."""
-    return np.array(
-        [
-            [text.split().count(word) for word in WORDS] + [len(text) / 1000]
-            for text in texts
-        ],
-        dtype=np.float32,
-    )
+    rows = []
+    for text in texts:
+        rows.append([*map(text.split().count, WORDS), len(text) / 1000])
+    return np.array(rows, dtype=np.float32)
 
 
 def filtered(data, query, document):
@@ -80,25 +59,18 @@ def filtered(data, query, document):
 
 
 def expected(data, score):
-    """{query: its pool sorted by ``score(query, document)``, ties by id}."""
-    return {
-        query: sorted(
-            ((document, score(query, document)) for document in data.judged[query]),
-            key=lambda hit: (-hit[1], hit[0]),
-        )
-        for query in data.queries
-    }
+    """{query: the first five of its pool by ``score(query, document)``, ties by id}."""
+    hits = {}
+    for query, pool in data.judged.items():
+        scored = [(document, score(query, document)) for document in sorted(pool)]
+        hits[query] = sorted(scored, key=lambda hit: -hit[1])[:5]
+    return hits
 
 
 def alike(found, wanted):
-    assert found.keys() == wanted.keys()
+    assert documents(found) == documents(wanted)
     for query, hits in wanted.items():
-        assert [document for document, _ in found[query]] == [
-            document for document, _ in hits
-        ]
-        assert [score for _, score in found[query]] == pytest.approx(
-            [score for _, score in hits]
-        )
+        assert dict(found[query]) == pytest.approx(dict(hits))
 
 
 SETTINGS = {"form": "text", "pool": "judged", "top": 5, "queries": None}
@@ -109,39 +81,22 @@ def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_onc
     monkeypatch.setattr(dense, "BATCH", at_once)
     data, seen = made(), []
 
-    def documents(texts):
+    def of_documents(texts):
         seen.extend(texts)
         return encode(texts)
 
+    read = set()
+
     def score(query, document):
-        return float(
-            encode([data.queries[query]["text"]])[0]
-            @ encode([filtered(data, query, document)])[0]
-        )
+        read.add(filtered(data, query, document))
+        texts = [data.queries[query]["text"], filtered(data, query, document)]
+        return float(np.dot(*encode(texts)))
 
     run = RankingSettings(**SETTINGS | {"documents": "filtered"})
-    found = dense.retrieve(data, {"text": run}, Encoders(documents, encode))["text"]
-    alike(found, {query: hits[:5] for query, hits in expected(data, score).items()})
-    assert set(seen) == {
-        filtered(data, query, document)
-        for query in data.queries
-        for document in data.judged[query]
-    }
+    found = dense.retrieve(data, {"text": run}, Encoders(of_documents, encode))
+    alike(found["text"], expected(data, score))
+    assert set(seen) == read
     assert all(len(text.split("\n")) == 5 for text in seen)
-
-
-def gensims(query, texts):
-    tokens = [text.split() for text in texts]
-    dictionary = Dictionary(tokens)
-    model = OkapiBM25Model(dictionary=dictionary)
-    asked = dict(dictionary.doc2bow(query.split()))
-    return [
-        sum(
-            weight * asked.get(word, 0)
-            for word, weight in model[dictionary.doc2bow(words)]
-        )
-        for words in tokens
-    ]
 
 
 @pytest.mark.parametrize("read", ["whole", "filtered"])
@@ -151,32 +106,19 @@ def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_onc
     data = made(1)
     scores = {}
     for query, pool in data.judged.items():
-        names = sorted(pool)
-        texts = [
-            filtered(data, query, name) if read == "filtered" else data.documents[name]
-            for name in names
-        ]
-        found = gensims(data.queries[query]["text"], texts)
-        scores |= {
-            (query, name): value for name, value in zip(names, found, strict=True)
-        }
+        texts = [data.documents[name] for name in pool]
+        if read == "filtered":
+            texts = [filtered(data, query, name) for name in pool]
+        of_query = gensim_scores(data.queries[query]["text"], texts)
+        scores[query] = dict(zip(pool, of_query, strict=True))
     found = okapi.rank(Ranking(data, {"text": SETTINGS | {"documents": read}}))["text"]
-    alike(
-        found,
-        {
-            query: hits[:5]
-            for query, hits in expected(data, lambda *pair: scores[pair]).items()
-        },
-    )
+    alike(found, expected(data, lambda query, name: scores[query][name]))
 
 
 def reranking(folder, data, hits, **changes):
     """A job that reads ``hits``: {query: documents, best first}."""
-    ranking = {query: [(name, 0.0) for name in of] for query, of in hits.items()}
-    write(PREDICTIONS, prediction_rows(ranking), folder / "hits.parquet")
-    return Ranking(
-        data, {"text": SETTINGS | changes}, {"text": [folder / "hits.parquet"]}
-    )
+    files = [store(hits, folder / "hits.parquet")]
+    return Ranking(data, {"text": SETTINGS | changes}, {"text": files})
 
 
 def test_rerankers_use_only_the_hits_as_their_collection(tmp_path):
@@ -184,13 +126,12 @@ def test_rerankers_use_only_the_hits_as_their_collection(tmp_path):
     hits = {query: sorted(pool)[:3] for query, pool in data.judged.items()}
     # The validation query is not reranked.
     found = okapi.rank(reranking(tmp_path, data, hits, documents="filtered"))["text"]
-    assert {
-        query: sorted(document for document, _ in of) for query, of in found.items()
-    } == {query: hits[query] for query in ("q1", "q2")}
+    assert list(found) == ["q1", "q2"]
+    assert sorted(names(found["q2"])) == hits["q2"]
     texts = [filtered(data, "q1", document) for document in hits["q1"]]
-    assert [score for _, score in sorted(found["q1"])] == pytest.approx(
-        gensims(data.queries["q1"]["text"], texts)
-    )
+    scores = gensim_scores(data.queries["q1"]["text"], texts)
+    expected = dict(zip(hits["q1"], scores, strict=True))
+    assert dict(found["q1"]) == pytest.approx(expected)
 
 
 CLASSIFIED = {
@@ -233,41 +174,25 @@ def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
 ):
     data = made(4)
     hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
-    job = reranking(
-        tmp_path,
-        data,
-        hits,
-        **CLASSIFIED,
-        documents="filtered",
-        head=head,
-        answers=answers,
-    )
+    changes = CLASSIFIED | {"head": head, "answers": answers, "documents": "filtered"}
+    job = reranking(tmp_path, data, hits, **changes)
     (run,) = job.runs(classifying.ClassifierSettings).values()
     found = classifying.rerank(job, "text", run, classifier, CPU)
     assert list(found) == ["q1", "q2"]
 
-    tokenizer, (model, heads) = (
-        AutoTokenizer.from_pretrained(SAMPLE_ENCODER),
-        classifier,
-    )
+    tokenizer = AutoTokenizer.from_pretrained(SAMPLE_ENCODER)
+    model, heads = classifier
+    cut = {"truncation": "longest_first", "max_length": 24, "return_tensors": "pt"}
     for query, reordered in found.items():
-        assert sorted(document for document, _ in reordered) == hits[query]
-        assert [score for _, score in reordered] == sorted(
-            (score for _, score in reordered), reverse=True
-        )
+        assert sorted(names(reordered)) == hits[query]
+        assert reordered == sorted(reordered, key=lambda hit: -hit[1])
         for document, score in reordered:
-            pair = tokenizer(
-                filtered(data, query, document),
-                data.queries[query]["text"],
-                truncation="longest_first",
-                max_length=24,
-                return_tensors="pt",
-            )
+            texts = filtered(data, query, document), data.queries[query]["text"]
             with torch.no_grad():
-                logits = model.answer(model.represent(**pair), list(heads).index(head))
-            assert score == pytest.approx(
-                float(torch.softmax(logits, dim=1)[0, counts[query]]), abs=1e-5
-            )
+                represented = model.represent(**tokenizer(*texts, **cut))
+                logits = model.answer(represented, list(heads).index(head))
+            share = torch.softmax(logits, dim=1)[0, counts[query]]
+            assert score == pytest.approx(float(share), abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -288,10 +213,8 @@ def test_an_unknown_label_or_head_raises(classifier, head, sentence, tmp_path):
 
 def test_several_document_settings_rank_the_same_together_and_separately():
     data = made(6)
-    ways = {
-        read: SETTINGS | {"documents": read}
-        for read in ("whole", "paragraphs", "filtered")
-    }
+    reads = ("whole", "paragraphs", "filtered")
+    ways = {read: SETTINGS | {"documents": read} for read in reads}
     runs = Ranking(data, ways).runs(RankingSettings)
     encoders = Encoders(encode, encode)
     together = dense.retrieve(data, runs, encoders)

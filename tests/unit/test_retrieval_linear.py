@@ -12,6 +12,7 @@ from lextables.tasks.retrieval.collection import Collection, best_first
 from lextables.tasks.retrieval.rankers import linear
 from lextables.tasks.retrieval.rankers.linear import LinearSettings
 from lextables.tasks.retrieval.ranking import Encoders
+from retrieval_hits import documents, names
 
 TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
 SUBJECTS = [f"subject{number}" for number in range(8)]
@@ -25,27 +26,20 @@ def collection(seed: int = 0) -> Collection:
     documents, queries, judged = {}, {}, {}
     for number in range(120):
         subject, quality = SUBJECTS[number % 8], ("sound", "void")[number // 8 % 2]
-        words = [
-            subject,
-            quality,
-            *drawn.choices(["party", "shall", "notice", "goods", "term"], k=12),
-        ]
+        words = drawn.choices(["party", "shall", "notice", "goods", "term"], k=12)
+        words = [subject, quality, *words]
         drawn.shuffle(words)
         documents[f"d{number:03}"] = " ".join(words)
     for number, subject in enumerate(SUBJECTS):
-        name, split = (
-            f"q{number}",
-            "test" if number > 5 else "valid" if number == 5 else "train",
-        )
-        queries[name] = {
-            "split": split,
-            "short": subject,
-            "long": f"a clause about {subject}",
-        }
-        judged[name] = {
-            document: (4 if "sound" in text else 1) if subject in text else 0
-            for document, text in documents.items()
-        }
+        name, split = f"q{number}", "train"
+        if number >= 5:
+            split = "valid" if number == 5 else "test"
+        queries[name] = {"split": split, "short": subject}
+        queries[name]["long"] = f"a clause about {subject}"
+        judged[name] = dict.fromkeys(documents, 0)
+        for document, text in documents.items():
+            if subject in text:
+                judged[name][document] = 4 if "sound" in text else 1
     return Collection(documents, queries, judged, TASK)
 
 
@@ -55,16 +49,11 @@ COLLECTION = collection()
 def encode(texts):
     """Vectors of the subject and the quality of each text, with noise."""
     drawn = np.random.default_rng(len(texts))
-    rows = [
-        [
-            *(float(subject in text) for subject in SUBJECTS),
-            1 - 2 * float("void" in text),
-        ]
-        for text in texts
-    ]
-    found = np.hstack(
-        [np.array(rows), 0.05 * drawn.standard_normal((len(texts), 4))]
-    ).astype(np.float32)
+    rows = []
+    for text in texts:
+        rows.append([*map(text.count, SUBJECTS), 1 - 2 * text.count("void")])
+    noise = 0.05 * drawn.standard_normal((len(texts), 4))
+    found = np.hstack([np.array(rows), noise]).astype(np.float32)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
@@ -72,10 +61,8 @@ ENCODERS = Encoders(encode, encode)
 
 
 def score(hits, data=COLLECTION, metric="NDCG@10"):
-    run = {query: [document for document, _ in found] for query, found in hits.items()}
-    values = by_name(metric)(
-        {query: dict(data.judged[query]) for query in run}, run
-    ).values()
+    qrels = {query: dict(data.judged[query]) for query in hits}
+    values = by_name(metric)(qrels, documents(hits)).values()
     return sum(values) / len(values)
 
 
@@ -94,15 +81,8 @@ def test_it_learns_relevance_and_ranks_only_test_queries():
 
 def test_without_vectors_clauses_are_ranked_by_subject():
     hits, ranker = linear.retrieve(COLLECTION, {"short": SETTINGS})
-    pools = {
-        query: {document for document, _ in found[:5]}
-        for query, found in hits["short"].items()
-    }
-    assert all(
-        COLLECTION.judged[query][document]
-        for query, found in pools.items()
-        for document in found
-    )
+    for query, found in hits["short"].items():
+        assert all(COLLECTION.judged[query][document] for document in names(found[:5]))
     assert ranker.weights.shape == ranker.mean.shape == (1 + 1 + 12,)
 
 
@@ -118,12 +98,10 @@ def test_queries_have_equal_weight_whatever_their_number_of_documents():
     # The two queries teach the opposite, one with ten times as many documents.
     documents = {"one": [1, -1], "many": [1, -1] * 10}
     relevant = {"one": 1, "many": -1}
-    judged = {
-        query: {
-            str(at): 4 * (value == relevant[query]) for at, value in enumerate(values)
-        }
-        for query, values in documents.items()
-    }
+    judged = {}
+    for query, values in documents.items():
+        gains = [4 * (value == relevant[query]) for value in values]
+        judged[query] = {str(at): gain for at, gain in enumerate(gains)}
 
     class Features:
         def features(self, query, text):

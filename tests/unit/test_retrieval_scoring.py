@@ -31,11 +31,11 @@ GAINS = {
 
 
 def predictions(run):
-    return [
-        {"query_id": q, "rank": rank, "document_id": c, "score": -rank}
-        for q, found in run.items()
-        for rank, c in enumerate(found, 1)
-    ]
+    rows = []
+    for query, found in run.items():
+        for rank, document in enumerate(found, 1):
+            rows.append({"query_id": query, "rank": rank, "document_id": document})
+    return rows
 
 
 def scored(run, only=None, **task):

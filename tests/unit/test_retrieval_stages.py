@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from lextables.pipeline.dataset import Column, Table, write
+from lextables.pipeline.dataset import write
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.collection import (
     PREDICTIONS,
@@ -27,6 +28,7 @@ from lextables.tasks.retrieval.ranking import (
     RankingSettings,
     shared_out,
 )
+from retrieval_hits import documents, names, store
 
 TASK = {
     "names": {
@@ -45,20 +47,15 @@ DOCUMENTS = {
     "c": "liability and liability and nothing else",
     "d": "a term of three years",
 }
-QUERIES = {
-    query: {
-        "query_id": query,
-        "split": split,
-        "short": short,
-        "long": f"a clause about {short}",
-    }
-    for query, split, short in (
-        ("cap", "test", "cap on liability"),
-        ("term", "valid", "term"),
-        ("assign", "test", "assign"),
-        ("seen", "train", "liability"),
-    )
-}
+QUERIES = {}
+for query, split, short in (
+    ("cap", "test", "cap on liability"),
+    ("term", "valid", "term"),
+    ("assign", "test", "assign"),
+    ("seen", "train", "liability"),
+):
+    QUERIES[query] = {"query_id": query, "split": split, "short": short}
+    QUERIES[query]["long"] = f"a clause about {short}"
 JUDGED = {
     "cap": {"a": 4, "b": 0, "d": 0},
     "term": {"d": 2, "a": 0},
@@ -68,38 +65,20 @@ JUDGED = {
 COLLECTION = Collection(DOCUMENTS, QUERIES, JUDGED, TASK)
 
 
-def table(name, *columns):
-    return Table(
-        name,
-        "",
-        tuple(
-            Column(c, pa.int32() if c == "score" else pa.string(), "") for c in columns
-        ),
-        columns[:2],
-    )
-
-
 def test_a_collection_is_loaded_with_the_table_names_of_its_data_set(tmp_path):
-    rows = {
-        "clauses": [
-            {"clause_id": key, "text": text} for key, text in DOCUMENTS.items()
-        ],
-        "queries": sorted(QUERIES.values(), key=lambda row: row["query_id"]),
-        "judgements": [
-            {"query_id": query, "clause_id": clause, "score": gain}
-            for query, of_query in sorted(JUDGED.items())
-            for clause, gain in sorted(of_query.items())
-        ],
-    }
-    for name, found in rows.items():
-        write(table(name, *found[0]), found, tmp_path / f"{name}.parquet")
-    assert collection.files(TASK) == list(rows)
-    assert (
-        collection.load(
-            [tmp_path / f"{name}.parquet" for name in collection.files(TASK)], TASK
-        )
-        == COLLECTION
-    )
+    clauses = [{"clause_id": key, "text": text} for key, text in DOCUMENTS.items()]
+    judgements = []
+    for query, of_query in JUDGED.items():
+        row = {"query_id": query}
+        for clause, gain in of_query.items():
+            judgements.append(row | {"clause_id": clause, "score": gain})
+    tables = {"clauses": clauses, "queries": list(QUERIES.values())}
+    tables["judgements"] = judgements
+    assert collection.files(TASK) == list(tables)
+    for name, rows in tables.items():
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
+    paths = [tmp_path / name for name in tables]
+    assert collection.load(paths, TASK) == COLLECTION
 
 
 def test_queries_are_selected_by_split_form_and_name():
@@ -124,8 +103,8 @@ BM25 = {
 }
 
 
-def documents(hits):
-    return {query: [document for document, _ in found] for query, found in hits.items()}
+def bm25_hits(data=COLLECTION, **changes):
+    return bm25.rank(Ranking(data, {"short": BM25 | changes}))["short"]
 
 
 @pytest.mark.parametrize(
@@ -139,37 +118,29 @@ def documents(hits):
     ],
 )
 def test_bm25_ranks_the_pool(changes, hits):
-    found = bm25.rank(Ranking(COLLECTION, {"short": BM25 | changes}))["short"]
+    found = bm25_hits(**changes)
     assert list(found) == ["assign", "cap", "term"]
-    assert documents(found)["cap"] == hits
+    assert names(found["cap"]) == hits
 
 
 @pytest.mark.parametrize("index", ["query", "corpus"])
 @pytest.mark.parametrize("pool", ["judged", "all"])
 def test_bm25_returns_the_first_hits_of_a_query(index, pool):
     equal = replace(COLLECTION, documents=dict.fromkeys(DOCUMENTS, "cap"))
-    changes = {"index": index, "pool": pool, "top": 2}
-    found = bm25.rank(Ranking(equal, {"short": BM25 | changes}))["short"]
-    assert documents(found)["cap"] == ["a", "b"]
+    found = bm25_hits(equal, index=index, pool=pool, top=2)
+    assert names(found["cap"]) == ["a", "b"]
 
 
 def test_scores_differ_between_a_corpus_index_and_a_query_index():
-    one, whole = (
-        bm25.rank(Ranking(COLLECTION, {"short": BM25 | {"index": index}}))["short"][
-            "cap"
-        ][0]
-        for index in ("query", "corpus")
-    )
+    (one,), (whole,) = (bm25_hits(index=index)["cap"] for index in ("query", "corpus"))
     assert one[0] == whole[0] == "a" and one[1] != whole[1]
 
 
 def test_other_forms_are_ranked_only_for_their_listed_queries():
     forms = {"short": BM25, "long": BM25 | {"form": "long", "queries": ["cap"]}}
     found = bm25.rank(Ranking(COLLECTION, forms))
-    assert (list(found["short"]), list(found["long"])) == (
-        ["assign", "cap", "term"],
-        ["cap"],
-    )
+    assert list(found["short"]) == ["assign", "cap", "term"]
+    assert list(found["long"]) == ["cap"]
 
 
 VECTORS = RankingSettings(form="short", top=10)
@@ -180,9 +151,8 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
 
     def encode(texts):
         seen.append(list(texts))
-        return np.array(
-            [[text.count("liability"), len(text)] for text in texts], dtype=np.float32
-        )
+        rows = [[text.count("liability"), len(text)] for text in texts]
+        return np.array(rows, dtype=np.float32)
 
     def queries(texts):
         seen.append(list(texts))
@@ -197,9 +167,8 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
     assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
     assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
     assert (list(found["long"]), found["again"]) == (["cap"], {})
-    assert (
-        seen == [sorted(set(seen[0])), list(DOCUMENTS.values())] and len(seen[0]) == 4
-    )
+    assert seen == [sorted(set(seen[0])), list(DOCUMENTS.values())]
+    assert len(seen[0]) == 4
 
 
 LONG = {
@@ -256,21 +225,13 @@ def test_hits_of_the_first_stage_are_reranked_by_logits(tmp_path):
     # Validation queries are not reranked; a test query without hits is kept.
     assert documents(found["short"]) == {"assign": [], "cap": ["d", "b", "a"]}
     assert documents(found["long"]) == {"cap": ["b", "a"]}
-    assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked and len(
-        asked
-    ) == 5
+    assert ("a clause about cap on liability", DOCUMENTS["a"]) in asked
+    assert len(asked) == 5
 
 
 def reranking(folder, settings, hits):
     """A job that reads ``hits``: {condition: {query: documents, best first}}."""
-    files = []
-    for condition, of_queries in hits.items():
-        files.append(folder / f"{condition}.parquet")
-        ranking = {
-            query: [(document, 0.0) for document in of]
-            for query, of in of_queries.items()
-        }
-        write(PREDICTIONS, prediction_rows(ranking), files[-1])
+    files = [store(of, folder / f"{name}.parquet") for name, of in hits.items()]
     return Ranking(COLLECTION, settings, shared_out(files, settings))
 
 
@@ -281,9 +242,9 @@ def test_files_are_shared_out_to_the_conditions_in_their_order():
 
 
 def test_equal_scores_keep_the_previous_order():
-    assert reorder(
-        {"q": ["z", "a", "b"]}, {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}
-    ) == {"q": [("b", 2), ("z", 1), ("a", 1)]}
+    scores = {("q", "z"): 1, ("q", "a"): 1, ("q", "b"): 2}
+    found = reorder({"q": ["z", "a", "b"]}, scores)
+    assert found == {"q": [("b", 2), ("z", 1), ("a", 1)]}
 
 
 def test_hits_are_stored_best_first(tmp_path):
@@ -299,26 +260,20 @@ def test_fusion_computes_the_mean_of_standardised_scores():
         {"q": {"a": 0.0, "b": 2.0, "c": 1.0}},
     ]
     step = 1.5**0.5
-    (hits,) = fuse(systems, (1, 1), 10).values()
-    assert [document for document, _ in hits] == ["b", "a", "c"]
-    assert [score for _, score in hits] == pytest.approx([step / 2, 0, -step / 2])
-    scaled = [
-        systems[0],
-        {"q": {name: 100 * score - 7 for name, score in systems[1]["q"].items()}},
-    ]
-    assert fuse(scaled, (1, 1), 10)["q"] == [
-        (name, pytest.approx(score)) for name, score in hits
-    ]
+    wanted = {"b": step / 2, "a": 0, "c": -step / 2}
+    scaled = {name: 100 * score - 7 for name, score in systems[1]["q"].items()}
+    for second in (systems[1], {"q": scaled}):
+        hits = fuse([systems[0], second], (1, 1), 10)["q"]
+        assert names(hits) == list(wanted)
+        assert dict(hits) == pytest.approx(wanted)
 
 
 def test_systems_are_weighted_by_their_shares():
     systems = [{"q": {"a": 1.0, "b": -1.0}}, {"q": {"a": -5.0, "b": 5.0}}]
-    assert fuse(systems, (1, 2), 10) == {
-        "q": [("b", pytest.approx(1 / 3)), ("a", pytest.approx(-1 / 3))]
-    }
-    assert fuse(systems, (3, 1), 10) == {
-        "q": [("a", pytest.approx(1 / 2)), ("b", pytest.approx(-1 / 2))]
-    }
+    for shares, score in (((1, 2), -1 / 3), ((3, 1), 1 / 2)):
+        hits = fuse(systems, shares, 10)["q"]
+        assert dict(hits) == pytest.approx({"a": score, "b": -score})
+        assert hits == sorted(hits, key=lambda hit: -hit[1])
 
 
 def test_documents_that_are_not_returned_get_the_lowest_score():
@@ -335,14 +290,12 @@ def test_ties_are_sorted_by_id_and_only_the_top_hits_are_kept():
         {"q": {"b": 1.0, "a": 1.0, "c": 0.0}},
         {"q": {"a": 5.0, "b": 5.0, "c": 5.0}},
     ]
-    assert [document for document, _ in fuse(systems, (1, 1), 2)["q"]] == ["a", "b"]
+    assert names(fuse(systems, (1, 1), 2)["q"]) == ["a", "b"]
 
 
 def test_a_query_with_hits_of_only_one_system_is_ranked_by_it():
-    assert [
-        document
-        for document, _ in fuse([{"q": {"a": 1.0, "b": 2.0}}, {}], (1, 1), 5)["q"]
-    ] == ["b", "a"]
+    systems = [{"q": {"a": 1.0, "b": 2.0}}, {}]
+    assert names(fuse(systems, (1, 1), 5)["q"]) == ["b", "a"]
 
 
 def test_feedback_prefers_documents_similar_to_the_first_hits():
@@ -358,13 +311,12 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
 
     def moved(weights):
         """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
-        vector = query[0] + 2 * np.average(
-            list(vectors.values()), axis=0, weights=weights
-        )
+        added = np.average(list(vectors.values()), axis=0, weights=weights)
+        vector = query[0] + 2 * added
         similarities = {
             name: round(float(vector @ of), 6) for name, of in vectors.items()
         }
-        return fuse([systems[0], {"cap": similarities}], (1, 2), 3)
+        return fuse([systems[0], {"cap": similarities}], (1, 2), 3)["cap"]
 
     def found(**changes):
         asked = []
@@ -375,14 +327,11 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
         run = FeedbackSettings(**settings | changes)
         hits = fuse_with_feedback(ranking, run, systems, encoders)
         assert asked == ["cap on liability"]
-        return {
-            query: [(name, pytest.approx(score)) for name, score in of]
-            for query, of in hits.items()
-        }
+        return [(name, pytest.approx(score)) for name, score in hits["cap"]]
 
     assert documents(fuse(systems, (1, 2), 3)) == {"cap": ["b", "a", "d"]}
-    assert moved([1, 2, 0, 0]) == found() and moved([0, 1, 0, 0]) == found(feedback=1)
-    assert documents(moved([0, 1, 0, 0])) == {"cap": ["b", "d", "a"]}
-    assert moved([6, 12, 3, 4]) == found(
-        feedback=9
-    )  # more than the four hits: b, a, d, c
+    assert moved([1, 2, 0, 0]) == found()
+    assert moved([0, 1, 0, 0]) == found(feedback=1)
+    assert names(moved([0, 1, 0, 0])) == ["b", "d", "a"]
+    # More than the four hits: b, a, d, c.
+    assert moved([6, 12, 3, 4]) == found(feedback=9)
