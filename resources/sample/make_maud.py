@@ -89,11 +89,9 @@ class Question:
     def says(self, labels: tuple[int, ...]) -> str:
         """What a deal point text says for these answers; nothing for an answer by silence."""
         phrases = [self.written["say"][label] for label in labels]
-        return (
-            " ".join(filter(None, [self.written.get("lead", ""), *phrases]))
-            if any(phrases)
-            else ""
-        )
+        if not any(phrases):
+            return ""
+        return " ".join(filter(None, [self.written.get("lead", ""), *phrases]))
 
 
 class Sample:
@@ -104,18 +102,18 @@ class Sample:
         self.contracts: list[dict[str, str]] = written["contract"]
         self.fillers: list[str] = [filler["text"] for filler in written["filler"]]
         self.types: list[dict[str, Any]] = written["type"]
-        asked = [(of, question) for of in self.types for question in of["question"]]
-        self.questions = [
-            Question(number, question, of["category"], of["name"])
-            for number, (of, question) in enumerate(asked, 1)
-        ]
+        self.questions: list[Question] = []
+        for of in self.types:
+            for asked in of["question"]:
+                number = len(self.questions) + 1
+                question = Question(number, asked, of["category"], of["name"])
+                self.questions.append(question)
         self.labels: dict[str, list[tuple[int, ...] | None]] = {}
         waiting = list(self.questions)
         while waiting:
             question = waiting.pop(0)
-            first = question.written.get("with") or question.written.get(
-                "only_with", {}
-            ).get("question")
+            condition = question.written.get("only_with", {})
+            first = question.written.get("with") or condition.get("question")
             if first is not None and first not in self.labels:
                 waiting.append(question)
             else:
@@ -124,65 +122,49 @@ class Sample:
     def _labels(self, question: Question) -> list[tuple[int, ...] | None]:
         """The labels that each contract has for the question; None where it is not asked."""
         (of,) = [of for of in self.types if of["name"] == question.text_type]
-        asked = [
-            number
-            for number in range(len(self.contracts))
-            if number not in of.get("absent", ())
-        ]
+        numbers = range(len(self.contracts))
+        asked = [number for number in numbers if self.has(of, number)]
         written = question.written
-        if "labels" in written:
-            given = [
-                None if one == "-" else tuple(map(int, one))
-                for one in written["labels"]
-            ]
-            return [
-                one if number in asked else None for number, one in enumerate(given)
-            ]
-        if condition := written.get("only_with"):
-            other = self.labels[condition["question"]]
-            asked = [
-                number
-                for number in asked
-                if other[number] == (condition["label"],)
-                or number in written.get("also", ())
-            ]
-        none = question.answers.index("No") if "No" in question.answers else None
         found: dict[int, tuple[int, ...]] = {}
+        if "labels" in written:
+            for number in asked:
+                labels = written["labels"][number]
+                if labels != "-":
+                    found[number] = tuple(map(int, labels))
+            return [found.get(number) for number in numbers]
+        if "only_with" in written:
+            condition = written["only_with"]
+            other = self.labels[condition["question"]]
+            also = written.get("also", ())
+            label = (condition["label"],)
+            asked = [n for n in asked if other[n] == label or n in also]
         choices = list(range(len(question.answers)))
+        none = None
+        if "No" in question.answers:
+            none = question.answers.index("No")
         if "with" in written:
-            other, of_other = (
-                self.labels[written["with"]],
-                self._question(written["with"]),
-            )
-            found = {
-                n: (none,) for n in asked if other[n] == (of_other.answers.index("No"),)
-            }
+            other = self.labels[written["with"]]
+            label = (self._question(written["with"]).answers.index("No"),)
+            found = {number: (none,) for number in asked if other[number] == label}
             choices.remove(none)
-        rest = sorted(
-            (n for n in asked if n not in found), key=lambda n: _key(question.name, n)
-        )
+        rest = [number for number in asked if number not in found]
+        rest.sort(key=lambda number: _key(question.name, number))
         if not question.multilabel:
-            common = sorted(
-                choices, key=lambda label: _key(question.name, "common", label)
-            )[:3]
-            found |= {
-                number: (common[place % len(common)],)
-                for place, number in enumerate(rest)
-            }
-        else:
-            if none is not None:
-                found |= dict.fromkeys(rest[:2], (none,))
-                choices.remove(none)
-            for number in rest[2 * (none is not None) :]:
-                some = [
-                    label
-                    for label in choices
-                    if _draw(5, question.name, number, label) < 2
-                ]
-                found[number] = tuple(
-                    some or [choices[_draw(len(choices), question.name, number)]]
-                )
-        return [found.get(number) for number in range(len(self.contracts))]
+            choices.sort(key=lambda label: _key(question.name, "common", label))
+            common = choices[:3]
+            for place, number in enumerate(rest):
+                found[number] = (common[place % len(common)],)
+            return [found.get(number) for number in numbers]
+        if none is not None:
+            found.update(dict.fromkeys(rest[:2], (none,)))
+            choices.remove(none)
+            rest = rest[2:]
+        for number in rest:
+            some = [n for n in choices if _draw(5, question.name, number, n) < 2]
+            if not some:
+                some = [choices[_draw(len(choices), question.name, number)]]
+            found[number] = tuple(some)
+        return [found.get(number) for number in numbers]
 
     def _question(self, name: str) -> Question:
         (found,) = [question for question in self.questions if question.name == name]
@@ -208,38 +190,28 @@ class Sample:
         ``instead`` gives the labels of one question where they are not the contract's own.
         """
         place = self.types.index(of)
+        questions = [q for q in self.questions if q.text_type == of["name"]]
         said = []
-        for number, question in enumerate(
-            q for q in self.questions if q.text_type == of["name"]
-        ):
+        for number, question in enumerate(questions):
             labels = self.labels[question.name][contract]
             if instead and instead[0] == question.name:
                 labels = instead[1]
-            said.append(
-                (
-                    question.written.get("said", number),
-                    question.says(labels) if labels else "",
-                )
-            )
+            if labels:
+                order = question.written.get("said", number)
+                said.append((order, question.says(labels)))
         heading = f"Section {place // 4 + 1}.{place % 4 + 1} {of['heading']}."
         # Some headings stand on a line of their own, so that a text may hold a line end.
-        opening = (
-            f"{heading}{' ' if _draw(3, of['name'], contract) else chr(10)}{of['open']}"
-        )
-        phrases = [
-            opening,
-            *(phrase for _, phrase in sorted(said) if phrase),
-            of["close"],
-        ]
+        blank = " " if _draw(3, of["name"], contract) else "\n"
+        phrases = [heading + blank + of["open"]]
+        phrases += [phrase for _, phrase in sorted(said) if phrase]
         if of.get("long") and contract in LONG:
-            phrases[-1:] = [*self.fillers, *self.fillers[:4], of["close"]]
-        elif len(phrases) < 20:
-            phrases[-1:] = [self._filler(place, contract), of["close"]]
-        cut = (
-            len(phrases) // 2
-            if len(phrases) > 2 and _draw(2, of["name"], contract, "cut")
-            else len(phrases)
-        )
+            phrases += [*self.fillers, *self.fillers[:4]]
+        elif len(phrases) < 19:
+            phrases.append(self._filler(place, contract))
+        phrases.append(of["close"])
+        cut = len(phrases)
+        if _draw(2, of["name"], contract, "cut"):
+            cut = len(phrases) // 2
         pieces = [" ".join(phrases[:cut]), " ".join(phrases[cut:])]
         return [self.filled(piece, contract) for piece in pieces if piece]
 
@@ -250,8 +222,11 @@ class Sample:
         instead: tuple[str, tuple[int, ...]] | None = None,
     ) -> str:
         """The deal point text as an annotator takes it down, with its pages."""
-        pieces, page = self.pieces(of, contract, instead), 9 + 3 * self.types.index(of)
-        pages = f"(Pages {page}-{page + 1})" if len(pieces) > 1 else f"(Page {page})"
+        pieces = self.pieces(of, contract, instead)
+        page = 9 + 3 * self.types.index(of)
+        pages = f"(Page {page})"
+        if len(pieces) > 1:
+            pages = f"(Pages {page}-{page + 1})"
         return " <omitted> ".join(pieces) + " " + pages
 
     def abridged(self, of: dict[str, Any], contract: int, question: Question) -> str:
@@ -274,12 +249,8 @@ class Sample:
                 if self.has(of, contract):
                     for number, piece in enumerate(self.pieces(of, contract)):
                         if number:
-                            text += (
-                                self.filled(
-                                    self._filler(contract, place, number), contract
-                                )
-                                + " "
-                            )
+                            filler = self._filler(contract, place, number)
+                            text += self.filled(filler, contract) + " "
                         marks.setdefault(of["name"], []).append((len(text), piece))
                         text += piece + " "
                     text = text.rstrip() + "\n\n"
@@ -294,7 +265,10 @@ class Sample:
 def heads(sample: Sample) -> Iterator[tuple[Question, int | None]]:
     """Yield the heads: a question, and of a multilabel one the label of the answer that it is about."""
     for question in sample.questions:
-        for label in range(len(question.answers)) if question.multilabel else (None,):
+        if not question.multilabel:
+            yield question, None
+            continue
+        for label in range(len(question.answers)):
             yield question, label
 
 
@@ -313,60 +287,46 @@ def rows(sample: Sample) -> dict[str, list[tuple]]:
     types = {of["name"]: of for of in sample.types}
     for question, about in heads(sample):
         of, of_contract = types[question.text_type], sample.labels[question.name]
-        subquestion = "<NONE>" if about is None else question.answers[about]
-        split_of = _splits(
-            {
-                number: label_of(labels, about)
-                for number, labels in enumerate(of_contract)
-                if labels
-            },
-            question.name,
-            subquestion,
-        )
-        found = [
-            (
-                split,
-                "main",
-                f"contract_{contract}",
-                sample.text(of, contract),
-                of_contract[contract],
-            )
-            for contract, split in split_of.items()
-        ]
+        subquestion, number = "<NONE>", str(question.author_number)
+        if about is not None:
+            subquestion, number = question.answers[about], f"{number}-{about}"
+        label_of_contract = {}
+        for contract, labels in enumerate(of_contract):
+            if labels:
+                label_of_contract[contract] = label_of(labels, about)
+        split_of = _splits(label_of_contract, question.name, subquestion)
+        found = []
+        for contract, split in split_of.items():
+            text, labels = sample.text(of, contract), of_contract[contract]
+            found.append((split, "main", f"contract_{contract}", text, labels))
         # A definition has dozens of questions; half of them have abridged texts.
         if question.category != "Material Adverse Effect" or question.number % 2:
-            found += [
-                (
-                    split,
-                    "abridged",
-                    f"contract_{contract}",
-                    sample.abridged(of, contract, question),
-                    of_contract[contract],
-                )
-                for contract, split in split_of.items()
-                if contract in ABRIDGED
-            ]
-        found += [
-            (split, "rare_answers", "<RARE_ANSWERS>", text, labels)
-            for split, text, labels in _rare(sample, of, question)
-        ]
-        number = f"{question.author_number}{'' if about is None else f'-{about}'}"
+            for contract, split in split_of.items():
+                if contract in ABRIDGED:
+                    text = sample.abridged(of, contract, question)
+                    labels = of_contract[contract]
+                    found.append(
+                        (split, "abridged", f"contract_{contract}", text, labels)
+                    )
+        for split, text, labels in _rare(sample, of, question):
+            found.append((split, "rare_answers", "<RARE_ANSWERS>", text, labels))
         for split, kind, contract, text, labels in found:
-            answer = ", ".join(question.answers[label] for label in labels)
-            head = (
+            row = (
+                kind,
+                contract,
+                text,
+                ", ".join(question.answers[label] for label in labels),
+                label_of(labels, about),
                 question.name,
                 subquestion,
                 question.text_type,
                 number,
                 question.category,
             )
-            made[split].append(
-                (kind, contract, text, answer, label_of(labels, about), *head)
-            )
+            made[split].append(row)
     # The release keeps repeated rows of this kind.
-    made["train"].append(
-        next(row for row in reversed(made["train"]) if row[0] == "rare_answers")
-    )
+    rare = [row for row in made["train"] if row[0] == "rare_answers"]
+    made["train"].append(rare[-1])
     return made
 
 
@@ -374,16 +334,14 @@ def _splits(labels: dict[int, int], *head: str) -> dict[int, str]:
     """The split of each contract's main row: of each answer a quarter to test, a quarter to dev."""
     found: dict[int, str] = {}
     for label in sorted(set(labels.values())):
-        contracts = sorted(
-            (contract for contract in labels if labels[contract] == label),
-            key=lambda c: _key(*head, c),
-        )
+        contracts = [contract for contract in labels if labels[contract] == label]
+        contracts.sort(key=lambda contract: _key(*head, contract))
         quarter = max(1, len(contracts) // 4)
         test = quarter if len(contracts) > 1 else 0
         dev = quarter if len(contracts) > 2 else 0
-        found |= dict.fromkeys(contracts[:test], "test")
-        found |= dict.fromkeys(contracts[test : test + dev], "dev")
-        found |= dict.fromkeys(contracts[test + dev :], "train")
+        found.update(dict.fromkeys(contracts, "train"))
+        found.update(dict.fromkeys(contracts[:test], "test"))
+        found.update(dict.fromkeys(contracts[test : test + dev], "dev"))
     return dict(sorted(found.items()))
 
 
@@ -393,23 +351,25 @@ def _rare(
     """Yield (split, text, labels) of texts that are edited to have an answer which few contracts have."""
     if question.category == NO_RARE_ANSWERS:
         return
-    asked = [n for n, labels in enumerate(sample.labels[question.name]) if labels]
-    given = Counter(
-        label for labels in sample.labels[question.name] for label in labels or ()
-    )
+    labels_of = sample.labels[question.name]
+    given: Counter[int] = Counter()
+    for labels in labels_of:
+        given.update(labels or ())
     rare = [label for label in range(len(question.answers)) if given[label] < 3]
+    wanted = []
     if question.multilabel:
         others = [n for n, answer in enumerate(question.answers) if answer != "No"]
-        answers = [(others[0], others[-1]), (rare or others)[:1]]
-        wanted = [
-            (split, tuple(labels))
-            for split, labels in zip(("train", "dev"), answers, strict=True)
-        ]
+        least = rare or others
+        wanted = [("train", (others[0], others[-1])), ("dev", (least[0],))]
     else:
-        wanted = [(split, (label,)) for label in rare for split in ("train", "dev")]
+        for label in rare:
+            wanted += [("train", (label,)), ("dev", (label,))]
     for split, labels in wanted:
         # An edit of another answer, and in dev of another contract than in train.
-        edited = [n for n in asked if sample.labels[question.name][n] != labels]
+        edited = []
+        for contract, own in enumerate(labels_of):
+            if own and own != labels:
+                edited.append(contract)
         place = _draw(len(edited), question.name, *labels) + (split == "dev")
         contract = edited[place % len(edited)]
         yield split, sample.text(of, contract, (question.name, labels)), labels
@@ -417,10 +377,12 @@ def _rare(
 
 def settings(sample: Sample) -> dict[str, bytes]:
     """Best settings of no search: numbers drawn, in the layout of the released files."""
-    numbers = [
-        (question, f"{question.author_number}{'' if about is None else f'.{about}'}")
-        for question, about in heads(sample)
-    ]
+    numbers = []
+    for question, about in heads(sample):
+        number = str(question.author_number)
+        if about is not None:
+            number += f".{about}"
+        numbers.append((question, number))
     rates = ("1e-05", "3e-05", "0.0001")
 
     def drawn(
@@ -487,17 +449,16 @@ def settings(sample: Sample) -> dict[str, bytes]:
         ),
     }
     made = {}
+    numbers.sort(key=lambda pair: pair[1])
     for folder, (models, updates, columns) in files.items():
         lines = []
         for model, share in models:
-            for question, number in sorted(numbers, key=lambda pair: pair[1]):
-                record = drawn(model, share, number, updates) | {
-                    "category": question.category
-                }
-                lines.append((len(lines), *(record[column] for column in columns)))
-        made[f"best_found_hps/{folder}/df_best_hps_spec_id.csv"] = _csv(
-            ("", *columns), lines
-        )
+            for question, number in numbers:
+                record = drawn(model, share, number, updates)
+                record["category"] = question.category
+                lines.append((len(lines), *map(record.get, columns)))
+        name = f"best_found_hps/{folder}/df_best_hps_spec_id.csv"
+        made[name] = _csv(("", *columns), lines)
     panel = [
         "microsoft/deberta-v3-base",
         "nlpaueb/legal-bert-base-uncased",
@@ -511,7 +472,6 @@ def settings(sample: Sample) -> dict[str, bytes]:
 def _grid(models: list[str], heading: str) -> bytes:
     """The tables of a multi-task search, one a learning rate; the first has no row numbers."""
     lines = ["# multi-task training", ""]
-    best = {}
     for place, rate in enumerate(("1e-4", "1e-5", "3e-5")):
         lines += [
             heading.format(rate),
@@ -519,19 +479,17 @@ def _grid(models: list[str], heading: str) -> bytes:
             "```",
             "  epoch_num  model_name  partial  aupr",
         ]
-        cells = [
-            (epoch, model, _draw(5000, model, rate, epoch) / 10000 + 0.1)
-            for model in models
-            for epoch in range(1, 7)
-        ]
+        number = 0
         for model in models:
-            if place == 1:
-                best[model] = max(aupr for _, one, aupr in cells if one == model)
-        for number, (epoch, model, aupr) in enumerate(cells):
-            mark = " [**] [BEST]" if place == 1 and aupr == best[model] else ""
-            lines.append(
-                f"{number if place else ''}  {epoch}  {model}  1.0  {aupr:.4f}{mark}"
-            )
+            auprs = []
+            for epoch in range(1, 7):
+                auprs.append(_draw(5000, model, rate, epoch) / 10000 + 0.1)
+            for epoch, aupr in enumerate(auprs, 1):
+                start = number if place else ""
+                is_best = place == 1 and aupr == max(auprs)
+                mark = " [**] [BEST]" if is_best else ""
+                lines.append(f"{start}  {epoch}  {model}  1.0  {aupr:.4f}{mark}")
+                number += 1
         lines += ["```", ""]
     return "\n".join(lines).encode()
 
@@ -547,30 +505,26 @@ def squad(sample: Sample) -> dict[str, bytes]:
                 f'Highlight the parts of the text (if any) related to "{name}"'
                 " that should be reviewed by a lawyer."
             )
-            answers = [
-                {"text": piece, "answer_start": at}
-                for at, piece in marks.get(of["name"], ())
-            ]
-            asked.append(
-                {
-                    "id": f"contract_{contract}__{name}",
-                    "question": wording,
-                    "answers": answers,
-                    "is_impossible": not answers,
-                }
-            )
-        files[EXTRACTION_SPLIT.get(contract, "train")].append(
-            {
-                "title": f"contract_{contract}",
-                "paragraphs": [{"qas": asked, "context": text}],
+            answers = []
+            for at, piece in marks.get(of["name"], ()):
+                answers.append({"text": piece, "answer_start": at})
+            question = {
+                "id": f"contract_{contract}__{name}",
+                "question": wording,
+                "answers": answers,
+                "is_impossible": not answers,
             }
-        )
-    return {
-        f"maud_squad_{split}.json": json.dumps(
-            {"version": "sample", "data": entries}
-        ).encode()
-        for split, entries in files.items()
-    }
+            asked.append(question)
+        entry = {
+            "title": f"contract_{contract}",
+            "paragraphs": [{"qas": asked, "context": text}],
+        }
+        files[EXTRACTION_SPLIT.get(contract, "train")].append(entry)
+    encoded = {}
+    for split, entries in files.items():
+        text = json.dumps({"version": "sample", "data": entries})
+        encoded[f"maud_squad_{split}.json"] = text.encode()
+    return encoded
 
 
 def _csv(header: Iterable[str], lines: Iterable[tuple]) -> bytes:
@@ -585,14 +539,11 @@ def _csv(header: Iterable[str], lines: Iterable[tuple]) -> bytes:
 def build() -> dict[str, bytes]:
     """Return the sample's files by their path below ``resources/sample``."""
     sample = Sample()
-    members = {
-        f"data/MAUD_{split}.csv": _csv(COLUMNS, lines)
-        for split, lines in rows(sample).items()
-    }
-    members |= {
-        f"data/contracts/contract_{number}.txt": text.encode()
-        for number, (text, _) in enumerate(sample.agreements)
-    }
+    members = {}
+    for split, lines in rows(sample).items():
+        members[f"data/MAUD_{split}.csv"] = _csv(COLUMNS, lines)
+    for number, (text, _) in enumerate(sample.agreements):
+        members[f"data/contracts/contract_{number}.txt"] = text.encode()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name in sorted(members):
@@ -600,14 +551,12 @@ def build() -> dict[str, bytes]:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, members[name])
-    return (
-        {"maud/maud_v1.zip": packed.getvalue()}
-        | {f"maud/{name}": content for name, content in settings(sample).items()}
-        | {
-            f"maud_extraction/{name}": content
-            for name, content in squad(sample).items()
-        }
-    )
+    files = {"maud/maud_v1.zip": packed.getvalue()}
+    for name, content in settings(sample).items():
+        files[f"maud/{name}"] = content
+    for name, content in squad(sample).items():
+        files[f"maud_extraction/{name}"] = content
+    return files
 
 
 def main() -> None:

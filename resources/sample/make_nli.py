@@ -12,93 +12,112 @@ import io
 import json
 import tomllib
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 WRITTEN = (2025, 1, 15, 0, 0, 0)
-SPLITS = ("train", "dev", "test")
+
 KINDS = ("e", "n", "c")
 WORDS = {"e": "entailment", "n": "neutral", "c": "contradiction"}
 CLAIMS = {"e": "SUPPORTS", "n": "NOT ENOUGH INFO", "c": "REFUTES"}
 
 Premise = Mapping[str, str]
+Pair = tuple[str, str, str]  # premise, hypothesis, kind
 Record = Mapping[str, Any]
 
 
-def _pairs(premises: Iterable[Premise]) -> list[tuple[str, str, str]]:
+def _pairs(premises: Iterable[Premise]) -> list[Pair]:
     """The pairs (premise, hypothesis, kind) of some premises."""
-    return [(one["text"], one[kind], kind) for one in premises for kind in KINDS]
+    pairs = []
+    for one in premises:
+        pairs += [(one["text"], one[kind], kind) for kind in KINDS]
+    return pairs
 
 
 def _dealt(premises: Sequence[Premise]) -> dict[str, Sequence[Premise]]:
     """{split: its premises}: one each for dev and test."""
-    return dict(
-        zip(SPLITS, (premises[:-2], premises[-2:-1], premises[-1:]), strict=True)
-    )
+    return {
+        "train": premises[:-2],
+        "dev": premises[-2:-1],
+        "test": premises[-1:],
+    }
 
 
 def _gold(premises: Sequence[Premise], source: str, **more: str) -> list[Record]:
     """Records of SNLI and MultiNLI, the last of which no two annotators agreed about."""
-    found = [
-        more
-        | {
+    found = []
+    for number, (premise, hypothesis, kind) in enumerate(_pairs(premises)):
+        record = {
+            **more,
             "annotator_labels": [WORDS[kind]],
             "gold_label": WORDS[kind],
             "pairID": f"{source}#{number}r1{kind}",
             "sentence1": premise,
             "sentence2": hypothesis,
         }
-        for number, (premise, hypothesis, kind) in enumerate(_pairs(premises))
-    ]
-    undecided = {"annotator_labels": ["neutral", "contradiction"], "gold_label": "-"}
-    return [*found, found[-1] | undecided | {"pairID": f"{source}#{len(found)}r1x"}]
+        found.append(record)
+    undecided = {
+        **found[-1],
+        "annotator_labels": ["neutral", "contradiction"],
+        "gold_label": "-",
+        "pairID": f"{source}#{len(found)}r1x",
+    }
+    return [*found, undecided]
 
 
 def snli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """SNLI's files: captions."""
-    return {
-        f"snli_1.0/snli_1.0_{split}.jsonl": _gold(
-            dealt, f"{split}.jpg", captionID=f"{split}.jpg#0"
-        )
-        for split, dealt in _dealt(premises).items()
-    }
+    files = {}
+    for split, dealt in _dealt(premises).items():
+        picture = f"{split}.jpg"
+        records = _gold(dealt, picture, captionID=f"{picture}#0")
+        files[f"snli_1.0/snli_1.0_{split}.jsonl"] = records
+    return files
 
 
 def multinli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """MultiNLI's files: two development sets and no test."""
-    names = dict(zip(SPLITS, ("train", "dev_matched", "dev_mismatched"), strict=True))
-    return {
-        f"multinli_1.0/multinli_1.0_{names[split]}.jsonl": _gold(
-            dealt, split, genre="letters", promptID=split
-        )
-        for split, dealt in _dealt(premises).items()
+    names = {
+        "train": "train",
+        "dev": "dev_matched",
+        "test": "dev_mismatched",
     }
+    files = {}
+    for split, dealt in _dealt(premises).items():
+        records = _gold(dealt, split, genre="letters", promptID=split)
+        files[f"multinli_1.0/multinli_1.0_{names[split]}.jsonl"] = records
+    return files
 
 
 def fever(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """FEVER-NLI's files, with the labels of dev and test hidden."""
-    parts = dict(zip(SPLITS, (premises, premises[:1], premises[-1:]), strict=True))
-    return {
-        f"nli_fever/{split}_fitems.jsonl": [
-            {
+    parts = {
+        "train": premises,
+        "dev": premises[:1],
+        "test": premises[-1:],
+    }
+    files = {}
+    for split, part in parts.items():
+        records = []
+        for number, (premise, hypothesis, kind) in enumerate(_pairs(part)):
+            record = {
                 "cid": str(number),
                 "fid": f"{split}{number}",
                 "query": hypothesis,
                 "context": premise,
                 "label": CLAIMS[kind] if split == "train" else "hidden",
             }
-            for number, (premise, hypothesis, kind) in enumerate(_pairs(parts[split]))
-        ]
-        for split in SPLITS
-    }
+            records.append(record)
+        files[f"nli_fever/{split}_fitems.jsonl"] = records
+    return files
 
 
 def anli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """ANLI's three rounds: two premises each in training, one kind of pair each in dev and test."""
     *train, dev, test = premises
-    found = {}
+    files = {}
     for place, kind in enumerate(KINDS):
         pairs = {
             "train": _pairs(train[2 * place : 2 * place + 2]),
@@ -106,8 +125,9 @@ def anli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
             "test": [(test["text"], test[kind], kind)],
         }
         for split, several in pairs.items():
-            found[f"anli_v1.0/R{place + 1}/{split}.jsonl"] = [
-                {
+            records = []
+            for number, (premise, hypothesis, label) in enumerate(several):
+                record = {
                     "uid": f"R{place + 1}-{split}-{number}",
                     "context": premise,
                     "hypothesis": hypothesis,
@@ -118,9 +138,9 @@ def anli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
                     "reason": "",
                     "tag": f"r{place + 1}_{split}",
                 }
-                for number, (premise, hypothesis, label) in enumerate(several)
-            ]
-    return found
+                records.append(record)
+            files[f"anli_v1.0/R{place + 1}/{split}.jsonl"] = records
+    return files
 
 
 def _passages(premises: Sequence[Premise], size: int) -> list[Sequence[Premise]]:
@@ -131,123 +151,124 @@ def _text(passage: Iterable[Premise]) -> str:
     return " ".join(one["text"] for one in passage)
 
 
+def _pairs_of_passages(passages: Iterable[Sequence[Premise]]) -> list[Pair]:
+    """The pairs of whole passages, each with the hypotheses of its premises."""
+    pairs = []
+    for passage in passages:
+        text = _text(passage)
+        for one in passage:
+            pairs += [(text, one[kind], kind) for kind in KINDS]
+    return pairs
+
+
 def control(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """ConTRoL's files: passages of three premises."""
-    return {
-        f"{split}.jsonl": [
-            {
+    files = {}
+    for split, dealt in _dealt(_passages(premises, 3)).items():
+        records = []
+        for number, (passage, hypothesis, kind) in enumerate(_pairs_of_passages(dealt)):
+            record = {
                 "uid": f"id_{number}",
                 "premise": passage,
                 "hypothesis": hypothesis,
                 "label": kind,
             }
-            for number, (passage, hypothesis, kind) in enumerate(
-                (_text(passage), one[kind], kind)
-                for passage in dealt
-                for one in passage
-                for kind in KINDS
-            )
-        ]
-        for split, dealt in _dealt(_passages(premises, 3)).items()
-    }
+            records.append(record)
+        files[f"{split}.jsonl"] = records
+    return files
 
 
 def docnli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """DocNLI's files: documents of six premises, asked about by sentences and by summaries."""
-    found = {}
+    files = {}
     for split, documents in _dealt(_passages(premises, 6)).items():
-        pairs = [
-            (_text(six), one[kind], kind)
-            for six in documents
-            for one in six
-            for kind in KINDS
-        ]
+        pairs = _pairs_of_passages(documents)
         for six in documents:
             right = " ".join(one["e"] for one in six[:3])
-            pairs += [
-                (_text(six), right, "e"),
-                (_text(six), f"{right} {six[3]['c']}", "c"),
-            ]
-        found[f"DocNLI_dataset/{split}.json"] = [
-            {
+            wrong = f"{right} {six[3]['c']}"
+            pairs.append((_text(six), right, "e"))
+            pairs.append((_text(six), wrong, "c"))
+        records = []
+        for text, hypothesis, kind in pairs:
+            record = {
                 "premise": text,
-                "hypothesis": said,
+                "hypothesis": hypothesis,
                 "label": "entailment" if kind == "e" else "not_entailment",
             }
-            for text, said, kind in pairs
-        ]
-    return found
+            records.append(record)
+        files[f"DocNLI_dataset/{split}.json"] = records
+    return files
 
 
 def contract_nli(
     agreements: Sequence[Mapping[str, Any]], hypotheses: Sequence[Mapping[str, str]]
 ) -> dict[str, Record]:
     """ContractNLI's files: a document is its opening and a clause for each hypothesis that it speaks of."""
-    labels = {
-        one["key"]: {"short_description": one["short"], "hypothesis": one["text"]}
-        for one in hypotheses
-    }
-    choices = {"entailed": "Entailment", "contradicted": "Contradiction"}
-    found = {}
+    labels = {}
+    for one in hypotheses:
+        labels[one["key"]] = {
+            "short_description": one["short"],
+            "hypothesis": one["text"],
+        }
+    files = {}
     for split, dealt in _dealt(agreements).items():
         documents = []
         for agreement in dealt:
-            spoken = [
-                (one["key"], one[effect])
-                for one in hypotheses
-                if (effect := agreement["clauses"].get(one["key"]))
-            ]
-            lines = [agreement["opening"], *(clause for _, clause in spoken)]
-            ends = [len("\n".join(lines[: place + 1])) for place in range(len(lines))]
-            places = {key: place for place, (key, _) in enumerate(spoken, 1)}
-            documents.append(
-                {
-                    "id": agreements.index(agreement),
-                    "file_name": agreement["name"],
-                    "text": "\n".join(lines),
-                    "spans": [
-                        [end - len(line), end]
-                        for end, line in zip(ends, lines, strict=True)
-                    ],
-                    "annotation_sets": [
-                        {
-                            "annotations": {
-                                key: {
-                                    "choice": choices.get(
-                                        agreement["clauses"].get(key), "NotMentioned"
-                                    ),
-                                    "spans": [places[key]] if key in places else [],
-                                }
-                                for key in labels
-                            }
-                        }
-                    ],
-                    "document_type": "sec-text",
-                    "url": f"https://example.org/{agreement['name']}",
-                }
-            )
-        found[f"contract-nli/{split}.json"] = {"documents": documents, "labels": labels}
-    return found
+            text, spans, annotations = _annotated(agreement, hypotheses)
+            document = {
+                "id": agreements.index(agreement),
+                "file_name": agreement["name"],
+                "text": text,
+                "spans": spans,
+                "annotation_sets": [{"annotations": annotations}],
+                "document_type": "sec-text",
+                "url": f"https://example.org/{agreement['name']}",
+            }
+            documents.append(document)
+        files[f"contract-nli/{split}.json"] = {"documents": documents, "labels": labels}
+    return files
+
+
+def _annotated(
+    agreement: Mapping[str, Any], hypotheses: Sequence[Mapping[str, str]]
+) -> tuple[str, list[list[int]], dict[str, Record]]:
+    """The text of an agreement, its spans, and {hypothesis: its annotation}."""
+    choices = {"entailed": "Entailment", "contradicted": "Contradiction"}
+    text = agreement["opening"]
+    spans = [[0, len(text)]]
+    annotations = {}
+    for one in hypotheses:
+        effect = agreement["clauses"].get(one["key"])
+        places = []
+        if effect:
+            places.append(len(spans))
+            start = len(text) + 1
+            text += f"\n{one[effect]}"
+            spans.append([start, len(text)])
+        annotations[one["key"]] = {
+            "choice": choices.get(effect, "NotMentioned"),
+            "spans": places,
+        }
+    return text, spans, annotations
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    return "".join(
-        f"{json.dumps(record, ensure_ascii=False)}\n" for record in records
-    ).encode()
+    lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _whole(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=False).encode()
 
 
-def _zip(members: Mapping[str, bytes]) -> bytes:
+def _zip(members: Mapping[str, Any], encode: Callable[[Any], bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in members.items():
             entry = zipfile.ZipInfo(name, WRITTEN)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
+            archive.writestr(entry, encode(content))
     return packed.getvalue()
 
 
@@ -255,27 +276,18 @@ def build() -> dict[str, bytes]:
     """Return every file of the sample by its path below this folder."""
     written = tomllib.loads((HERE / "anli/premises.toml").read_text("utf-8"))
     premises = written["premise"]
-    lines = {
-        "snli/snli_1.0.zip": snli(premises[:5]),
-        "multinli/multinli_1.0.zip": multinli(premises[5:10]),
-        "nli_fever/nli_fever.zip": fever(premises[10:15]),
-        "anli/anli_v1.0.zip": anli(premises[15:23]),
+    agreements = contract_nli(written["agreement"], written["hypothesis"])
+    files = {
+        "snli/snli_1.0.zip": _zip(snli(premises[:5]), _lines),
+        "multinli/multinli_1.0.zip": _zip(multinli(premises[5:10]), _lines),
+        "nli_fever/nli_fever.zip": _zip(fever(premises[10:15]), _lines),
+        "anli/anli_v1.0.zip": _zip(anli(premises[15:23]), _lines),
+        "docnli/DocNLI_dataset.zip": _zip(docnli(premises), _whole),
+        "contract_nli/contract-nli.zip": _zip(agreements, _whole),
     }
-    wholes = {
-        "docnli/DocNLI_dataset.zip": docnli(premises),
-        "contract_nli/contract-nli.zip": contract_nli(
-            written["agreement"], written["hypothesis"]
-        ),
-    }
-    found = {
-        file: _zip({name: write(content) for name, content in members.items()})
-        for write, files in ((_lines, lines), (_whole, wholes))
-        for file, members in files.items()
-    }
-    return found | {
-        f"control/{name}": _lines(records)
-        for name, records in control(premises).items()
-    }
+    for name, records in control(premises).items():
+        files[f"control/{name}"] = _lines(records)
+    return files
 
 
 def main() -> None:
