@@ -109,19 +109,13 @@ class Clause:
 def clauses() -> list[Clause]:
     """Return every copy of every text of ``clauses.toml``, in the file's order."""
     made = []
-    for number, written in enumerate(
-        tomllib.loads((HERE / "acord/clauses.toml").read_text("utf-8"))["clause"]
-    ):
+    texts = tomllib.loads((HERE / "acord/clauses.toml").read_text("utf-8"))["clause"]
+    for number, written in enumerate(texts):
         rated: dict[str, list[float]] = written["rated"]
         for copy in range(max(map(len, rated.values()), default=1)):
             text = _fill(written["text"].strip(), number, copy)
-            made.append(
-                Clause(
-                    written["of"],
-                    text,
-                    {query: ratings[copy] for query, ratings in rated.items()},
-                )
-            )
+            stars = {query: ratings[copy] for query, ratings in rated.items()}
+            made.append(Clause(written["of"], text, stars))
     if len({clause.id for clause in made}) != len(made):
         raise ValueError(
             "two clauses of clauses.toml have the same text: give one more choices or slots"
@@ -138,22 +132,20 @@ def _fill(text: str, number: int, copy: int) -> str:
     """Return copy ``copy`` of text ``number`` with its choices and slots filled; copies take turns."""
 
     def pick(options: list, what: str):
-        return options[(int(_key(str(number), what)[:8], 16) + copy) % len(options)]
+        first = int(_key(str(number), what)[:8], 16)
+        return options[(first + copy) % len(options)]
 
     def choice(match: re.Match) -> str:
         return pick(match[1].split("|"), f"choice at {match.start()}")
 
-    a, b = pick(PARTIES, "parties")
-    slots = {"a": a, "b": b} | {
-        slot: pick(options, slot) for slot, options in FILLERS.items()
-    }
-    # Capitals first: "{A}" is the party of "{a}" in capitals.
-    slots |= {slot.upper(): filler.upper() for slot, filler in slots.items()}
-    return re.sub(
-        r"\{(\w+)\}",
-        lambda match: slots[match[1]],
-        re.sub(r"\[([^\]]*\|[^\]]*)\]", choice, text),
-    )
+    slots = dict(zip("ab", pick(PARTIES, "parties"), strict=True))
+    for slot, options in FILLERS.items():
+        slots[slot] = pick(options, slot)
+    # "{A}" is the party of "{a}" in capitals.
+    for slot, filler in list(slots.items()):
+        slots[slot.upper()] = filler.upper()
+    chosen = re.sub(r"\[([^\]]*\|[^\]]*)\]", choice, text)
+    return re.sub(r"\{(\w+)\}", lambda match: slots[match[1]], chosen)
 
 
 def _key(*parts: str) -> str:
@@ -169,19 +161,18 @@ def judgements(
     First the clauses that answer it, then two-star clauses of its category, then one-star clauses of the
     other categories, as many as bring the sum within ``JUDGED``.
     """
-    mixed = sorted(corpus, key=lambda clause: _key(query["key"], clause.id))
-    answers = [
-        (clause, clause.rated[query["key"]])
-        for clause in mixed
-        if query["key"] in clause.rated
-    ]
-    same = [clause for clause in mixed if clause.category == query["category"]]
-    helpful = [(clause, 2.0) for clause in same if query["key"] not in clause.rated][
-        :TWO_STARS
-    ]
-    others = [(clause, 1.0) for clause in mixed if clause.category != query["category"]]
+    key = query["key"]
+    answers, helpful, others = [], [], []
+    for clause in sorted(corpus, key=lambda clause: _key(key, clause.id)):
+        if key in clause.rated:
+            answers.append((clause, clause.rated[key]))
+        elif clause.category == query["category"]:
+            helpful.append((clause, 2.0))
+        if clause.category != query["category"]:
+            others.append((clause, 1.0))
+    chosen = answers + helpful[:TWO_STARS]
     judged = JUDGED[number * 37 % len(JUDGED)]
-    return [*answers, *helpful, *others[: judged - len(answers) - len(helpful)]]
+    return chosen + others[: judged - len(chosen)]
 
 
 def score(stars: float) -> int:
@@ -191,35 +182,28 @@ def score(stars: float) -> int:
 
 def files() -> dict[str, bytes]:
     """Return the files of the release by their path below its folder."""
-    asked, corpus = queries(), clauses()
-    judged = {
-        query["key"]: judgements(query, number, corpus)
-        for number, query in enumerate(asked)
-    }
+    asked = queries()
+    corpus = sorted(clauses(), key=lambda clause: clause.id)
+    judged = {}
+    for number, query in enumerate(asked):
+        judged[query["key"]] = judgements(query, number, corpus)
+    records = [{"_id": clause.id, "text": clause.text} for clause in corpus]
     made = {
-        "queries.jsonl": _json_lines(
-            _query_record(query) for query in sorted(asked, key=_type)
-        ),
-        "corpus.jsonl": _json_lines(
-            {"_id": clause.id, "text": clause.text}
-            for clause in sorted(corpus, key=lambda clause: clause.id)
-        ),
+        "queries.jsonl": _json_lines(map(_query_record, sorted(asked, key=_type))),
+        "corpus.jsonl": _json_lines(records),
         WORKBOOK: _workbook(asked, judged),
     }
     for split in ("train", "valid", "test"):
         rows = [("query-id", "corpus-id", "score")]
         for query in sorted(asked, key=lambda query: query["title"]):
             if query["split"] == split:
-                rows += [
-                    (query["title"], clause.id, score(stars))
-                    for clause, stars in judged[query["key"]]
-                ]
+                for clause, stars in judged[query["key"]]:
+                    rows.append((query["title"], clause.id, score(stars)))
         made[f"qrels/{split}.tsv"] = _tsv(rows)
     formats = [("ACORD Query", "Medium Format", "Long Format")]
-    formats += [
-        (query.get("in_formats", query["title"]), query["medium"], query["long"])
-        for query in asked
-    ]
+    for query in asked:
+        title = query.get("in_formats", query["title"])
+        formats.append((title, query["medium"], query["long"]))
     # Not quoted, and without a line end after the last line, like the release's.
     made[FORMATS] = "\r\n".join("\t".join(fields) for fields in formats).encode()
     return made
@@ -261,38 +245,35 @@ def _workbook(
     sheets: dict[str, dict[tuple[int, int], str | float | None]] = {}
     for name in [*CORNERS, OTHER]:
         # The last sheet has a row of categories above that of the queries, and no column before them.
-        top, left = (2, 1) if name == OTHER else (1, 2)
-        cells = sheets[name] = (
-            {}
-            if name == OTHER
-            else {(1, 1): CORNERS[name][0], (2, 1): CORNERS[name][1]}
-        )
-        for place, query in enumerate(
-            query for query in asked if query["sheet"] == name
-        ):
-            column = left + 2 * place
+        top, column = 1, 2
+        cells = sheets[name] = {}
+        if name == OTHER:
+            top, column = 2, 1
+        else:
+            cells[1, 1], cells[2, 1] = CORNERS[name]
+        for query in asked:
+            if query["sheet"] != name:
+                continue
             if name == OTHER:
                 cells[1, column] = IN_OTHER.get(query["category"], query["category"])
-            cells[top, column], cells[top, column + 1] = (
-                query.get("in_sheet", query["title"]),
-                "Rating",
-            )
-            rows = [
-                (clause.sheet_text, stars)
-                for clause, stars in judged[query["key"]]
-                if stars >= 2
-            ]
+            cells[top, column] = query.get("in_sheet", query["title"])
+            cells[top, column + 1] = "Rating"
+            rows = []
+            for clause, stars in judged[query["key"]]:
+                if stars >= 2:
+                    rows.append((clause.sheet_text, stars))
             if query["key"] == CLAUSE_UNRATED:
-                last = max(
-                    number for number, (_, stars) in enumerate(rows) if stars > 2
-                )
-                rows.append((rows.pop(last)[0], None))
+                last = max(at for at, (_, stars) in enumerate(rows) if stars > 2)
+                text, _ = rows.pop(last)
+                rows.append((text, None))
             if query["key"] == RATING_OF_NONE:
                 rows.append((None, 0.0))
             if query["key"] == FORMULA_BELOW:
                 rows += [(None, None), ("=SUM(C40:G40)", None)]
             for row, (text, stars) in enumerate(rows, start=top + 1):
-                cells[row, column], cells[row, column + 1] = text, stars
+                cells[row, column] = text
+                cells[row, column + 1] = stars
+            column += 2
     return _xlsx(sheets)
 
 
@@ -310,74 +291,66 @@ def _xlsx(sheets: dict[str, dict[tuple[int, int], str | float | None]]) -> bytes
     strings: dict[str, int] = {}
     parts: dict[str, str] = {}
     for number, cells in enumerate(sheets.values(), start=1):
-        rows: dict[int, list[str]] = {}
+        rows: dict[int, str] = {}
         for (row, column), value in sorted(cells.items()):
             at = f'r="{_letters(column)}{row}"'
+            if value is None:
+                continue
             if isinstance(value, float):
-                rows.setdefault(row, []).append(f"<c {at}><v>{value}</v></c>")
-            elif value is not None and value.startswith("="):
-                rows.setdefault(row, []).append(
-                    f"<c {at}><f>{escape(value[1:])}</f><v>0.0</v></c>"
-                )
-            elif value is not None:
+                cell = f"<c {at}><v>{value}</v></c>"
+            elif value.startswith("="):
+                cell = f"<c {at}><f>{escape(value[1:])}</f><v>0.0</v></c>"
+            else:
                 index = strings.setdefault(value, len(strings))
-                rows.setdefault(row, []).append(f'<c {at} t="s"><v>{index}</v></c>')
-        data = "".join(
-            f'<row r="{row}">{"".join(made)}</row>' for row, made in rows.items()
-        )
+                cell = f'<c {at} t="s"><v>{index}</v></c>'
+            rows[row] = rows.get(row, "") + cell
+        data = "".join(f'<row r="{row}">{cells}</row>' for row, cells in rows.items())
         parts[f"xl/worksheets/sheet{number}.xml"] = (
             f'<worksheet xmlns="{main}"><sheetData>{data}</sheetData></worksheet>'
         )
-    numbers = range(1, len(sheets) + 1)
+    items = "".join(
+        f'<si><t xml:space="preserve">{escape(string)}</t></si>' for string in strings
+    )
     parts["xl/sharedStrings.xml"] = (
-        f'<sst xmlns="{main}" uniqueCount="{len(strings)}">'
-        + "".join(
-            f'<si><t xml:space="preserve">{escape(string)}</t></si>'
-            for string in strings
-        )
-        + "</sst>"
-    )
-    parts["xl/workbook.xml"] = (
-        f'<workbook xmlns="{main}" xmlns:r="{relations}"><sheets>'
-        + "".join(
-            f'<sheet name="{name}" sheetId="{number}" r:id="rId{number}"/>'
-            for number, name in zip(numbers, sheets, strict=True)
-        )
-        + "</sheets></workbook>"
-    )
-    targets = [("worksheet", f"worksheets/sheet{number}.xml") for number in numbers]
-    targets.append(("sharedStrings", "sharedStrings.xml"))
-    parts["xl/_rels/workbook.xml.rels"] = _relationships(package, relations, targets)
-    parts["_rels/.rels"] = _relationships(
-        package, relations, [("officeDocument", "xl/workbook.xml")]
+        f'<sst xmlns="{main}" uniqueCount="{len(strings)}">{items}</sst>'
     )
     types = {"xl/workbook.xml": "sheet.main", "xl/sharedStrings.xml": "sharedStrings"}
-    types |= {f"xl/worksheets/sheet{number}.xml": "worksheet" for number in numbers}
+    listed, targets = "", []
+    for number, name in enumerate(sheets, start=1):
+        listed += f'<sheet name="{name}" sheetId="{number}" r:id="rId{number}"/>'
+        part = f"worksheets/sheet{number}.xml"
+        targets.append(("worksheet", part))
+        types[f"xl/{part}"] = "worksheet"
+    parts["xl/workbook.xml"] = (
+        f'<workbook xmlns="{main}" xmlns:r="{relations}">'
+        f"<sheets>{listed}</sheets></workbook>"
+    )
+    targets.append(("sharedStrings", "sharedStrings.xml"))
+    parts["xl/_rels/workbook.xml.rels"] = _relationships(package, relations, targets)
+    book = [("officeDocument", "xl/workbook.xml")]
+    parts["_rels/.rels"] = _relationships(package, relations, book)
+    overrides = "".join(
+        f'<Override PartName="/{part}" ContentType="{kind}.{type_}+xml"/>'
+        for part, type_ in types.items()
+    )
     parts["[Content_Types].xml"] = (
         f'<Types xmlns="{package}/content-types">'
         '<Default Extension="xml" ContentType="application/xml"/>'
-        f'<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-        + "".join(
-            f'<Override PartName="/{part}" ContentType="{kind}.{type_}+xml"/>'
-            for part, type_ in types.items()
-        )
-        + "</Types>"
+        '<Default Extension="rels" ContentType='
+        '"application/vnd.openxmlformats-package.relationships+xml"/>'
+        f"{overrides}</Types>"
     )
-    return _zip(
-        {name: (head + text).encode() for name, text in parts.items()},
-        zipfile.ZIP_STORED,
-    )
+    encoded = {name: (head + text).encode() for name, text in parts.items()}
+    return _zip(encoded, zipfile.ZIP_STORED)
 
 
 def _relationships(package: str, relations: str, targets: list[tuple[str, str]]) -> str:
-    return (
-        f'<Relationships xmlns="{package}/relationships">'
-        + "".join(
-            f'<Relationship Id="rId{number}" Type="{relations}/{kind}" Target="{target}"/>'
-            for number, (kind, target) in enumerate(targets, start=1)
-        )
-        + "</Relationships>"
+    """Return the part with the relationships to ``targets``, (kind, part)."""
+    listed = "".join(
+        f'<Relationship Id="rId{number}" Type="{relations}/{kind}" Target="{target}"/>'
+        for number, (kind, target) in enumerate(targets, start=1)
     )
+    return f'<Relationships xmlns="{package}/relationships">{listed}</Relationships>'
 
 
 def _letters(column: int) -> str:

@@ -13,7 +13,7 @@ import re
 import tomllib
 import zipfile
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -185,65 +185,59 @@ def cases() -> list[Case]:
     starts on a page of the one before.
     """
     made: list[Case] = []
-    texts = ((HERE / f"caselaw/{name}.toml").read_text("utf-8") for name in FILES)
-    for written in (case for text in texts for case in tomllib.loads(text)["case"]):
-        opinions = tuple(
-            Opinion(
-                opinion["type"],
-                opinion["author"],
-                (
-                    opinion["author"],
-                    *(" ".join(part.split()) for part in opinion["text"].split("\n\n")),
-                ),
-            )
-            for opinion in written["opinions"]
-        )
+    all_written = []
+    for name in FILES:
+        text = (HERE / f"caselaw/{name}.toml").read_text("utf-8")
+        all_written += tomllib.loads(text)["case"]
+    for written in all_written:
+        opinions = tuple(map(_opinion, written["opinions"]))
         first = written["first"]
-        pages = [
-            first,
-            *(int(page) for opinion in opinions for page in _pages(opinion)),
-        ]
+        pages = [first]
+        for opinion in opinions:
+            pages += _pages(opinion)
         if pages != list(range(first, first + len(pages))):
             raise ValueError(f"{written['name']}: its pages are {pages}")
         slug, volume = written.get("reporter", "us"), written["volume"]
         order = sum((case.slug, case.volume) == (slug, volume) for case in made)
-        made.append(
-            Case(
-                slug,
-                volume,
-                first,
-                pages[-1],
-                written["name"],
-                written["short"],
-                written["date"],
-                written.get("parallel"),
-                opinions,
-                order,
-            )
+        case = Case(
+            slug,
+            volume,
+            first,
+            pages[-1],
+            written["name"],
+            written["short"],
+            written["date"],
+            written.get("parallel"),
+            opinions,
+            order,
         )
+        made.append(case)
     for one, other in pairwise(made):
-        if one.slug == other.slug and (other.volume, other.first) <= (
-            one.volume,
-            one.last,
-        ):
+        end, start = (one.volume, one.last), (other.volume, other.first)
+        if one.slug == other.slug and start <= end:
             raise ValueError(f"{other.name} starts before {one.name} ends")
     return made
 
 
-def _pages(opinion: Opinion) -> list[str]:
-    return [
-        page for paragraph in opinion.paragraphs for page in _PAGE.findall(paragraph)
-    ]
+def _opinion(written: dict[str, str]) -> Opinion:
+    """The opinion of an entry: its author is also its first paragraph."""
+    paragraphs = [written["author"]]
+    for part in written["text"].split("\n\n"):
+        paragraphs.append(" ".join(part.split()))
+    return Opinion(written["type"], written["author"], tuple(paragraphs))
+
+
+def _pages(opinion: Opinion) -> list[int]:
+    """The pages that an opinion's paragraphs mark."""
+    return list(map(int, _PAGE.findall("\n".join(opinion.paragraphs))))
 
 
 def build() -> dict[str, bytes]:
     """Return the bytes of each volume, by its path in a mirror's folder ``caselaw``."""
-    return {
-        f"{slug}/{volume}.zip": _volume(list(group))
-        for (slug, volume), group in groupby(
-            cases(), key=lambda case: (case.slug, case.volume)
-        )
-    }
+    volumes: dict[str, list[Case]] = {}
+    for case in cases():
+        volumes.setdefault(f"{case.slug}/{case.volume}.zip", []).append(case)
+    return {path: _volume(of_volume) for path, of_volume in volumes.items()}
 
 
 def _volume(cases: list[Case]) -> bytes:

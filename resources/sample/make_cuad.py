@@ -247,22 +247,24 @@ def _clause_table(
 
 def _pdf(text: str, pages: int) -> bytes:
     """Return a PDF of the text on so many pages, in one of the fonts that every reader has."""
-    lines = [
-        part for line in text.split("\n") for part in textwrap.wrap(line, 90) or [""]
-    ]
-    lines = [re.sub(r"([()\\])", r"\\\1", line) for line in lines]
+    lines = []
+    for line in text.split("\n"):
+        escaped = [
+            re.sub(r"([()\\])", r"\\\1", part) for part in textwrap.wrap(line, 90)
+        ]
+        lines += escaped or [""]
     on_a_page = -(-len(lines) // pages)
     # 1 is the catalogue, 2 the tree of pages, 3 the font; then come each page and what stands on it.
     numbers = range(4, 4 + 2 * pages, 2)
+    kids = " ".join(f"{number} 0 R" for number in numbers)
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Count {pages} /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] >>".encode(),
+        f"<< /Type /Pages /Count {pages} /Kids [{kids}] >>".encode(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding /WinAnsiEncoding >>",
     ]
     for page, number in enumerate(numbers):
-        shown = "\n".join(
-            f"({line}) '" for line in lines[page * on_a_page : (page + 1) * on_a_page]
-        )
+        start = page * on_a_page
+        shown = "\n".join(f"({line}) '" for line in lines[start : start + on_a_page])
         content = f"BT /F1 10 Tf 12 TL 60 780 Td\n{shown}\nET".encode("cp1252")
         objects += [
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 842] /Contents {number + 1} 0 R"

@@ -66,19 +66,14 @@ def strings(value: Any) -> Iterator[str]:
 
 def vocabulary(texts: list[str]) -> list[str]:
     """The special tokens, each character as a word's first and as one within, and the most frequent words."""
-    normalise, split = (
-        normalizers.BertNormalizer().normalize_str,
-        pre_tokenizers.BertPreTokenizer(),
-    )
-    words = Counter(
-        word for text in texts for word, _ in split.pre_tokenize_str(normalise(text))
-    )
+    normalise = normalizers.BertNormalizer().normalize_str
+    split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+    words: Counter[str] = Counter()
+    for text in texts:
+        words.update(word for word, _ in split(normalise(text)))
     characters = sorted(set("".join(words)))
-    pieces = [
-        *SPECIAL.values(),
-        *characters,
-        *(f"##{character}" for character in characters),
-    ]
+    within = [f"##{character}" for character in characters]
+    pieces = [*SPECIAL.values(), *characters, *within]
     whole = sorted(words.keys() - set(pieces), key=lambda word: (-words[word], word))
     return [*pieces, *whole[: VOCABULARY - len(pieces)]]
 
@@ -137,23 +132,20 @@ def weights(words: int) -> dict[str, np.ndarray]:
                 shape, float(name.endswith("weight")), dtype=np.float32
             )
         else:
-            drawn = (
-                np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8).astype(
-                    np.float32
-                )
-                / SCALE
-            )
-            found[name] = drawn.reshape(shape) / (10 if name in SHARED else 1)
+            drawn = np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8)
+            values = drawn.astype(np.float32).reshape(shape) / SCALE
+            if name in SHARED:
+                values = values / 10
+            found[name] = values
     return found
 
 
 def build() -> dict[str, bytes]:
     """Return {path below the model's folder: bytes}."""
-    texts = [
-        text
-        for name in TEXTS
-        for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
-    ]
+    texts = []
+    for name in TEXTS:
+        content = tomllib.loads((HERE / f"{name}.toml").read_text("utf-8"))
+        texts += strings(content)
     words = tokenizer(texts)
     size = words.get_vocab_size()
     config = {

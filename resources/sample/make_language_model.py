@@ -35,14 +35,16 @@ TEMPLATE = (
 
 def merges(texts: list[str]) -> list[tuple[str, str]]:
     """The pairs that make the most frequent words, each from its first letter on; a word has its blank."""
-    words = Counter(word for text in texts for word in re.findall(r" [a-z]+", text))
+    words: Counter[str] = Counter()
+    for text in texts:
+        words.update(re.findall(r" [a-z]+", text))
     frequent = sorted(words, key=lambda word: (-words[word], word))[:WORDS]
-    spelled = ("Ġ" + word[1:] for word in frequent)  # as byte pairs write the blank
-    return list(
-        dict.fromkeys(
-            (word[:end], word[end]) for word in spelled for end in range(1, len(word))
-        )
-    )
+    pairs = {}
+    for word in frequent:
+        spelled = word.replace(" ", "Ġ")  # as byte pairs write the blank
+        for end in range(1, len(spelled)):
+            pairs[spelled[:end], spelled[end]] = None
+    return list(pairs)
 
 
 def tokenizer(texts: list[str]) -> Tokenizer:
@@ -88,19 +90,17 @@ def weights(words: int) -> dict[str, np.ndarray]:
             found[name] = np.ones(shape, dtype=np.float16)
         else:
             drawn = np.frombuffer(draw.randbytes(prod(shape)), dtype=np.int8)
-            found[name] = (
-                (drawn.astype(np.float32) / SCALE).astype(np.float16).reshape(shape)
-            )
+            values = drawn.astype(np.float32) / SCALE
+            found[name] = values.astype(np.float16).reshape(shape)
     return found
 
 
 def build() -> dict[str, bytes]:
     """Return {path below the model's folder: bytes}."""
-    texts = [
-        text
-        for name in TEXTS
-        for text in strings(tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")))
-    ]
+    texts = []
+    for name in TEXTS:
+        content = tomllib.loads((HERE / f"{name}.toml").read_text("utf-8"))
+        texts += strings(content)
     words = tokenizer(texts)
     size = words.get_vocab_size()
     config = {

@@ -22,9 +22,8 @@ Place = tuple[int, int]  # a document and a paragraph in it
 
 def _drawn(most: int, *about: Any) -> int:
     """A number below ``most`` that hangs on ``about`` alone."""
-    return (
-        int(hashlib.sha256("/".join(map(str, about)).encode()).hexdigest(), 16) % most
-    )
+    digest = hashlib.sha256("/".join(map(str, about)).encode())
+    return int(digest.hexdigest(), 16) % most
 
 
 def _holds(site: str, question: Record) -> list[int]:
@@ -49,36 +48,29 @@ def _policy(
             ways = question["options"][option]["clauses"]
             if not ways:
                 continue
+            about = (site["site"], question["label"])
             other = texts["other"]
-            into.append(
-                other[_drawn(len(other), site["site"], question["label"], "other")]
-            )
-            sentences = ways[_drawn(len(ways), site["site"], question["label"], "way")]
-            marks = [
-                n for n, sentence in enumerate(sentences) if sentence.startswith(MARK)
-            ]
-            marked[question["label"], option] = (
-                (question["document"], len(into)),
-                marks,
-            )
-            into.append(" ".join(sentence.removeprefix(MARK) for sentence in sentences))
+            into.append(other[_drawn(len(other), *about, "other")])
+            sentences = ways[_drawn(len(ways), *about, "way")]
+            plain, marks = [], []
+            for number, sentence in enumerate(sentences):
+                plain.append(sentence.removeprefix(MARK))
+                if sentence.startswith(MARK):
+                    marks.append(number)
+            place = (question["document"], len(into))
+            marked[question["label"], option] = (place, marks)
+            into.append(" ".join(plain))
     names = {"name": site["name"], "site": site["site"]}
-    filled = [[text.format(**names) for text in paragraphs] for paragraphs in documents]
-    policy = {
-        "url": site["site"],
-        "policy_documents": [
-            {
-                "label": str(n),
-                "name": name,
-                "format": "markdown",
-                "paragraphs": paragraphs,
-            }
-            for n, (name, paragraphs) in enumerate(
-                zip(texts["documents"], filled, strict=True)
-            )
-        ],
-    }
-    return policy, marked
+    filled = []
+    for number, paragraphs in enumerate(documents):
+        document = {
+            "label": str(number),
+            "name": texts["documents"][number],
+            "format": "markdown",
+            "paragraphs": [text.format(**names) for text in paragraphs],
+        }
+        filled.append(document)
+    return {"url": site["site"], "policy_documents": filled}, marked
 
 
 def _responses(
@@ -93,32 +85,25 @@ def _responses(
         if coder == 1 and _drawn(4, *about, "doubt") == 0:
             chosen = [(chosen[0] + 1) % len(options)]
             sure = 2 + _drawn(2, *about, "doubt", coder)
-        highlights = [
-            [*place, sentence]
-            for option in chosen
-            if (label, option) in marked
-            for place, sentences in [marked[label, option]]
-            for sentence in sentences
-        ]
-        found.append(
-            {
-                "coder_id": 1 + _drawn(4, *about, "coder"),
-                "selected_option_labels": [
-                    options[option]["label"] for option in chosen
-                ],
-                "reported_likert_confidence": None
-                if _drawn(9, *about, coder, "silent") == 0
-                else sure,
-                "highlighted_sentences": highlights,
-            }
-        )
+        if _drawn(9, *about, coder, "silent") == 0:
+            sure = None
+        highlights = []
+        for option in chosen:
+            place, sentences = marked.get((label, option), ((), ()))
+            highlights += [[*place, sentence] for sentence in sentences]
+        response = {
+            "coder_id": 1 + _drawn(4, *about, "coder"),
+            "selected_option_labels": [options[option]["label"] for option in chosen],
+            "reported_likert_confidence": sure,
+            "highlighted_sentences": highlights,
+        }
+        found.append(response)
     return found
 
 
 def _lines(records: Iterable[Record]) -> bytes:
-    return b"".join(
-        json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records
-    )
+    lines = [json.dumps(record, ensure_ascii=False) for record in records]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def build() -> dict[str, bytes]:
@@ -129,14 +114,13 @@ def build() -> dict[str, bytes]:
         policy, marked = _policy(texts, site)
         if site.get("policy", True):
             policies.append(policy)
-        codings += [
-            {
+        for question in texts["questions"]:
+            coding = {
                 "url": site["site"],
                 "question": question["label"],
                 "responses": _responses(site["site"], question, marked),
             }
-            for question in texts["questions"]
-        ]
+            codings.append(coding)
     _oddities(codings)
     return {
         "privacy/questions.ndjson": _lines(questions),
@@ -148,18 +132,20 @@ def build() -> dict[str, bytes]:
 
 
 def _questions(questions: Sequence[Record]) -> list[Record]:
-    return [
-        {
+    records = []
+    for one in questions:
+        options = []
+        for option in one["options"]:
+            options.append({"label": option["label"], "text": option["text"]})
+        record = {
             "label": one["label"],
             "category": one["category"],
             "allow_multiselect": one.get("several", False),
             "question": one["question"],
-            "options": [
-                {"label": o["label"], "text": o["text"]} for o in one["options"]
-            ],
+            "options": options,
         }
-        for one in questions
-    ]
+        records.append(record)
+    return records
 
 
 def _oddities(codings: list[dict[str, Any]]) -> None:
