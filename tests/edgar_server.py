@@ -2,7 +2,7 @@
 
 It returns 403 for a user agent without an e-mail address, and 429 for more than ten requests in one second
 from all clients together.  Pages are below ``/Archives/``; unknown pages return 404.  It logs every request,
-and can return errors before a page.
+and can return other answers before a page.
 """
 
 import gzip
@@ -11,12 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from bisect import bisect_left
 from collections import defaultdict, deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import http_server
+from http_server import answer
 from lextables.corpora.edgar import contracts
 from lextables.corpora.edgar.pages import Pace, Pages
 from lextables.sources.transfer import Client
@@ -27,137 +29,82 @@ BLOCK = b"<!DOCTYPE html><html><body><h1>Your request rate is over the limit</h1
 
 @dataclass(frozen=True)
 class Seen:
-    """One request: time (seconds), path below the base URL, status of the response, and user agent."""
+    """One request: time (seconds), path below the base URL, status of the answer."""
 
     at: float
     path: str
     status: int
-    user_agent: str
 
 
-@dataclass(frozen=True)
-class Bad:
-    """A response in place of a page; ``declared`` is added to the length in the header."""
-
-    status: int
-    body: bytes = BLOCK
-    headers: tuple[tuple[str, str], ...] = ()
-    declared: int = 0
-
-
-class EdgarServer(ThreadingHTTPServer):
+class EdgarServer:
     """Serves ``pages`` ({path below the base URL: content}); allows ``per_second`` requests in a second."""
 
-    daemon_threads = True
-
-    def __init__(self, pages, per_second=10, *, packs=True):
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, pages, per_second, packs):
         self.pages, self.per_second, self.packs = dict(pages), per_second, packs
+        self.base = ""  # in place of ``https://www.sec.gov/Archives/``
         self.log: list[Seen] = []
-        self.first: defaultdict[str, deque[Bad]] = defaultdict(deque)
-        # A request for this page sets `noticed`, and then gets no response until the test ends.
+        # {path: answers before its page}
+        self.first: defaultdict[str, deque[bytes]] = defaultdict(deque)
+        # A request for this page sets `noticed`, and then gets no answer until the test ends.
         self.hung = ""
         self.noticed, self.released = threading.Event(), threading.Event()
         self.lock = threading.Lock()
         self.arrivals: deque[float] = deque()
 
-    @property
-    def base(self):
-        """Base URL that a client uses in place of ``https://www.sec.gov/Archives/``."""
-        return f"http://127.0.0.1:{self.server_port}{PREFIX}"
-
     def answered(self):
-        """Return the paths of the pages that were sent completely, in order."""
+        """Return the paths of the pages that were sent, in order."""
         with self.lock:
             return [seen.path for seen in self.log if seen.status == 200]
 
     def busiest_second(self):
         """Return the largest number of requests within one second."""
         times = sorted(seen.at for seen in self.log)
-        return max(
-            sum(start <= at < start + 1 for at in times[i:])
-            for i, start in enumerate(times)
-        )
+        ends = [bisect_left(times, start + 1) for start in times]
+        return max(end - number for number, end in enumerate(ends))
 
-    def over_the_limit(self, now):
-        """Record a request; return whether it exceeds the limit."""
+    def respond(self, request):
+        """Return the answer to a request, and log it."""
+        now = time.monotonic()
+        path = request.path.removeprefix(PREFIX)
+        if path == self.hung:
+            self.noticed.set()
+            self.released.wait(30)
+            return b""
         with self.lock:
             self.arrivals.append(now)
             while self.arrivals[0] <= now - 1:
                 self.arrivals.popleft()
-            return len(self.arrivals) > self.per_second
+            sent = self._answer(path, request.headers)
+            _, status, _ = sent.split(b" ", 2)
+            self.log.append(Seen(now, path, int(status)))
+        return sent
 
-    def handle_error(self, request, client_address):
-        """Ignore clients that disconnect: some tests kill them."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: EdgarServer
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def do_GET(self):
-        now = time.monotonic()
-        path = self.path.removeprefix(PREFIX)
-        over = self.server.over_the_limit(now)
-        if path == self.server.hung:
-            self.server.noticed.set()
-            self.server.released.wait(30)
-            self.close_connection = True
-            return
-        answer = self._answer(path, over)
-        with self.server.lock:
-            whole = answer.status if not answer.declared else -1
-            self.server.log.append(
-                Seen(now, path, whole, self.headers.get("User-Agent", ""))
-            )
-        self.send_response(answer.status)
-        for name, value in answer.headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body) + answer.declared))
-        self.end_headers()
-        self.wfile.write(answer.body)
-        self.close_connection = bool(answer.declared)
-
-    def _answer(self, path, over):
-        if not re.search(
-            r"[^\s@]+@[^\s@]+\.[^\s@]+", self.headers.get("User-Agent", "")
-        ):
-            return Bad(403)
-        if over:
-            return Bad(429, headers=(("Retry-After", "1"),))
-        with self.server.lock:
-            if self.server.first[path]:
-                return self.server.first[path].popleft()
-        body = self.server.pages.get(path)
-        if body is None:
-            return Bad(
-                404, b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
-            )
-        if self.server.packs and "gzip" in self.headers.get("Accept-Encoding", ""):
-            return Bad(
-                200, gzip.compress(body, mtime=0), (("Content-Encoding", "gzip"),)
-            )
-        return Bad(200, body)
-
-    def log_message(self, format, *args):
-        """Write no log to standard error."""
+    def _answer(self, path, headers):
+        if not re.search(r"[^\s@]+@[^\s@]+\.[^\s@]+", headers.get("User-Agent", "")):
+            return answer(BLOCK, status=403)
+        if len(self.arrivals) > self.per_second:
+            return answer(BLOCK, "Retry-After: 1", status=429)
+        if self.first[path]:
+            return self.first[path].popleft()
+        if path not in self.pages:
+            missing = b"<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>"
+            return answer(missing, status=404)
+        body = self.pages[path]
+        if self.packs and "gzip" in headers.get("Accept-Encoding", ""):
+            return answer(gzip.compress(body, mtime=0), "Content-Encoding: gzip")
+        return answer(body)
 
 
 @contextmanager
 def serving(pages, per_second=10, *, packs=True):
     """Run an `EdgarServer` until the end of the ``with`` block."""
-    with EdgarServer(pages, per_second, packs=packs) as server:
-        thread = threading.Thread(
-            target=server.serve_forever, kwargs={"poll_interval": 0.05}
-        )
-        thread.start()
+    edgar = EdgarServer(pages, per_second, packs)
+    with http_server.serving(edgar.respond) as server:
+        edgar.base = f"{server.url}{PREFIX}"
         try:
-            yield server
+            yield edgar
         finally:
-            server.released.set()
-            server.shutdown()
-            thread.join()
+            edgar.released.set()
 
 
 def index_page(rows):
@@ -191,18 +138,13 @@ def document(
     filename="",
 ):
     """Return one document of a submission."""
-    head = [f"<TYPE>{type_}", f"<SEQUENCE>{sequence}"]
-    head += [f"<FILENAME>{filename}"] * bool(filename) + [
-        f"<DESCRIPTION>{description}"
-    ] * bool(description)
+    head = f"<DOCUMENT>\n<TYPE>{type_}\n<SEQUENCE>{sequence}\n"
+    if filename:
+        head += f"<FILENAME>{filename}\n"
+    if description:
+        head += f"<DESCRIPTION>{description}\n"
     text = body.encode() if isinstance(body, str) else body
-    return (
-        b"<DOCUMENT>\n"
-        + "\n".join(head).encode()
-        + b"\n<TEXT>\n"
-        + text
-        + b"\n</TEXT>\n</DOCUMENT>\n"
-    )
+    return head.encode() + b"<TEXT>\n" + text + b"\n</TEXT>\n</DOCUMENT>\n"
 
 
 def submission(accession, *documents):

@@ -5,11 +5,13 @@ import fcntl
 import gzip
 import os
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from edgar_server import Bad, client, go, serving, small_quarter, start_job
+from edgar_server import BLOCK, client, go, serving, small_quarter, start_job
+from http_server import answer
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
 from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages
@@ -84,17 +86,17 @@ def test_a_page_is_fetched_once_and_cached_completely(server, tmp_path, packs):
 @pytest.mark.parametrize(
     "bad",
     [
-        Bad(429),
-        Bad(403),
-        Bad(500, b""),
-        Bad(503, b"busy"),
-        Bad(200, BODY, declared=100),
-        Bad(200, b""),
-        Bad(200, b"<!DOCTYPE html><html>undeclared automated tool"),
-        Bad(200, gzip.compress(BODY, mtime=0)[:50], (("Content-Encoding", "gzip"),)),
-        Bad(200, BODY, (("Content-Encoding", "br"),)),
+        answer(BLOCK, status=429),
+        answer(BLOCK, status=403),
+        answer(status=500),
+        answer(b"busy", status=503),
+        answer(BODY, length=len(BODY) + 100),
+        answer(),
+        answer(b"<!DOCTYPE html><html>undeclared automated tool"),
+        answer(gzip.compress(BODY, mtime=0)[:50], "Content-Encoding: gzip"),
+        answer(BODY, "Content-Encoding: br"),
     ],
-    ids=str,
+    ids=lambda bad: str(bad[:40]),
 )
 def test_temporary_errors_are_retried(server, tmp_path, bad):
     server.first[PATH].extend([bad, bad])
@@ -127,7 +129,7 @@ def test_pages_are_fetched_on_a_disk_without_locks(server, tmp_path, monkeypatch
 
 
 def test_a_rejected_request_makes_every_job_wait(server, tmp_path):
-    server.first[PATH].append(Bad(429, headers=(("Retry-After", "1"),)))
+    server.first[PATH].append(answer(BLOCK, "Retry-After: 1", status=429))
     before = time.monotonic()
     client(server, tmp_path).fetch(PATH)
     assert time.monotonic() - before >= 1
@@ -138,19 +140,18 @@ def test_a_rejected_request_makes_every_job_wait(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [None, Bad(403, b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>")],
+    "denied",
+    [[], [b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"]],
 )
-def test_a_missing_page_raises_without_a_retry(server, tmp_path, answer):
-    if answer:
-        server.first["nowhere.txt"].append(answer)
+def test_a_missing_page_raises_without_a_retry(server, tmp_path, denied):
+    server.first["nowhere.txt"].extend(answer(body, status=403) for body in denied)
     with pytest.raises(Gone):
         client(server, tmp_path).fetch("nowhere.txt")
     assert len(server.log) == 1
 
 
 def test_other_status_codes_raise(server, tmp_path):
-    server.first[PATH].append(Bad(301, headers=(("Location", "/elsewhere"),)))
+    server.first[PATH].append(answer(b"", "Location: /elsewhere", status=301))
     with pytest.raises(
         BadInput, match="answered 301 Moved Permanently; check edgar_base"
     ):
@@ -210,9 +211,9 @@ def test_a_page_is_tried_for_longer_than_edgar_blocks_an_address():
 
 def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path):
     years = (2001, 2002, 2003)
-    pages = {
-        path: body for year in years for path, body in small_quarter(year, 1, 8).items()
-    }
+    pages = {}
+    for year in years:
+        pages |= small_quarter(year, 1, 8)
     with serving(pages) as server:
         # All three start at the same time, however long the imports take.
         jobs = [start_job(server, tmp_path, year) for year in years]
@@ -228,15 +229,10 @@ def test_three_processes_together_send_at_most_ten_requests_per_second(tmp_path)
     assert server.busiest_second() <= 10
     assert took >= (len(pages) - 1) / 10
     # The three ran at the same time, not one after another.
-    last = {
-        year: max(seen.at for seen in server.log if _year(seen.path) == year)
-        for year in years
-    }
-    first = {
-        year: min(seen.at for seen in server.log if _year(seen.path) == year)
-        for year in years
-    }
-    assert max(first.values()) < min(last.values())
+    times = defaultdict(list)
+    for seen in server.log:
+        times[_year(seen.path)].append(seen.at)
+    assert max(map(min, times.values())) < min(map(max, times.values()))
 
 
 def _year(path):

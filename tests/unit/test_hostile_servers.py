@@ -3,16 +3,14 @@
 import gzip
 import json
 import re
-import socket
-import threading
 import time
 import zipfile
-from contextlib import contextmanager
 from io import BytesIO
 
 import pytest
 import yaml
 
+from http_server import answer, serving_in_turn
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.sources import fetch as fetching
@@ -37,12 +35,7 @@ def zipped(**members):
 GOOD = zipped(a="text " * 2000)
 
 
-def answer(body=GOOD, *headers, status="200 OK", length=True):
-    """The bytes of an answer; ``length`` says whether it announces its length."""
-    lines = [f"HTTP/1.1 {status}", *headers]
-    if length:
-        lines.append(f"Content-Length: {len(body)}")
-    return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body
+WHOLE = answer(GOOD)
 
 
 def redirect(to):
@@ -51,51 +44,10 @@ def redirect(to):
 
 def slowly(start, drops, seconds=0.05):
     """An answer whose bytes ``drops`` come one at a time."""
-    return [start, *((seconds, drops[n : n + 1]) for n in range(len(drops)))]
-
-
-class RawServer:
-    """Sends the given bytes to each connection; an item (seconds, bytes) is sent after that time.
-
-    A list of answers has one for each connection; the last one is repeated.
-    """
-
-    def __init__(self, answers):
-        self.answers, self.requests = answers, []
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self.socket.getsockname()[1]}/a"
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        with connection:
-            self.requests.append(connection.recv(65536))
-            items = self.answers[min(len(self.requests), len(self.answers)) - 1]
-            try:
-                for item in items if isinstance(items, list) else [items]:
-                    seconds, data = item if isinstance(item, tuple) else (0, item)
-                    time.sleep(seconds)
-                    connection.sendall(data)
-                connection.shutdown(socket.SHUT_WR)
-                connection.recv(1)
-            except OSError:
-                pass  # the client has left
-
-
-@contextmanager
-def serving(*answers):
-    server = RawServer(answers)
-    try:
-        yield server
-    finally:
-        server.socket.close()
+    pieces = [start]
+    for byte in drops:
+        pieces += [seconds, bytes([byte])]
+    return pieces
 
 
 def registered(tmp_path, addresses, name="data.zip"):
@@ -143,9 +95,9 @@ HOSTILE = {
     ),
     "empty body": (answer(b""), "sent an empty file"),
     "white space": (answer(b" \n\t"), "sent an empty file"),
-    "no body and no length": (answer(b"", length=False), "sent an empty file"),
-    "cut without a length": (answer(GOOD[:5000], length=False), NOT_A_ZIP),
-    "cut with a length": (answer()[:-500], CUT),
+    "no body and no length": (answer(b"", length=0), "sent an empty file"),
+    "cut without a length": (answer(GOOD[:5000], length=0), NOT_A_ZIP),
+    "cut with a length": (WHOLE[:-500], CUT),
     "text": (answer(b"down for maintenance"), NOT_A_ZIP),
     "JSON in place of a zip": (answer(b"{}"), NOT_A_ZIP),
     "zip with a damaged directory": (
@@ -168,7 +120,7 @@ HOSTILE = {
     "404": (answer(LOGIN, status="404 Not Found"), "answered 404 Not Found"),
     "204": (answer(b"", status="204 No Content"), "answered 204 No Content"),
     "206 without a range": (
-        answer(status="206 Partial Content"),
+        answer(GOOD, status="206 Partial Content"),
         "sent another part than the one asked for",
     ),
     "416": (answer(b"", status="416 Range Not Satisfiable"), "answered 416"),
@@ -235,7 +187,7 @@ HOSTILE = {
     "chunk of 5,000 digits": (CHUNKED + NINES.encode() + b"\r\nabc\r\n", CUT),
     "chunk that is cut": (CHUNKED + b"ff\r\nabc", CUT),
     "chunks without an end": (CHUNKED + b"3\r\nabc\r\n", CUT),
-    "never an answer": ([(3, b"")], NONE),
+    "never an answer": ([3], NONE),
     "header in drops": (slowly(HEAD, b"X: " + b"x" * 40), NONE),
     "body in drops": (slowly(answer(GOOD)[:200], GOOD[:60], 0.02), SLOW),
     "body in drops without a length": (slowly(HEAD + b"\r\n", GOOD[:60], 0.02), SLOW),
@@ -249,7 +201,7 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
     answers = [hostile]
     if reason is None:
         answers, reason = [*hostile, answer(LOGIN)], PAGE
-    with serving(*answers) as first, serving(answer()) as second:
+    with serving_in_turn(*answers) as first, serving_in_turn(WHOLE) as second:
         before = time.monotonic()
         file, provenance, messages, _ = get(tmp_path, first.address, second.address)
     assert time.monotonic() - before < 5
@@ -274,8 +226,8 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
     ["-5", "1_000", "+5", "many", NINES, "\xb2", "", "5, 5", "0x10", "1e3", " "],
 )
 def test_a_strange_length_is_ignored_or_a_failure(tmp_path, header):
-    strange = answer(GOOD, f"Content-Length: {header}", length=False)
-    with serving(strange) as first, serving(answer()) as second:
+    strange = answer(GOOD, f"Content-Length: {header}", length=0)
+    with serving_in_turn(strange) as first, serving_in_turn(WHOLE) as second:
         file, provenance, _, _ = get(tmp_path, first.address, second.address)
     assert file.read_bytes() == GOOD and provenance.bytes == len(GOOD)
 
@@ -306,7 +258,11 @@ def test_a_strange_time_of_retry_after_is_no_wait(value):
 
 def test_waits_are_announced_and_limited_for_each_address(tmp_path, caplog):
     busy = answer(b"", "Retry-After: 250", status="429 Too Many Requests")
-    with caplog.at_level("INFO"), serving(busy) as first, serving(answer()) as second:
+    with (
+        caplog.at_level("INFO"),
+        serving_in_turn(busy) as first,
+        serving_in_turn(WHOLE) as second,
+    ):
         _, provenance, messages, waits = get(
             tmp_path, first.address, second.address, attempts=9
         )
@@ -328,8 +284,8 @@ def test_a_download_that_goes_on_is_not_given_up(tmp_path):
         if start:
             lines.append(f"Content-Range: bytes {start}-{len(body) - 1}/{len(body)}")
             status = "206 Partial Content"
-        pieces.append(answer(rest[:step], *lines, status=status, length=False))
-    with serving(*pieces) as server:
+        pieces.append(answer(rest[:step], *lines, status=status, length=0))
+    with serving_in_turn(*pieces) as server:
         file, _, _, _ = get(tmp_path, server.address, attempts=1)
     assert file.read_bytes() == body
     assert len(server.requests) == len(pieces) == 6
@@ -337,7 +293,7 @@ def test_a_download_that_goes_on_is_not_given_up(tmp_path):
 
 def test_a_download_that_starts_again_is_given_up(tmp_path):
     cut = answer(bytes(3 << 20), 'ETag: "one"')[:-500]
-    with serving(cut) as server, pytest.raises(BadInput, match="was cut after"):
+    with serving_in_turn(cut) as server, pytest.raises(BadInput, match="was cut after"):
         get(tmp_path, server.address)
     assert len(server.requests) <= 4
 
@@ -358,13 +314,13 @@ def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "data.zip.part").write_bytes(b"x")
-    with serving(answer()) as server:
+    with serving_in_turn(WHOLE) as server:
         (folder / "data.zip.part.json").write_text(
             mark.replace("ADDRESS", server.address)
         )
         file, _, _, _ = get(tmp_path, server.address)
     assert file.read_bytes() == GOOD
-    assert b"Range" not in server.requests[0]
+    assert "Range" not in server.requests[0].headers
 
 
 @pytest.mark.parametrize(
@@ -372,18 +328,22 @@ def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
 )
 def test_a_server_that_does_not_resume_is_asked_for_the_whole_file(tmp_path, status):
     cut, refused = answer(GOOD, 'ETag: "one"')[:-100], answer(b"", status=status)
-    with serving(cut, refused, answer()) as server:
+    with serving_in_turn(cut, refused, WHOLE) as server:
         file, _, _, _ = get(tmp_path, server.address, attempts=3)
     assert file.read_bytes() == GOOD
-    assert [b"Range" in request for request in server.requests] == [False, True, False]
+    assert ["Range" in request.headers for request in server.requests] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_a_version_that_cannot_be_sent_back_is_not_stored(tmp_path):
     for version in ("\xe9", "x" * 5000, '"a\x0b"'):
-        with serving(answer(GOOD, f"ETag: {version}")[:-100], answer()) as server:
+        with serving_in_turn(answer(GOOD, f"ETag: {version}")[:-100], WHOLE) as server:
             file, _, _, _ = get(tmp_path, server.address)
         assert file.read_bytes() == GOOD
-        assert b"If-Range" not in server.requests[1]
+        assert "If-Range" not in server.requests[1].headers
 
 
 KINDS = [
@@ -414,7 +374,7 @@ def test_each_kind_of_file_is_checked(tmp_path, name, right, wrong):
 
 
 def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
-    with serving(answer()) as server:
+    with serving_in_turn(WHOLE) as server:
         file, provenance, _, _ = get(tmp_path, server.address)
     entry = registered(tmp_path, [server.address])
     assert [*damaged(tmp_path)] == []

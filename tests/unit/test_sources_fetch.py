@@ -3,14 +3,12 @@
 import gzip
 import hashlib
 import json
-import threading
-import time
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import yaml
 
+from http_server import answer, serving
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import (
     ManualDownload,
@@ -53,52 +51,40 @@ class Answer:
     ranges: str = "yes"
     stall: float = 0
 
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        asked, version = self.headers.get("Range"), self.headers.get("If-Range")
-        self.server.requests.append((self.path, asked, version))
-        answers = self.server.answers[self.path]
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        body, status, headers = answer.body, answer.status, dict(answer.headers)
-        if answer.version:
-            headers.setdefault("ETag", answer.version)
-        fresh = answer.ranges == "blindly" or version in headers.values()
-        if status == 200 and asked and answer.ranges != "no" and fresh:
+    def sent(self, request):
+        """The pieces that this answer sends to a request."""
+        body, status, headers = self.body, self.status, dict(self.headers)
+        asked = request.headers.get("Range")
+        if self.version:
+            headers.setdefault("ETag", self.version)
+        version = request.headers.get("If-Range")
+        fresh = self.ranges == "blindly" or version in headers.values()
+        if status == 200 and asked and self.ranges != "no" and fresh:
             start = int(asked.removeprefix("bytes=").removesuffix("-"))
             status = 206 if start < len(body) else 416
-            headers.setdefault(
-                "Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}"
-            )
+            part = f"bytes {start}-{len(body) - 1}/{len(body)}"
+            headers.setdefault("Content-Range", part)
             body = body[start:]
-        if answer.length != 0:
-            headers["Content-Length"] = str(answer.length or len(body))
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if answer.stall:
-            self.wfile.write(body[:100])
-            self.wfile.flush()
-            time.sleep(answer.stall)
-            return
-        # HTTP/1.0: the connection closes after the answer, so missing bytes are never sent.
-        self.wfile.write(body[: answer.cut])
-
-    def log_message(self, *_):
-        pass
+        lines = [f"{name}: {value}" for name, value in headers.items()]
+        length = len(body) if self.length is None else self.length
+        head = answer(b"", *lines, status=status, length=length)
+        if self.stall:
+            return [head, body[:100], self.stall]
+        return [head, body[: self.cut]]
 
 
 @pytest.fixture
 def server():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.answers, running.requests = {}, []
-        running.at = f"http://127.0.0.1:{running.server_port}"
-        threading.Thread(
-            target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
+    """Sends the answers of each path in turn, and the last one again."""
+    answers = {}
+
+    def respond(request):
+        of_path = answers[request.path]
+        return (of_path.pop(0) if len(of_path) > 1 else of_path[0]).sent(request)
+
+    with serving(respond) as running:
+        running.answers = answers
         yield running
-        running.shutdown()
 
 
 @dataclass
@@ -112,7 +98,7 @@ class Fetcher:
 
     def wanted(self, name="data.bin", **file):
         file = {
-            "addresses": [f"{self.server.at}/a"],
+            "addresses": [f"{self.server.url}/a"],
             "size": SIZE,
             "digest": digest(BODY),
         } | file
@@ -140,7 +126,7 @@ class Fetcher:
             self.fetch(wanted, **options)
         return (
             str(raised.value)
-            .replace(self.server.at, "S")
+            .replace(self.server.url, "S")
             .replace(str(self.folder), "T")
         )
 
@@ -163,8 +149,17 @@ class Fetcher:
         )
 
     @property
+    def requests(self):
+        """(path, Range, If-Range) of each request."""
+        requests = []
+        for request in self.server.requests:
+            asked = request.headers.get("Range"), request.headers.get("If-Range")
+            requests.append((request.path, *asked))
+        return requests
+
+    @property
     def ranges(self):
-        return [(asked, version) for _, asked, version in self.server.requests]
+        return [asked[1:] for asked in self.requests]
 
 
 @pytest.fixture
@@ -195,14 +190,14 @@ def test_a_file_is_fetched_with_provenance_and_messages(fetcher, server):
         "comparable": True,
         "digest": digest(BODY),
         "bytes": SIZE,
-        "obtained_from": f"{server.at}/a",
+        "obtained_from": f"{server.url}/a",
         "licence": "CC0",
         "citation": "A 2020",
         "note": "",
     }
     licence = "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org"
     assert fetcher.messages == [
-        f"acord/data.bin: 10,240 bytes from {server.at}/a",
+        f"acord/data.bin: 10,240 bytes from {server.url}/a",
         licence,
     ]
     assert (fetcher.files, fetcher.ranges, fetcher.sleeps) == (COMPLETE, [WHOLE], [])
@@ -316,8 +311,8 @@ def test_a_later_run_resumes_the_partial_file_of_a_failed_run(fetcher, server):
 
 def test_a_partial_file_is_not_resumed_from_another_address(fetcher, server):
     server.answers |= {"/a": [Answer(cut=4000), Answer(status=404)], "/b": [Answer()]}
-    fetcher.fetch(fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b"]))
-    assert server.requests == [("/a", *WHOLE), ("/a", *FROM_4000), ("/b", *WHOLE)]
+    fetcher.fetch(fetcher.wanted(addresses=[f"{server.url}/a", f"{server.url}/b"]))
+    assert fetcher.requests == [("/a", *WHOLE), ("/a", *FROM_4000), ("/b", *WHOLE)]
     assert fetcher.file.read_bytes() == BODY
 
 
@@ -363,12 +358,12 @@ def test_the_next_address_is_tried_immediately_after_404_or_wrong_bytes(
         "/b": [Answer(OTHER)],
         "/c": [Answer()],
     }
-    addresses = [f"{server.at}/{letter}" for letter in "abc"]
+    addresses = [f"{server.url}/{letter}" for letter in "abc"]
     assert (
         fetcher.fetch(fetcher.wanted(addresses=addresses)).obtained_from == addresses[2]
     )
     assert (fetcher.file.read_bytes(), fetcher.sleeps) == (BODY, [])
-    assert [path for path, _, _ in server.requests] == ["/a", "/b", "/c"]
+    assert [path for path, _, _ in fetcher.requests] == ["/a", "/b", "/c"]
     assert (
         fetcher.messages[1] == f"acord/data.bin: {addresses[0]} answered 404 Not Found"
     )
@@ -377,7 +372,7 @@ def test_the_next_address_is_tried_immediately_after_404_or_wrong_bytes(
 def test_if_all_addresses_fail_the_error_gives_each_reason(fetcher, server):
     server.answers |= {"/a": [Answer(status=404)], "/b": [Answer(status=503)]}
     closed = "http://127.0.0.1:9/c"
-    wanted = fetcher.wanted(addresses=[f"{server.at}/a", f"{server.at}/b", closed])
+    wanted = fetcher.wanted(addresses=[f"{server.url}/a", f"{server.url}/b", closed])
     assert fetcher.error(wanted, attempts=2) == (
         "acord/data.bin could not be fetched: S/a answered 404 Not Found, and"
         " S/b answered 503 Service Unavailable at the last of 2 attempts, and"

@@ -1,59 +1,46 @@
 """Downloads from the command line: damaged files, skipped volumes, and secrets in URLs."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 import forked
 import project_copy
 from caselaw_volume import html, metadata, write_zip
+from http_server import answer, serving
 from lextables.pipeline.content import sha256_of
 
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
 LIST = "results/sources/caselaw/VolumesMetadata.json"
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Sends the files of the server's folder; a login page for all addresses if it ``asks_for_login``."""
-
-    def do_GET(self):
-        file = self.server.folder / self.path.lstrip("/")
-        body = file.read_bytes() if file.is_file() else b""
-        if self.server.asks_for_login:
-            body = LOGIN
-        self.send_response(200 if body else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
 def server(tmp_path):
-    """Serves volumes 1 and 2 of `us`, and a list that has volume 3 too."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.folder, running.asks_for_login = tmp_path / "server", False
-        (running.folder / "us").mkdir(parents=True)
-        for number in ("1", "2"):
-            case = (
-                metadata(int(number), f"{number} U.S. 1"),
-                html(("majority", ["Affirmed."])),
-            )
-            write_zip(running.folder / f"us/{number}.zip", {number: case})
-        volumes = [
-            {"volume_number": number, "volume_folder": number, "reporter_slug": "us"}
-            for number in "123"
-        ]
-        (running.folder / "VolumesMetadata.json").write_text(json.dumps(volumes))
-        threading.Thread(
-            target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        ).start()
+    """Serves volumes 1 and 2 of `us`, and a list that has volume 3 too; a login page on request."""
+    folder = tmp_path / "server"
+    for number in ("1", "2"):
+        case = (
+            metadata(int(number), f"{number} U.S. 1"),
+            html(("majority", ["Affirmed."])),
+        )
+        write_zip(folder / f"us/{number}.zip", {number: case})
+    volumes = [
+        {"volume_number": number, "volume_folder": number, "reporter_slug": "us"}
+        for number in "123"
+    ]
+    (folder / "VolumesMetadata.json").write_text(json.dumps(volumes))
+
+    def respond(request):
+        file = folder / request.path.lstrip("/")
+        if running.asks_for_login:
+            return answer(LOGIN)
+        if file.is_file():
+            return answer(file.read_bytes())
+        return answer(status=404)
+
+    with serving(respond) as running:
+        running.folder, running.asks_for_login = folder, False
         yield running
-        running.shutdown()
 
 
 @pytest.fixture
@@ -61,10 +48,8 @@ def project(tmp_path, server):
     """A copy of this project that has the server's address in place of static.case.law."""
     folder = project_copy.copied(tmp_path / "project")
     registry = folder / "resources/sources.yaml"
-    address = f"http://127.0.0.1:{server.server_port}/"
-    registry.write_text(
-        registry.read_text().replace("https://static.case.law/", address)
-    )
+    content = registry.read_text().replace("https://static.case.law", server.url)
+    registry.write_text(content)
     return folder
 
 
