@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from pypdf import PdfReader, PdfWriter
+from pypdf import PageObject, PdfReader, PdfWriter
+from pypdf.errors import DependencyError
 
+from lextables.papers.cuad import contract_pdf
 from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
 from pdf_files import CLAUSES, SHOW_PICTURE, Page, pdf, stamped, stream
@@ -284,13 +286,14 @@ def test_pages_without_readable_text_are_noted(tmp_path):
         Page(exchanged(CLAUSES)),
         Page(operators="<< ( ["),
         Page(lines=[]),
+        Page(lines=[]),
         Page(),
         stamped("RECEIVED 2"),
     ]
     found = contract(tmp_path, pdf(pages))
     assert found.notes == (
-        "Damaged and not read: page 4 of 7.",
-        "No text was found on pages 2, 5, 7 of 7 besides a stamp or a repeated line.",
+        "Damaged and not read: page 4 of 8.",
+        "No text was found on pages 2, 5-6, 8 of 8 besides a stamp or a repeated line.",
         "Hardly any English words were found on page 3. If its letters are wrong below, run OCR first.",
     )
     assert found.text.count(TEXT) == 2
@@ -394,13 +397,36 @@ def test_every_cut_of_a_file_is_read_or_refused(tmp_path):
     assert refused > len(raw) // 97 / 2
 
 
-@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-256"])
-def test_a_file_that_opens_without_a_password_is_read(algorithm, tmp_path):
+def encrypted(password, algorithm="RC4-128"):
     writer = PdfWriter(io.BytesIO(pdf([Page()])))
-    writer.encrypt("", "owner", algorithm=algorithm)
+    writer.encrypt(password, "owner", algorithm=algorithm)
     written = io.BytesIO()
     writer.write(written)
-    assert contract(tmp_path, written.getvalue()).text.strip() == TEXT
+    return written.getvalue()
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-256"])
+def test_a_file_that_opens_without_a_password_is_read(algorithm, tmp_path):
+    assert contract(tmp_path, encrypted("", algorithm)).text.strip() == TEXT
+
+
+def test_a_file_that_needs_a_password_or_a_missing_cipher_is_refused(
+    tmp_path, monkeypatch
+):
+    with pytest.raises(BadInput, match="is encrypted; save a copy without protection"):
+        contract(tmp_path, encrypted("secret"))
+
+    def without_cipher(path):
+        raise DependencyError("cryptography is required for AES")
+
+    monkeypatch.setattr(contract_pdf, "PdfReader", without_cipher)
+    with pytest.raises(BadInput, match="the PDF is encrypted"):
+        contract(tmp_path, pdf([Page()]))
+
+
+def test_lone_surrogates_and_control_characters_are_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr(PageObject, "extract_text", lambda *_, **__: "a\ud800b\0c")
+    assert contract(tmp_path, pdf([Page()])).text == "a b c"
 
 
 @pytest.mark.parametrize(

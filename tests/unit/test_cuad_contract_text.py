@@ -2,72 +2,16 @@
 
 import logging
 import os
-import re
 from pathlib import Path
 
 import pytest
-from pypdf import PdfWriter
-from pypdf.errors import DependencyError
-from pypdf.generic import (
-    ArrayObject,
-    DecodedStreamObject,
-    DictionaryObject,
-    NameObject,
-    TextStringObject,
-)
 
 from lextables.papers.cuad import contract, contract_pdf, contract_text
 from lextables.papers.cuad.contract_text import read_contract
 from lextables.papers.cuad.reviewer import review_name
 from lextables.pipeline.errors import BadInput
+from pdf_files import Page, pdf
 from word_file import paragraph, run, word
-
-
-def pdf(
-    path: Path,
-    pages: list[str],
-    password: str | None = None,
-    fields: dict | None = None,
-) -> Path:
-    """Write a PDF with one line of text per page; an empty string gives a page without text."""
-    writer = PdfWriter()
-    font = DictionaryObject(
-        {
-            NameObject("/Type"): NameObject("/Font"),
-            NameObject("/Subtype"): NameObject("/Type1"),
-            NameObject("/BaseFont"): NameObject("/Helvetica"),
-        }
-    )
-    for text in pages:
-        page = writer.add_blank_page(595, 842)
-        stream = DecodedStreamObject()
-        stream.set_data(
-            f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode() if text else b""
-        )
-        page[NameObject("/Contents")] = writer._add_object(stream)
-        page[NameObject("/Resources")] = DictionaryObject(
-            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
-        )
-    if fields:
-        form = [
-            writer._add_object(
-                DictionaryObject(
-                    {
-                        NameObject("/FT"): NameObject("/Tx"),
-                        NameObject("/T"): TextStringObject(name),
-                        NameObject("/V"): TextStringObject(value),
-                    }
-                )
-            )
-            for name, value in fields.items()
-        ]
-        writer.root_object[NameObject("/AcroForm")] = DictionaryObject(
-            {NameObject("/Fields"): ArrayObject(form)}
-        )
-    if password is not None:
-        writer.encrypt(password, "owner", algorithm="RC4-128")
-    writer.write(path)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -308,14 +252,11 @@ def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):
 
 
 def test_a_pdf_is_read_whatever_its_name(tmp_path):
+    raw = pdf([Page(["The term is two years."])])
     for name in ("a.docx", "a.txt", "a"):
-        assert (
-            read_contract(pdf(tmp_path / name, ["The term is two years."])).text
-            == "The term is two years."
-        )
-    path = pdf(tmp_path / "b.pdf", ["The term is two years."])
-    path.write_bytes(b"\x1b%-12345X@PJL\r\n" + path.read_bytes())
-    assert read_contract(path).text == "The term is two years."
+        for start in (b"", b"\x1b%-12345X@PJL\r\n"):
+            (tmp_path / name).write_bytes(start + raw)
+            assert read_contract(tmp_path / name).text == "The term is two years.\n"
 
 
 def test_an_unreadable_path_is_refused_unread(tmp_path, monkeypatch):
@@ -370,60 +311,7 @@ def test_long_texts_are_rejected(tmp_path, monkeypatch):
             read_contract(tmp_path / name)
     for module in (contract, contract_text, contract_pdf):
         monkeypatch.setattr(module, "LIMIT", 30)
-    long_pdf = pdf(
-        tmp_path / "long.pdf", ["The term is two years.", "The rent is due monthly."]
-    )
-    (tmp_path / "long.docx").write_bytes(word(paragraph(run("x" * 31))))
-    for path in (long_pdf, tmp_path / "long.docx"):
+    for raw in (pdf([Page(["x" * 20])] * 2), word(paragraph(run("x" * 31)))):
+        (tmp_path / "long").write_bytes(raw)
         with pytest.raises(BadInput, match="more than 30 characters"):
-            read_contract(path)
-
-
-def test_a_pdf_gives_the_text_of_its_pages_and_notes_on_omitted_parts(tmp_path):
-    complete = read_contract(
-        pdf(tmp_path / "a.PDF", ["The term is two years.", "The rent is due monthly."])
-    )
-    assert complete == contract_text.Contract(
-        "The term is two years.\n\nThe rent is due monthly."
-    )
-    pages = ["One.", "", "Three.", "", "", "Six."]
-    found = read_contract(
-        pdf(tmp_path / "b.pdf", pages, fields={"rent": "100", "term": ""})
-    )
-    assert found.text.split() == ["One.", "Three.", "Six."]
-    assert found.notes == (
-        "No text was found on pages 2, 4-5 of 6.",
-        "The content of form fields was not read.",
-    )
-    assert (
-        read_contract(pdf(tmp_path / "c.pdf", ["One."], fields={"term": ""})).notes
-        == ()
-    )
-
-
-def test_scanned_encrypted_and_damaged_pdfs_are_rejected(tmp_path, monkeypatch):
-    with pytest.raises(
-        BadInput, match=re.escape("only pictures of pages; run text recognition (OCR)")
-    ):
-        read_contract(pdf(tmp_path / "scan.pdf", ["", ""]))
-    with pytest.raises(
-        BadInput, match="the PDF is encrypted; save a copy without protection"
-    ):
-        read_contract(pdf(tmp_path / "locked.pdf", ["Secret."], password="secret"))
-    path = pdf(tmp_path / "no-print.pdf", ["Open."], password="")
-    assert read_contract(path).text == "Open."
-    (tmp_path / "half.pdf").write_bytes(path.read_bytes()[:400].replace(b"obj", b"xxx"))
-    with pytest.raises(BadInput, match="the PDF is damaged"):
-        read_contract(tmp_path / "half.pdf")
-    # Lone surrogates and control characters are replaced.
-    monkeypatch.setattr(
-        "pypdf.PageObject.extract_text", lambda page, **_: "a\ud800b\0c"
-    )
-    assert read_contract(path).text == "a b c"
-
-    def without_cipher(path):
-        raise DependencyError("cryptography is required for AES")
-
-    monkeypatch.setattr(contract_pdf, "PdfReader", without_cipher)
-    with pytest.raises(BadInput, match="the PDF is encrypted"):
-        read_contract(path)
+            read_contract(tmp_path / "long")

@@ -18,6 +18,7 @@ LIST = "results/sources/caselaw/VolumesMetadata.json"
 def server(tmp_path):
     """Serves volumes 1 and 2 of `us`, and a list that has volume 3 too; a login page on request."""
     folder = tmp_path / "server"
+    (folder / "us").mkdir(parents=True)
     for number in ("1", "2"):
         case = (
             metadata(int(number), f"{number} U.S. 1"),
