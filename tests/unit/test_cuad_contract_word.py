@@ -1,7 +1,5 @@
 """The text of Word files, and the notes on what was not read."""
 
-import zipfile
-
 import pytest
 
 from lextables.papers.cuad import contract_text, contract_word
@@ -437,22 +435,17 @@ def test_styles_hide_strike_and_number(
 
 def test_default_styles_and_table_styles_hide(tmp_path):
     default = style("paragraph", "Normal", HIDING, default=' w:default="1"')
-    shown = paragraph(run("a", '<w:vanish w:val="0"/>'), run("x"))
-    assert read(tmp_path / "a.docx", word(shown, styles=default)) == (
-        "a\n",
-        note("hidden text (1)"),
-    )
     everything = f"<w:docDefaults><w:rPrDefault>{HIDING}</w:rPrDefault></w:docDefaults>"
-    assert read(tmp_path / "b.docx", word(shown, styles=everything)) == (
-        "a\n",
-        note("hidden text (1)"),
-    )
-    table = f'<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr>{cells(paragraph(run("x")))}</w:tbl>'
-    expected = ("a\n", note("hidden text (1)"))
-    assert (
-        read(tmp_path / "c.docx", word(table + paragraph(run("a")), styles=STYLES))
-        == expected
-    )
+    shown = paragraph(run("a", '<w:vanish w:val="0"/>'), run("x"))
+    hidden = cells(paragraph(run("x")))
+    table = f'<w:tbl><w:tblPr><w:tblStyle w:val="Grid"/></w:tblPr>{hidden}</w:tbl>'
+    for data in (
+        word(shown, styles=default),
+        word(shown, styles=everything),
+        word(table + paragraph(run("a")), styles=STYLES),
+    ):
+        expected = ("a\n", note("hidden text (1)"))
+        assert read(tmp_path / "a.docx", data) == expected
 
 
 CHUNK = '<w:altChunk r:id="rId9"/>'
@@ -498,16 +491,14 @@ def test_inserted_parts_are_read_in_place_or_noted(
     part = f"word/{target.rpartition('/')[2]}"
     relations = {"rId9": ("aFChunk", target)}
     body = paragraph(run("Before.")) + CHUNK + paragraph(run("After."))
-    with zipfile.ZipFile(tmp_path / "a.docx", "w") as archive:
-        archive.writestr(
-            "word/document.xml", root("w:document", f"<w:body>{body}</w:body>")
-        )
-        archive.writestr("word/_rels/document.xml.rels", relationships(relations))
-        if content is not None:
-            archive.writestr(part, content)
-    found = read_contract(tmp_path / "a.docx")
+    parts = {
+        "word/document.xml": root("w:document", f"<w:body>{body}</w:body>"),
+        "word/_rels/document.xml.rels": relationships(relations),
+        part: content,
+    }
     between = f"\n\n{text}\n\n" if text else "\n\n"
-    assert (found.text, found.notes) == (f"Before.{between}After.\n", notes)
+    expected = (f"Before.{between}After.\n", notes)
+    assert read(tmp_path / "a.docx", package(parts)) == expected
 
 
 def test_headers_are_noted_if_they_show_something(tmp_path):
