@@ -38,30 +38,38 @@ def label(page, index=1):
 
 def html(*opinions, head=""):
     """Return a case body from opinions whose paragraphs are already HTML."""
-    articles = "".join(
-        f'<article class="opinion" data-type="{kind}">{"".join(_paragraph(p) for p in paragraphs)}</article>'
-        for kind, paragraphs in opinions
-    )
+    articles = ""
+    for kind, paragraphs in opinions:
+        inner = "".join(map(_paragraph, paragraphs))
+        articles += f'<article class="opinion" data-type="{kind}">{inner}</article>'
     return f'<section class="casebody"><section class="head-matter"><p>{head}</p></section>{articles}</section>'
 
 
 def _paragraph(text):
-    return (
-        text
-        if text.startswith(("<aside", "<blockquote", '<p class="author"'))
-        else f"<p>{text}</p>"
-    )
+    if text.startswith(("<aside", "<blockquote", '<p class="author"')):
+        return text
+    return f"<p>{text}</p>"
+
+
+def majority(*paragraphs, head=""):
+    """Return a case body with one majority opinion."""
+    return html(("majority", paragraphs), head=head)
 
 
 def write_zip(path, cases):
     """Write a volume; ``cases`` maps any name to a metadata entry and the content of its html/ file."""
+    entries = [entry for entry, _ in cases.values()]
+    members = [("metadata/CasesMetadata.json", json.dumps(entries))]
+    for entry, body in cases.values():
+        members.append((f"html/{entry['file_name']}.html", body))
+    return write_members(path, members)
+
+
+def write_members(path, members):
+    """Write a zip; ``members`` are (name, content)."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "metadata/CasesMetadata.json",
-            json.dumps([entry for entry, _ in cases.values()]),
-        )
-        for entry, body in cases.values():
-            archive.writestr(f"html/{entry['file_name']}.html", body)
+        for name, content in members:
+            archive.writestr(name, content)
     return path
 
 
@@ -74,10 +82,11 @@ def bulk_row(case_id, body, **changes):
 
 def write_bulk(path, rows):
     """Write a bulk export file, compressed if its name ends in .xz."""
-    lines = b"\n".join(
+    lines = [
         row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows
-    )
-    path.write_bytes(lzma.compress(lines) if path.suffix == ".xz" else lines)
+    ]
+    content = b"\n".join(lines)
+    path.write_bytes(lzma.compress(content) if path.suffix == ".xz" else content)
     return path
 
 
