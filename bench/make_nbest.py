@@ -10,11 +10,26 @@ the released prediction step.
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import (
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from typing import (
+    Any,
+    NamedTuple,
+)
 
 N_BEST = 20
 LONGEST = 600  # characters of a random slice
+
+
+class Drawn(NamedTuple):
+    """A text, its offset in the contract, and its score, the sum of two logits."""
+
+    text: str
+    start: int
+    score: float
 
 
 def make_nbest(
@@ -45,75 +60,103 @@ def table_rows(
     squad: Mapping[str, Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the rows of the tables of questions and answers that scoring reads, for CUAD's question ids."""
-    asked, answers = [], []
+    asked = []
+    answers = []
     for _, question in questions(squad):
-        contract, _, category = question["id"].rpartition("__")
+        name = question["id"]
+        contract, _, category = name.rpartition("__")
         asked.append(
             {
-                "question_id": question["id"],
+                "question_id": name,
                 "contract_id": contract,
                 "category": category,
             }
         )
-        answers += [
-            {"question_id": question["id"], "index": index, "text": answer["text"]}
-            for index, answer in enumerate(question["answers"])
-        ]
+        for index, answer in enumerate(question["answers"]):
+            row = {
+                "question_id": name,
+                "index": index,
+                "text": answer["text"],
+            }
+            answers.append(row)
     return asked, answers
 
 
 def predictions(
-    context: str, answers: Sequence[Mapping[str, Any]], rng: random.Random
+    context: str,
+    answers: Sequence[Mapping[str, Any]],
+    rng: random.Random,
 ) -> list[dict[str, Any]]:
     """Return `N_BEST` predictions for one question, the most probable first."""
-    drawn = [("", -1, rng.gauss(4.0, 3.0) if answers else rng.gauss(11.0, 3.0))]
+    middle = 4.0 if answers else 11.0
+    drawn = [Drawn("", -1, rng.gauss(middle, 3.0))]
     for answer in answers[:7]:
-        start, text = answer["answer_start"], answer["text"]
+        start = answer["answer_start"]
+        text = answer["text"]
+        end = start + len(text)
         if rng.random() < 0.9:
-            drawn.append((text, start, rng.gauss(8.0, 2.0)))
+            drawn.append(Drawn(text, start, rng.gauss(8.0, 2.0)))
         for _ in range(rng.randrange(3)):
-            drawn.append(
-                (*shifted(context, start, start + len(text), rng), rng.gauss(6.0, 2.0))
-            )
+            text_near, start_near = shifted(context, start, end, rng)
+            drawn.append(Drawn(text_near, start_near, rng.gauss(6.0, 2.0)))
     while len(drawn) < N_BEST:
-        kind = rng.random()
-        if kind < 0.4 or len(drawn) == 1:
-            start = rng.randrange(max(1, len(context) - 1))
-            text, start = sliced(
-                context, start, start + 1 + int(LONGEST * rng.random() ** 2)
-            )
-            score = rng.gauss(0.0, 2.0)
-        else:
-            text, start, score = drawn[1 + rng.randrange(len(drawn) - 1)]
-            if kind < 0.9:
-                text, start = shifted(context, start, start + len(text), rng)
-            score -= abs(rng.gauss(0.0, 2.0))
-        drawn.append((text, start, score))
-    drawn.sort(key=lambda prediction: -prediction[2])
-    top = drawn[0][2]
-    weights = [math.exp(score - top) for _, _, score in drawn]
+        drawn.append(more(context, drawn, rng))
+    drawn.sort(key=lambda one: -one.score)
+    top = drawn[0].score
+    weights = [math.exp(one.score - top) for one in drawn]
     total = sum(weights)
-    return [
-        {
-            "text": text,
-            "probability": weight / total,
-            "start_logit": score / 2,
-            "end_logit": score / 2,
-            "token_doc_start": start if text else -1,
-            "token_doc_end": start + len(text) if text else -1,
-        }
-        for (text, start, score), weight in zip(drawn, weights, strict=True)
-    ]
+    rows = []
+    for one, weight in zip(drawn, weights, strict=True):
+        start = one.start if one.text else -1
+        end = one.start + len(one.text) if one.text else -1
+        rows.append(
+            {
+                "text": one.text,
+                "probability": weight / total,
+                "start_logit": one.score / 2,
+                "end_logit": one.score / 2,
+                "token_doc_start": start,
+                "token_doc_end": end,
+            }
+        )
+    return rows
 
 
-def shifted(context: str, start: int, end: int, rng: random.Random) -> tuple[str, int]:
+def more(
+    context: str,
+    drawn: Sequence[Drawn],
+    rng: random.Random,
+) -> Drawn:
+    """Return a random slice, a variant of a drawn span, or a repeated text with another score."""
+    kind = rng.random()
+    if kind < 0.4 or len(drawn) == 1:
+        start = rng.randrange(max(1, len(context) - 1))
+        length = 1 + int(LONGEST * rng.random() ** 2)
+        text, start = sliced(context, start, start + length)
+        return Drawn(text, start, rng.gauss(0.0, 2.0))
+    text, start, score = drawn[1 + rng.randrange(len(drawn) - 1)]
+    if kind < 0.9:
+        text, start = shifted(context, start, start + len(text), rng)
+    return Drawn(text, start, score - abs(rng.gauss(0.0, 2.0)))
+
+
+def shifted(
+    context: str,
+    start: int,
+    end: int,
+    rng: random.Random,
+) -> tuple[str, int]:
     """Return (text, start) of a span with either end moved by up to 40 % of its length and 20 characters."""
     reach = int(0.4 * (end - start)) + 20
     start = max(0, start + rng.randrange(-reach, reach))
     return sliced(context, start, max(start + 1, end + rng.randrange(-reach, reach)))
 
 
-def sliced(context: str, start: int, end: int) -> tuple[str, int]:
+def sliced(
+    context: str,
+    start: int,
+    end: int,
+) -> tuple[str, int]:
     """Return (text, start) of a slice without the white space at its ends."""
     text = context[start:end]
     return text.strip(), start + len(text) - len(text.lstrip())

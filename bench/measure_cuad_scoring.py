@@ -17,7 +17,10 @@ import importlib.util
 import json
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from contextlib import chdir
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +40,10 @@ from lextables.metrics.spans import (
 )
 from lextables.pipeline.atomic import write_text
 from lextables.tasks.spans.submitted import released_nbest
-from make_nbest import make_nbest, table_rows
+from make_nbest import (
+    make_nbest,
+    table_rows,
+)
 
 RELAXED = "Parties"
 
@@ -66,45 +72,50 @@ def released_result(
     precision, recall, thresholds = released.get_precisions_recalls(
         nbest, answers, category
     )
-    return {
-        "precision": precision,
-        "recall": recall,
-        "precision at 80% recall": released.get_prec_at_recall(
-            precision, recall, thresholds, 0.8
-        )[0],
-        "precision at 90% recall": released.get_prec_at_recall(
-            precision, recall, thresholds, 0.9
-        )[0],
-        "AUPR": released.get_aupr(precision, recall),
-    }
+    result = {"precision": precision, "recall": recall}
+    for level in (80, 90):
+        found = released.get_prec_at_recall(precision, recall, thresholds, level / 100)
+        result[f"precision at {level}% recall"] = found[0]
+    result["AUPR"] = released.get_aupr(precision, recall)
+    return result
 
 
 def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
     """Return our results over all questions and for each category."""
     check_questions(nbest, asked)
-    groups, counted = paper_counts(paper_matches(nbest, asked, RELAXED), asked, sweep())
+    matches = paper_matches(nbest, asked, RELAXED)
+    groups, counted = paper_counts(matches, asked, sweep())
     curve = counted.curve()
-    values = {"precision": curve.precision, "recall": curve.recall} | paper_values(
-        curve
-    )
-    return {
-        group: {name: each[at].tolist() for name, each in values.items()}
-        for at, group in enumerate(groups)
-    }
+    values = {"precision": curve.precision, "recall": curve.recall}
+    values.update(paper_values(curve))
+    results = {}
+    for at, group in enumerate(groups):
+        results[group] = {name: each[at].tolist() for name, each in values.items()}
+    return results
 
 
-def compare(ours: Result, theirs: Result, group: str) -> int:
+def compare(
+    ours: Result,
+    theirs: Result,
+    group: str,
+) -> int:
     """Return the number of values compared; stop at a difference.  NaN equals NaN."""
     assert ours.keys() == theirs.keys()
     for name, value in theirs.items():
         equal = np.array_equal(
-            np.array(ours[name], float), np.array(value, float), equal_nan=True
+            np.array(ours[name], float),
+            np.array(value, float),
+            equal_nan=True,
         )
         assert equal, f"{group}, {name}: ours {ours[name]}, released {value}"
     return sum(np.size(value) for value in theirs.values())
 
 
-def compare_all(released: ModuleType, data: Path, seed: int) -> None:
+def compare_all(
+    released: ModuleType,
+    data: Path,
+    seed: int,
+) -> None:
     """Score made predictions with both evaluators, compare all numbers and print how many there are."""
     with zipfile.ZipFile(data) as archive:
         squad = json.loads(archive.read("test.json"))
@@ -149,10 +160,17 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("released", type=Path)
     arguments.add_argument(
-        "data", nargs="?", type=Path, help="zip with the released test.json"
+        "data",
+        nargs="?",
+        type=Path,
+        help="zip with the released test.json",
     )
     arguments.add_argument("--golden", type=Path)
-    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+    )
     options = arguments.parse_args()
     if (options.data is None) == (options.golden is None):
         arguments.error("give either the data or --golden")

@@ -40,7 +40,11 @@ from random_trainings import (
 
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "albert", "modernbert", "mpnet")
 SIZES = {"MiniLM": (384, 6, 12), "base": (768, 12, 12)}
-WORKS = {"CUAD": (40, 512, 512), "MAUD": (16, 64, 512), "ACORD": (64, 32, 512)}
+WORKS = {
+    "CUAD": (40, 512, 512),
+    "MAUD": (16, 64, 512),
+    "ACORD": (64, 32, 512),
+}
 
 
 def memory_measured(device: torch.device) -> None:
@@ -57,7 +61,13 @@ def one_step(kind: str, device: torch.device) -> dict[str, Any]:
         watch = Watch()
         model = classifier(kind, SMALL, dropout)
         run = trainer(
-            model, device, SMALL_WORK, 1, bf16=bf16, max_grad_norm=0.0, watch=watch
+            model,
+            device,
+            SMALL_WORK,
+            1,
+            bf16=bf16,
+            max_grad_norm=0.0,
+            watch=watch,
         )
         losses.append(run.train().training_loss)
         gradients.append(watch.gradients)
@@ -101,7 +111,9 @@ def out_of_memory(kind: str, device: torch.device) -> dict[str, Any]:
 
 
 def no_memory(
-    model: transformers.PreTrainedModel, args: tuple[Any, ...], inputs: dict[str, Any]
+    model: transformers.PreTrainedModel,
+    args: tuple[Any, ...],
+    inputs: dict[str, Any],
 ) -> None:
     if len(inputs["input_ids"]) > SMALL_WORK[0] // 2:
         raise torch.OutOfMemoryError
@@ -115,10 +127,13 @@ def resumed(kind: str, device: torch.device) -> dict[str, Any]:
         tempfile.TemporaryDirectory() as second,
     ):
         for folder, stop_at in ((first, -1), (second, 3), (second, -1)):
-            kept = {"folder": folder, "save_every": 2, "watch": Watch(stop_at=stop_at)}
-            runs.append(
-                trainer(classifier(kind, SMALL, 0.1), device, SMALL_WORK, 4, **kept)
-            )
+            kept = {
+                "folder": folder,
+                "save_every": 2,
+                "watch": Watch(stop_at=stop_at),
+            }
+            model = classifier(kind, SMALL, 0.1)
+            runs.append(trainer(model, device, SMALL_WORK, 4, **kept))
             with suppress(KeyboardInterrupt):
                 update = checkpoints.train(runs[-1], folder)
     return {"resumed_from": update, "difference": difference(runs[0], runs[2])}
@@ -128,11 +143,9 @@ def timed(
     size: Size, work: Work, device: torch.device, parts: int = 1, **given: Any
 ) -> dict[str, Any]:
     """Return the speed of a training with batches in ``parts``, and arguments ``given``."""
-    warm, updates, allowed = (
-        given.pop("warm"),
-        given.pop("updates"),
-        given.pop("tf32", True),
-    )
+    warm = given.pop("warm")
+    updates = given.pop("updates")
+    allowed = given.pop("tf32", True)
     watch = Watch(warm)
     run = trainer(
         classifier("roberta", size, 0.1),
@@ -162,7 +175,11 @@ Cases = dict[str, Callable[[], dict[str, Any]]]
 STAGES = ("correctness", "sweep", "training")
 
 
-def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
+def cases(
+    stage: str,
+    device: torch.device,
+    tiny: bool,
+) -> Cases:
     """Return the measurements of a stage: {name: function}."""
     sizes = {"small": SMALL} if tiny else SIZES
     works = {"small": SMALL_WORK} if tiny else WORKS
@@ -173,7 +190,11 @@ def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
             found[f"{kind}, {check.__name__}"] = partial(check, kind, device)
         return found
     options: dict[str, dict[str, Any]] = {
-        "single precision": {"bf16": False, "tf32": False, "dataloader_num_workers": 0},
+        "single precision": {
+            "bf16": False,
+            "tf32": False,
+            "dataloader_num_workers": 0,
+        },
         "TF32": {"bf16": False, "dataloader_num_workers": 0},
         "bfloat16": {"bf16": True, "dataloader_num_workers": 0},
         "bfloat16, workers": {"bf16": True},
@@ -182,30 +203,51 @@ def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
         options = {f"{parts} parts": {"parts": parts} for parts in (1, 2, 4, 8)}
     for size, work, option in product(sizes, works, options):
         found[f"{size}, {work}, {option}"] = partial(
-            timed, sizes[size], works[work], device, **options[option], **pace
+            timed,
+            sizes[size],
+            works[work],
+            device,
+            **options[option],
+            **pace,
         )
     return found
 
 
 def about(device: torch.device) -> dict[str, str]:
     """Return the device, its driver, and the versions of libraries."""
-    found = {
-        name: version(name)
-        for name in ("torch", "transformers", "accelerate", "tokenizers")
-    }
-    if device.type == "cpu":
-        return found | {"device": platform.machine()}
-    command = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    return found | {"device": subprocess.check_output(command, text=True).strip()}
+    names = ("torch", "transformers", "accelerate", "tokenizers")
+    found = {name: version(name) for name in names}
+    found["device"] = platform.machine()
+    if device.type == "cuda":
+        query = "--query-gpu=name,driver_version"
+        command = ["nvidia-smi", query, "--format=csv,noheader"]
+        found["device"] = subprocess.check_output(command, text=True).strip()
+    return found
 
 
 def main(given: list[str] | None = None) -> int:
     """Run the stages; return 1 if a measurement failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("to", type=Path, help="folder of the results")
-    parser.add_argument("--stage", choices=STAGES, action="append")
-    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
-    parser.add_argument("--tiny", action="store_true", help="small models and batches")
+    parser.add_argument(
+        "to",
+        type=Path,
+        help="folder of the results",
+    )
+    parser.add_argument(
+        "--stage",
+        choices=STAGES,
+        action="append",
+    )
+    parser.add_argument(
+        "--device",
+        default="cuda",
+        choices=["cuda", "cpu"],
+    )
+    parser.add_argument(
+        "--tiny",
+        action="store_true",
+        help="small models and batches",
+    )
     options = parser.parse_args(given)
     device = torch.device(options.device)
     report: dict[str, Any] = {"about": about(device), "measured": []}
@@ -213,9 +255,8 @@ def main(given: list[str] | None = None) -> int:
         for case, measure in cases(stage, device, options.tiny).items():
             try:
                 found = measure()
-            except (
-                Exception
-            ) as error:  # the other cases continue; the exit code reports it
+            # The other cases continue; the exit code reports it.
+            except Exception as error:
                 found = {"failed": f"{type(error).__name__}: {error}"}
             report["measured"].append({"stage": stage, "case": case} | found)
             write_text(

@@ -61,33 +61,58 @@ def explanatory(text: str) -> dict[int, str]:
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("volumes", nargs="*", type=int)
-    arguments.add_argument("--mirror", required=True, type=Path)
     arguments.add_argument(
-        "--missing", action="store_true", help="print the missing texts"
+        "volumes",
+        nargs="*",
+        type=int,
+    )
+    arguments.add_argument(
+        "--mirror",
+        required=True,
+        type=Path,
+    )
+    arguments.add_argument(
+        "--missing",
+        action="store_true",
+        help="print the missing texts",
     )
     options = arguments.parse_args()
     for volume in options.volumes or drawn_volumes():
-        seconds, read, listed, reasons = 0.0, 0, 0, Counter()
-        for opinion in read_volume(options.mirror / f"caselaw/us/{volume}.zip"):
-            if not isinstance(opinion, Opinion):
-                continue
-            seconds -= time.process_time()
-            reading = read_parentheticals(opinion.text, tokenizer())
-            seconds += time.process_time()
-            starts = {p.start for p in reading.parentheticals}
-            unread = {u.start: u.why for u in reading.unread}
-            expected = explanatory(opinion.text)
-            read, listed = read + len(starts), listed + len(expected)
-            for start in sorted(expected.keys() - starts):
-                reasons[unread.get(start, "it follows no citation that was found")] += 1
-                if options.missing:
-                    shown = f"{expected[start][-130:]} >> {opinion.text[start : start + 70]}"
-                    print(" ", shown.replace("\n", " "))
-        print(
-            f"us/{volume}: {listed - reasons.total()} of {listed} explanatory; {read} parentheticals;"
-        )
-        print(f"  missing {dict(reasons.most_common())}; {seconds:.1f} s", flush=True)
+        path = options.mirror / f"caselaw/us/{volume}.zip"
+        measure(volume, path, options.missing)
+
+
+def measure(
+    volume: int,
+    path: Path,
+    missing: bool,
+) -> None:
+    """Measure the opinions of a volume and print, with the texts that are ``missing`` if wanted."""
+    seconds = 0.0
+    read = 0
+    listed = 0
+    reasons: Counter[str] = Counter()
+    for opinion in read_volume(path):
+        if not isinstance(opinion, Opinion):
+            continue
+        text = opinion.text
+        begun = time.process_time()
+        found = read_parentheticals(text, tokenizer())
+        seconds += time.process_time() - begun
+        starts = {parenthetical.start for parenthetical in found.parentheticals}
+        unread = {other.start: other.why for other in found.unread}
+        expected = explanatory(text)
+        read += len(starts)
+        listed += len(expected)
+        for start in sorted(expected.keys() - starts):
+            reasons[unread.get(start, "it follows no citation that was found")] += 1
+            if missing:
+                before = expected[start][-130:]
+                shown = f"{before} >> {text[start : start + 70]}"
+                print(" ", shown.replace("\n", " "))
+    right = listed - reasons.total()
+    print(f"us/{volume}: {right} of {listed} explanatory; {read} parentheticals;")
+    print(f"  missing {dict(reasons.most_common())}; {seconds:.1f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ import sys
 import tempfile
 import zipfile
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +93,14 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
         (into / "tokenizer_config.json").write_text(json.dumps(settings))
 
 
-def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+def logits(
+    question_id: str,
+    window: int,
+    length: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the start and end logits (float32) of a window of ``length`` tokens, padded."""
-    seed = int.from_bytes(
-        hashlib.sha256(f"{question_id} {window}".encode()).digest()[:8], "big"
-    )
-    draws = np.random.default_rng(seed)
+    digest = hashlib.sha256(f"{question_id} {window}".encode()).digest()
+    draws = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     starts, ends = draws.normal(size=(2, MAX_LENGTH)).astype(np.float32)
     for _ in range(3):
         start = int(draws.integers(20, max(21, length)))
@@ -108,7 +111,11 @@ def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.n
     return starts, ends
 
 
-def released_side(folder: Path, kind: str, n_best: int) -> None:
+def released_side(
+    folder: Path,
+    kind: str,
+    n_best: int,
+) -> None:
     """Label and predict as the released code does; run by an interpreter with transformers 4."""
     from transformers import AutoTokenizer
     from transformers.data.metrics.squad_metrics import compute_predictions_logits
@@ -116,7 +123,9 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
 
     lowered = kind == "wordpiece"
     slow = AutoTokenizer.from_pretrained(
-        folder / kind, use_fast=False, do_lower_case=lowered
+        folder / kind,
+        use_fast=False,
+        do_lower_case=lowered,
     )
     # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
     tokenize, known = slow.tokenize, {}
@@ -131,13 +140,13 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
     squad.squad_convert_example_to_features_init(slow)
 
     def converted(part: str) -> tuple[list, list]:
+        """The examples of a part and their windows, numbered."""
         reader = squad.SquadV2Processor()
         path = str(folder / f"{part}.json")
-        examples = (
-            reader.get_train_examples(None, path)
-            if part == "train"
-            else reader.get_dev_examples(None, path)
-        )
+        if part == "train":
+            examples = reader.get_train_examples(None, path)
+        else:
+            examples = reader.get_dev_examples(None, path)
         features = []
         for number, example in enumerate(examples):
             for one in squad.squad_convert_example_to_features(
@@ -148,33 +157,25 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
                 "max_length",
                 part == "train",
             ):
-                one.example_index, one.unique_id, one.qas_id = (
-                    number,
-                    len(features),
-                    example.qas_id,
-                )
+                one.example_index = number
+                one.unique_id = len(features)
+                one.qas_id = example.qas_id
                 features.append(one)
         return examples, features
 
     _, features = converted("train")
-    labels = [
-        [
-            f.qas_id,
-            digest_of(f.input_ids[: sum(f.attention_mask)]),
-            f.start_position,
-            f.end_position,
-        ]
-        for f in features
-    ]
+    labels = []
+    for one in features:
+        digest = digest_of(one.input_ids[: sum(one.attention_mask)])
+        labels.append([one.qas_id, digest, one.start_position, one.end_position])
     examples, features = converted("test")
     results, seen = [], Counter()
     for feature in features:
         length = sum(feature.attention_mask)
-        drawn = logits(feature.qas_id, seen[feature.qas_id], length)
+        starts, ends = logits(feature.qas_id, seen[feature.qas_id], length)
         seen[feature.qas_id] += 1
-        results.append(
-            squad.SquadResult(feature.unique_id, *(part.tolist() for part in drawn))
-        )
+        result = squad.SquadResult(feature.unique_id, starts.tolist(), ends.tolist())
+        results.append(result)
     nbest = folder / f"{kind}.nbest"
     compute_predictions_logits(
         examples,
@@ -191,16 +192,12 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
         0.0,
         slow,
     )
-    predictions = {
-        question_id: [
-            [one[name] for name in ("text", "start_logit", "end_logit", "probability")]
-            for one in found
-        ]
-        for question_id, found in json.loads(nbest.read_text()).items()
-    }
-    (folder / f"{kind}.released").write_text(
-        json.dumps({"labels": labels, "nbest": predictions})
-    )
+    fields = itemgetter("text", "start_logit", "end_logit", "probability")
+    predictions = {}
+    for question_id, found in json.loads(nbest.read_text()).items():
+        predictions[question_id] = list(map(fields, found))
+    content = json.dumps({"labels": labels, "nbest": predictions})
+    (folder / f"{kind}.released").write_text(content)
 
 
 def digest_of(ids: list[int]) -> str:
@@ -209,7 +206,10 @@ def digest_of(ids: list[int]) -> str:
 
 
 def our_side(
-    folder: Path, documents: dict[str, list[dict[str, Any]]], kind: str, n_best: int
+    folder: Path,
+    documents: dict[str, list[dict[str, Any]]],
+    kind: str,
+    n_best: int,
 ) -> dict[str, Any]:
     """Return the labels and n-best spans of our code, in the form of the released side's file."""
     import pyarrow as pa
@@ -217,15 +217,31 @@ def our_side(
     import torch
 
     from lextables.models.loading import load_tokenizer
-    from lextables.tasks.spans.features import WindowSource, spans, write_features
-    from lextables.tasks.spans.reading import Best, FinalText, Spelling, nbest, top
+    from lextables.tasks.spans.features import (
+        WindowSource,
+        spans,
+        write_features,
+    )
+    from lextables.tasks.spans.reading import (
+        Best,
+        FinalText,
+        Spelling,
+        nbest,
+        top,
+    )
     from lextables.tasks.spans.settings import WindowSettings
-    from lextables.tasks.spans.tokens import layout, question_ids, tokenise
+    from lextables.tasks.spans.tokens import (
+        layout,
+        question_ids,
+        tokenise,
+    )
     from lextables.tasks.spans.windows import WindowDataset
 
     tokenizer = load_tokenizer(folder / kind)
     settings = WindowSettings(
-        max_length=MAX_LENGTH, step=STEP, max_question_length=MAX_QUESTION_LENGTH
+        max_length=MAX_LENGTH,
+        step=STEP,
+        max_question_length=MAX_QUESTION_LENGTH,
     )
     contracts, examples, questions = [], [], {}
     for document in documents["train"]:
@@ -234,9 +250,8 @@ def our_side(
             {"contract_id": document["title"], "text": paragraph["context"]}
         )
         for asked in paragraph["qas"]:
-            category = (
-                asked["id"].removeprefix(document["title"] + "__").rpartition("_")[0]
-            )
+            name = asked["id"].removeprefix(f"{document['title']}__")
+            category, _, _ = name.rpartition("_")
             questions[category] = asked["question"]
             (answer,) = asked["answers"]
             place = {
@@ -258,18 +273,19 @@ def our_side(
         source = WindowSource(*paths, questions)
         write_features(source, features, tokenizer, settings)
         dataset = WindowDataset(features, tokenizer, settings, questions)
+        windows = dataset.windows
         labels = []
         for at in range(len(dataset)):
-            item, example = (
-                dataset[at],
-                dataset.windows.examples[dataset.windows.example[at]],
-            )
+            item = dataset[at]
+            example = windows.examples[windows.example[at]]
             ids = digest_of(item["input_ids"].tolist())
             labels.append(
                 [example, ids, item["start_positions"], item["end_positions"]]
             )
 
-    around, spelling, predictions = layout(tokenizer), Spelling(tokenizer), {}
+    around = layout(tokenizer)
+    spelling = Spelling(tokenizer)
+    predictions = {}
     for document in documents["test"]:
         (paragraph,) = document["paragraphs"]
         text = paragraph["context"]
@@ -282,13 +298,10 @@ def our_side(
                 len(tokens), MAX_LENGTH - around.special - len(question), STEP
             )
             sizes = before + token_to - token_from + len(around.suffix)
-            drawn = [
-                logits(asked["id"], window, int(size))
-                for window, size in enumerate(sizes)
-            ]
-            starts, ends = (
-                torch.tensor(np.stack(part)) for part in zip(*drawn, strict=True)
-            )
+            drawn = []
+            for window, size in enumerate(sizes):
+                drawn.append(logits(asked["id"], window, int(size)))
+            starts, ends = torch.tensor(np.stack(drawn, axis=1))
             mask = (torch.arange(MAX_LENGTH) < torch.tensor(sizes)[:, None]).long()
             nulls = (part[:, 0].double().numpy() for part in (starts, ends))
             best = Best(*top(starts, mask, n_best), *top(ends, mask, n_best), *nulls)
@@ -301,47 +314,52 @@ def our_side(
                 n_best,
                 MAX_ANSWER_LENGTH,
             )
-            if any(
-                one.start >= 0 and text[one.start : one.end] != one.text
-                for one in found
-            ):
-                raise SystemExit(f"{asked['id']}: a span is no slice of the contract")
-            predictions[asked["id"]] = [
-                [one.released_text, one.start_logit, one.end_logit, one.probability]
-                for one in found
-            ]
+            rows = []
+            for one in found:
+                if one.start >= 0 and text[one.start : one.end] != one.text:
+                    name = asked["id"]
+                    raise SystemExit(f"{name}: a span is no slice of the contract")
+                rows.append(
+                    [one.released_text, one.start_logit, one.end_logit, one.probability]
+                )
+            predictions[asked["id"]] = rows
     return {"labels": labels, "nbest": predictions}
 
 
 def golden(side: dict[str, Any]) -> dict[str, Any]:
     """Return counts and digests of one side, without text."""
-    texts = {
-        name: [one[:3] for one in found]
-        for name, found in sorted(side["nbest"].items())
-    }
-    parts = {"labels": sorted(side["labels"]), "nbest": texts}
-    return {
-        "windows": len(side["labels"]),
-        "answered": sum(end > 0 for *_, end in side["labels"]),
-        "lists": len(side["nbest"]),
+    labels = sorted(side["labels"])
+    texts = {}
+    for name, found in sorted(side["nbest"].items()):
+        texts[name] = [one[:3] for one in found]
+    counts = {
+        "windows": len(labels),
+        "answered": sum(end > 0 for *_, end in labels),
+        "lists": len(texts),
         "spans": sum(map(len, texts.values())),
-        **{
-            f"{name}_sha256": hashlib.sha256(
-                json.dumps(part, ensure_ascii=False).encode()
-            ).hexdigest()
-            for name, part in parts.items()
-        },
     }
+    for name, part in (("labels", labels), ("nbest", texts)):
+        content = json.dumps(part, ensure_ascii=False)
+        counts[f"{name}_sha256"] = hashlib.sha256(content.encode()).hexdigest()
+    return counts
 
 
 def main() -> None:
     """Compare and print; exit with 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path, help="CUAD's data.zip")
+    parser.add_argument(
+        "data",
+        type=Path,
+        help="CUAD's data.zip",
+    )
     parser.add_argument(
         "--released", help="a Python interpreter that has transformers 4 and torch"
     )
-    parser.add_argument("--side", choices=KINDS, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--side",
+        choices=KINDS,
+        help=argparse.SUPPRESS,
+    )
     options = parser.parse_args()
     if options.side:
         released_side(options.data, options.side, N_BEST)

@@ -9,13 +9,17 @@ Without the hub, set HF_HUB_OFFLINE=1.
 
 import argparse
 import importlib.util
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import (
+    Callable,
+    Iterator,
+)
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,7 +33,11 @@ class Different(Exception):
     """What a reader finds is not what the export has."""
 
 
-def same(found: object, expected: object, what: str) -> None:
+def same(
+    found: object,
+    expected: object,
+    what: str,
+) -> None:
     """Raise `Different` unless two values are equal."""
     if found != expected:
         raise Different(f"{what}: {str(found)[:200]} instead of {str(expected)[:200]}")
@@ -46,7 +54,11 @@ def run(folder: Path, *arguments: str) -> str:
     """Return what a Python program prints in a folder; `Different` with its last line if it fails."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise Different(done.stderr.strip().splitlines()[-1])
@@ -61,9 +73,8 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
     import pyarrow.parquet as pq
 
     sums = {}
-    for row in pq.read_table(
-        run_file.parents[1] / "scores" / f"{run_file.stem}.parquet"
-    ).to_pylist():
+    path = run_file.parents[1] / "scores" / f"{run_file.stem}.parquet"
+    for row in pq.read_table(path).to_pylist():
         metric, _, cutoff = row["metric"].partition("@")
         if row["group"] == "all" and metric in ("NDCG", "Recall"):
             sums[metric, int(cutoff)] = row["value"] * row["n"]
@@ -73,17 +84,26 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
 def read_datasets(folder: Path, work: Path) -> str:
     """Every table that has rows with `datasets`, which loads no empty table; counted."""
     import pyarrow.parquet as pq
-    from datasets import get_dataset_config_names, load_dataset
+    from datasets import (
+        get_dataset_config_names,
+        load_dataset,
+    )
 
     counts = {}
     for file in folder.rglob("data/*.parquet"):
         part = file.parents[1].relative_to(folder).name
-        if rows := pq.read_metadata(file).num_rows:
-            counts[f"{part}-{file.stem}" if part else file.stem] = rows
-    same({*get_dataset_config_names(str(folder))}, counts.keys(), "tables")
+        name = f"{part}-{file.stem}" if part else file.stem
+        rows = pq.read_metadata(file).num_rows
+        if rows:
+            counts[name] = rows
+    names = get_dataset_config_names(str(folder))
+    same(set(names), counts.keys(), "tables")
     for name, rows in counts.items():
         table = load_dataset(
-            str(folder), name, split="full", cache_dir=str(work / "datasets")
+            str(folder),
+            name,
+            split="full",
+            cache_dir=str(work / "datasets"),
         )
         same(table.num_rows, rows, f"rows of {name}")
     return f"{len(counts)} tables, {sum(counts.values()):,} rows"
@@ -93,13 +113,14 @@ def read_mlcroissant(folder: Path, work: Path) -> str:
     """The first records of every table with `mlcroissant`, which also checks digests."""
     import mlcroissant
 
-    data, records = mlcroissant.Dataset(folder / "croissant.json"), 0
-    same({*data.metadata.ctx.issues.errors}, set(), "errors")
-    for table in data.metadata.record_sets:
-        records += sum(
-            1 for _, _ in zip(data.records(table.uuid), range(ROWS), strict=False)
-        )
-    return f"{len(data.metadata.record_sets)} tables, {records:,} records"
+    data = mlcroissant.Dataset(folder / "croissant.json")
+    same(set(data.metadata.ctx.issues.errors), set(), "errors")
+    records = 0
+    tables = data.metadata.record_sets
+    for table in tables:
+        first = itertools.islice(data.records(table.uuid), ROWS)
+        records += len(list(first))
+    return f"{len(tables)} tables, {records:,} records"
 
 
 def read_ir_measures(folder: Path, work: Path) -> str | None:
@@ -107,82 +128,76 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
     import ir_measures
 
     measures = {"NDCG": ir_measures.nDCG, "Recall": ir_measures.R}
-    runs, differences = 0, []
+    runs = 0
+    differences = []
     for trec in sorted(folder.rglob("trec")):
-        qrels = [*ir_measures.read_trec_qrels(str(trec / "qrels.test.txt"))]
+        qrels = list(ir_measures.read_trec_qrels(str(trec / "qrels.test.txt")))
         for path in sorted(trec.glob("*.run")):
-            expected = {
-                measures[metric] @ cutoff: total
-                for (metric, cutoff), total in sums_of(path).items()
-            }
+            runs += 1
+            expected = {}
+            for (metric, cutoff), total in sums_of(path).items():
+                expected[measures[metric] @ cutoff] = total
+            if not expected:
+                continue
             found: dict[object, float] = defaultdict(float)
             hits = ir_measures.read_trec_run(str(path))
-            for score in (
-                ir_measures.iter_calc(expected, qrels, hits) if expected else ()
-            ):
+            for score in ir_measures.iter_calc(expected, qrels, hits):
                 found[score.measure] += score.value
-            differences += [
-                abs(found[measure] - total) for measure, total in expected.items()
-            ]
-            runs += 1
-    return (
-        f"{runs} runs, {len(differences)} scores, {close(differences, 'ir_measures')}"
-        if runs
-        else None
-    )
+            for measure, total in expected.items():
+                differences.append(abs(found[measure] - total))
+    return compared(runs, differences, "ir_measures")
+
+
+def compared(
+    runs: int,
+    differences: list[float],
+    reader: str,
+) -> str | None:
+    """Return the numbers of runs and scores and their largest difference; None without runs."""
+    if not runs:
+        return None
+    return f"{runs} runs, {len(differences)} scores, {close(differences, reader)}"
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
     """NDCG@10 and recall of every TREC run by the exported task, which rounds to six and five decimals."""
-    runs, differences = 0, []
+    runs = 0
+    differences = []
     for task in sorted(folder.rglob("mteb_task.py")):
-        out, trec = work / "mteb" / task.parent.name, task.with_name("trec")
+        out = work / "mteb" / task.parent.name
+        trec = task.with_name("trec")
         runs += len(run(task.parent, task.name, str(out)).splitlines())
         qrels = (trec / "qrels.test.txt").read_text(encoding="utf-8")
-        queries = len({line.split()[0] for line in qrels.splitlines()})
+        queries = {line.split()[0] for line in qrels.splitlines()}
         for file in sorted(out.rglob("*.json")):
-            (found,) = (
-                json.loads(file.read_text(encoding="utf-8"))
-                .get("scores", {})
-                .get("test", [{}])
-            )
-            path = trec / f"{file.parents[1].name.removeprefix('lextables__')}.run"
-            for (metric, cutoff), total in sums_of(path).items() if found else ():
+            result = json.loads(file.read_text(encoding="utf-8"))
+            (found,) = result.get("scores", {}).get("test", [{}])
+            if not found:
+                continue
+            name = file.parents[1].name.removeprefix("lextables__")
+            for (metric, cutoff), total in sums_of(trec / f"{name}.run").items():
+                key = f"recall_at_{cutoff}"
+                if metric == "NDCG":
+                    key = f"ndcg_at_{cutoff}_unrounded"
                 if metric == "Recall" or cutoff == 10:
-                    key = (
-                        f"recall_at_{cutoff}"
-                        if metric == "Recall"
-                        else "ndcg_at_10_unrounded"
-                    )
-                    differences.append(abs(found[key] - total / queries))
-    return (
-        f"{runs} runs, {len(differences)} scores, {close(differences, 'mteb')}"
-        if runs
-        else None
-    )
+                    differences.append(abs(found[key] - total / len(queries)))
+    return compared(runs, differences, "mteb")
 
 
 def read_lm_eval(folder: Path, work: Path) -> str | None:
     """Every question of lm-evaluation-harness, answered at random."""
     asked = 0
     for task in sorted(folder.rglob("harness/*.yaml")):
-        arguments = (
-            "--model",
-            "dummy",
-            "--include_path",
-            ".",
-            "--tasks",
-            f"lextables_{task.stem}",
-        )
+        name = f"lextables_{task.stem}"
         out = work / "lm_eval" / task.stem
-        run(task.parent, "-m", "lm_eval", *arguments, "--output_path", str(out))
+        options = ["--model", "dummy", "--include_path", ".", "--tasks", name]
+        run(task.parent, "-m", "lm_eval", *options, "--output_path", str(out))
         (file,) = out.rglob("results_*.json")
-        counts = json.loads(file.read_text(encoding="utf-8"))["n-samples"][
-            f"lextables_{task.stem}"
-        ]
+        result = json.loads(file.read_text(encoding="utf-8"))
+        answered = result["n-samples"][name]["effective"]
         with (task.parent / "questions.jsonl").open("rb") as questions:
-            same(counts["effective"], sum(1 for _ in questions), "questions")
-        asked += counts["effective"]
+            same(answered, len(questions.readlines()), "questions")
+        asked += answered
     return f"{asked:,} questions" if asked else None
 
 
@@ -197,20 +212,24 @@ READERS: dict[str, Callable[[Path, Path], str | None]] = {
 
 
 def results(
-    publish: Path, work: Path, modules: list[str]
+    publish: Path,
+    work: Path,
+    modules: list[str],
 ) -> Iterator[tuple[str, str, str, bool]]:
     """Yield (export, reader, what it found or what differs, whether it is right)."""
-    for folder in sorted(path for path in publish.iterdir() if path.is_dir()):
-        for module in modules if (folder / "croissant.json").is_file() else ():
+    for croissant in sorted(publish.glob("*/croissant.json")):
+        folder = croissant.parent
+        for module in modules:
             if importlib.util.find_spec(module) is None:
                 yield folder.name, module, "**not installed**", False
                 continue
+            right = True
             try:
-                found, right = READERS[module](folder, work), True
-            except (
-                Exception
-            ) as error:  # any reader, any error: a row of the table says which
-                found, right = f"**{type(error).__name__}: {error}**", False
+                found = READERS[module](folder, work)
+            # Any reader, any error: a row of the table says which.
+            except Exception as error:
+                right = False
+                found = f"**{type(error).__name__}: {error}**"
             if found:
                 yield folder.name, f"{module} {version(module)}", found, right
 
@@ -221,7 +240,12 @@ def main() -> bool:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("publish", type=Path)
-    parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS])
+    parser.add_argument(
+        "--readers",
+        nargs="+",
+        choices=READERS,
+        default=[*READERS],
+    )
     arguments = parser.parse_args()
     if not [*arguments.publish.glob("*/croissant.json")]:
         parser.error(f"{arguments.publish} has no exports; run the target publish")

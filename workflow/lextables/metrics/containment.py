@@ -103,7 +103,9 @@ def scores(
     if missing:
         what = f"{len(missing)} questions have no output, the first {missing[0]!r}"
         raise BadInput(
-            what, where="the predictions", do="write one for each test question"
+            what,
+            where="the predictions",
+            do="write one for each test question",
         )
     questions = sorted(contracts)
     names, unit = np.unique(

@@ -655,7 +655,11 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
 
 def _at_least(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """The number of values at or above each threshold, int64 (thresholds,)."""
-    below = np.searchsorted(np.sort(values), thresholds, side="left")
+    below = np.searchsorted(
+        np.sort(values),
+        thresholds,
+        side="left",
+    )
     return len(values) - below
 
 

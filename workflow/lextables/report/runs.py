@@ -65,7 +65,11 @@ class Links:
     readers: Mapping[str, Sequence[RunRecord]]
 
     @classmethod
-    def of(cls, parts: Sequence[Part], runs: Sequence[RunRecord]) -> "Links":
+    def of(
+        cls,
+        parts: Sequence[Part],
+        runs: Sequence[RunRecord],
+    ) -> "Links":
         """Return the links of these runs, from the tables and the runs' settings."""
         shown: dict[str, list[Link]] = defaultdict(list)
         for part in parts:

@@ -239,7 +239,11 @@ def _lines(
     computed = tables.cells(benchmark.table, inputs)
     headline = inputs.entry.headline.row
     lines = {}
-    for line in build(inputs.published, computed, comparable=False):
+    for line in build(
+        inputs.published,
+        computed,
+        comparable=False,
+    ):
         if not headline or line.row == headline:
             lines[line.row, line.column] = line
     return lines
@@ -280,7 +284,11 @@ class Part:
         rows = read(self.data / f"{table}.parquet")
         return [row for row in rows if row.get(self.unit) not in self.without]
 
-    def predictions_of(self, key: str, rows: Sequence[Row]) -> list[Row]:
+    def predictions_of(
+        self,
+        key: str,
+        rows: Sequence[Row],
+    ) -> list[Row]:
         """The predictions for ``rows``, by the column ``key``."""
         names = {row[key] for row in rows}
         return [row for row in self.predictions if row[key] in names]

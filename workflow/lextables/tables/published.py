@@ -102,7 +102,11 @@ def load(path: str | Path) -> list[PublishedCell]:
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
             what = f"the cell {name} is also at {places[place]}"
-            raise BadInput(what, where=where, do="keep one of the two")
+            raise BadInput(
+                what,
+                where=where,
+                do="keep one of the two",
+            )
         cells[place] = cell
         places[place] = where
     _check_more_decimals(cells, places)
@@ -114,7 +118,11 @@ def _check_texts(where: str, record: Mapping[str, str]) -> None:
     for name, text in record.items():
         if not text.strip() and name != "decimals":
             what = f"the {name} is empty"
-            raise BadInput(what, where=where, do=f"write the {name}")
+            raise BadInput(
+                what,
+                where=where,
+                do=f"write the {name}",
+            )
         if text != text.strip():
             what = f"the {name} {text!r} begins or ends with a space"
             raise BadInput(what, where=where, do="trim it")

@@ -504,7 +504,12 @@ def _is_text(grid: Grid, column: str) -> bool:
         line = cells.get(column)
         if line is None:
             continue
-        longest = max(line.published, line.reproduced, line.ours, key=len)
+        longest = max(
+            line.published,
+            line.reproduced,
+            line.ours,
+            key=len,
+        )
         if len(longest) > SHORT:
             return True
     return False
