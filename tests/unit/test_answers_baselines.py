@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from answer_rows import QUESTIONS, collected, shares
-from lextables.metrics.answers import Answered, cross_entropy
+from lextables.metrics.answers import AnsweredQuestion, cross_entropy
 from lextables.models.linear import fit_shares
 from lextables.models.soft_labels import smoothed
 from lextables.pipeline.errors import BadInput
@@ -44,7 +44,9 @@ def loss(found, data, question):
     }
     given = np.stack([found[document, question] for document in those])
     return cross_entropy(
-        Answered(question, "", np.array([*those]), np.stack([*those.values()]), given),
+        AnsweredQuestion(
+            question, "", np.array([*those]), np.stack([*those.values()]), given
+        ),
         0.1,
     ).mean()
 

@@ -16,18 +16,18 @@ from sklearn.metrics import (
 import jackknife
 from answer_rows import shares
 from lextables.metrics import answers, marks
-from lextables.metrics.answers import Answered
-from lextables.metrics.marks import Marked
+from lextables.metrics.answers import AnsweredQuestion
+from lextables.metrics.marks import MarkedQuestion
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 
-YES_NO = Answered(
+YES_NO = AnsweredQuestion(
     "q1",
     "A",
     np.array(["d1", "d2", "d3"]),
     shares([2, 0], [1, 1], [0, 2]),
     np.array([[0.8, 0.2], [0.5, 0.5], [0.6, 0.4]]),
 )
-THREE = Answered(
+THREE = AnsweredQuestion(
     "q2",
     "B",
     np.array(["d1", "d3"]),
@@ -78,7 +78,7 @@ def test_the_loss_equals_a_calculation_by_hand(target, given, loss):
 
 def test_the_target_has_the_lowest_loss():
     target = smoothed(YES_NO.shares, 0.1)
-    perfect = Answered("q1", "A", YES_NO.documents, YES_NO.shares, target)
+    perfect = AnsweredQuestion("q1", "A", YES_NO.documents, YES_NO.shares, target)
     assert answers.excess(perfect, 0.1) == pytest.approx([0, 0, 0], abs=1e-12)
     assert (answers.excess(YES_NO, 0.1)[[0, 2]] > 0.01).all()
     # The lowest possible loss of two options if all people chose the same one.
@@ -118,7 +118,7 @@ def certain(*right):
     """A question about documents whose predictions are right or wrong."""
     given = np.array([[0.9, 0.1] if each else [0.1, 0.9] for each in right])
     names = np.array([*"abcd"][: len(right)])
-    return Answered("q", "A", names, shares(*[[1, 0]] * len(right)), given)
+    return AnsweredQuestion("q", "A", names, shares(*[[1, 0]] * len(right)), given)
 
 
 def test_the_interval_of_an_accuracy_ends_at_one_and_two_documents_are_units():
@@ -163,7 +163,7 @@ def drawn(seed=0, documents=6, paragraphs=40):
     of = np.repeat(np.arange(documents), paragraphs)
     right = rng.random(len(of)) < 0.2
     given = np.round(0.5 * right + rng.random(len(of)), 2)
-    return Marked(f"q{seed}", "AB"[seed % 2], of, right, given)
+    return MarkedQuestion(f"q{seed}", "AB"[seed % 2], of, right, given)
 
 
 FOLDS = np.array([0, 0, 1, 1, 2, 2])
@@ -229,7 +229,7 @@ def test_the_jackknife_interval_of_marks_leaves_out_each_document():
 
 def test_a_question_without_marks_has_no_recall():
     documents, right = np.array([0, 0, 1]), np.zeros(3, dtype=bool)
-    nothing = Marked("q9", "B", documents, right, np.array([0.1, 0.2, 0.3]))
+    nothing = MarkedQuestion("q9", "B", documents, right, np.array([0.1, 0.2, 0.3]))
     rows, _ = marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))
     found = by_key(rows)
     assert np.isnan(found["F1", "question: q9"][0])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.papers.registry import Headline, Shown, TableEntry
+from lextables.papers.registry import Headline, ShownPaper, TableEntry
 from lextables.report.leaderboard import benchmarks, pages
 from lextables.tables import published
 from lextables.tables.cells import Line
@@ -227,8 +227,8 @@ def test_headline_columns_and_rows_exist_in_the_published_values():
     found = 0
     for path in sorted((RESOURCES / "papers").glob("*.yaml")):
         raw = yaml.safe_load(path.read_text())
-        paper = Shown.model_validate(
-            {key: value for key, value in raw.items() if key in Shown.model_fields}
+        paper = ShownPaper.model_validate(
+            {key: value for key, value in raw.items() if key in ShownPaper.model_fields}
         )
         values = published.load(RESOURCES / f"published/{path.stem}.csv")
         for name, entry in paper.tables.items():

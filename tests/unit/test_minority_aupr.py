@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from lextables.metrics.minority_aupr import (
-    Answered,
+    AnsweredHead,
     binarised,
     head_aupr,
     head_auprs,
@@ -31,7 +31,7 @@ def head(
     units=None,
 ):
     labels = np.asarray(labels)
-    return Answered(
+    return AnsweredHead(
         name,
         question or f"Q{name}",
         category,

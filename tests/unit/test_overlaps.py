@@ -223,7 +223,7 @@ def project(tmp_path):
     (run / "run.json").write_text('{"settings": {}}')
     task = {"task": "spans", "evaluator": "containment"}
     predictions = [*read(run / "predictions.parquet")]
-    part = without_overlap.Part(data, predictions, "contract_id", set())
+    part = without_overlap.PartialRun(data, predictions, "contract_id", set())
     write(SCORES, part.scores(task), run / "scores.parquet")
     return tmp_path
 

@@ -144,7 +144,7 @@ def test_units_of_answers(tmp_path):
         return found / found.sum(axis=1, keepdims=True)
 
     questions = [
-        answers.Answered(
+        answers.AnsweredQuestion(
             f"q{at}",
             "C",
             np.array(documents),
@@ -165,7 +165,7 @@ def test_units_of_answers(tmp_path):
 def test_units_of_marks(tmp_path):
     names = [f"d{at}" for at in range(9)]
     questions = [
-        marks.Marked(
+        marks.MarkedQuestion(
             f"q{at}",
             "C",
             np.repeat(np.arange(8), 5),

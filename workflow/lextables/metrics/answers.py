@@ -34,7 +34,7 @@ Unit = Sequence[Hashable]  # the answers of coders to one question
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestion:
     """A question with m options and the n documents for which it was answered.
 
     ``documents`` (n,): their ids.  ``shares`` and ``predicted`` float64 (n, m): the coders' and the model's
@@ -48,35 +48,35 @@ class Answered:
     predicted: np.ndarray
 
 
-Metric = Callable[[Answered, float], np.ndarray]
+Metric = Callable[[AnsweredQuestion, float], np.ndarray]
 
 
 # Metrics take a question and the smoothing of its target, and return a value per document, float64 (n,).
 
 
-def cross_entropy(question: Answered, alpha: float) -> np.ndarray:
+def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the smoothed shares."""
     return binary_cross_entropy(smoothed(question.shares, alpha), question.predicted)
 
 
-def excess(question: Answered, alpha: float) -> np.ndarray:
+def excess(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `cross_entropy` minus its minimum, which the smoothed shares themselves reach."""
     target = smoothed(question.shares, alpha)
     return cross_entropy(question, alpha) - binary_cross_entropy(target, target)
 
 
-def unsmoothed(question: Answered, alpha: float) -> np.ndarray:
+def unsmoothed(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the unsmoothed shares."""
     return binary_cross_entropy(question.shares, question.predicted)
 
 
-def log_loss(question: Answered, alpha: float) -> np.ndarray:
+def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
     logs = np.log(np.clip(question.predicted, EPSILON, 1))
     return -(question.shares * logs).sum(axis=1)
 
 
-def accuracy(question: Answered, alpha: float) -> np.ndarray:
+def accuracy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return 1 where the most probable option is one that most coders chose, else 0.
 
     With several most probable options it is the share of them that most coders chose, so that ties are not
@@ -104,7 +104,7 @@ LARGEST = {"accuracy": 1.0}  # upper bounds of intervals; the lower bound is 0
 
 
 def scores_and_units(
-    questions: Sequence[Answered], alpha: float
+    questions: Sequence[AnsweredQuestion], alpha: float
 ) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
@@ -130,7 +130,7 @@ def scores_and_units(
     return by_key(rows), by_key(units)
 
 
-def groups(questions: Sequence[Answered]) -> Mapping[str, list[int]]:
+def groups(questions: Sequence[AnsweredQuestion]) -> Mapping[str, list[int]]:
     """Return {group: the indices of its questions}."""
     members: dict[str, list[int]] = {"all": list(range(len(questions)))}
     for index, question in enumerate(questions):

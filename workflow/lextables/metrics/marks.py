@@ -34,7 +34,7 @@ NOTHING = math.inf  # a threshold that marks no paragraph
 
 
 @dataclass(frozen=True)
-class Marked:
+class MarkedQuestion:
     """A question and the n paragraphs of all documents for which it was answered.
 
     ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,): whether a coder marked
@@ -91,7 +91,7 @@ METRICS: dict[str, Metric] = {
 
 
 def counted(
-    question: Marked,
+    question: MarkedQuestion,
     chosen: np.ndarray,
     documents: int,
 ) -> np.ndarray:
@@ -129,7 +129,7 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     return float(scores[best])
 
 
-def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
+def marked(question: MarkedQuestion, folds: np.ndarray) -> np.ndarray:
     """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of the other folds.
 
     ``folds`` (documents,): the fold of each document.
@@ -148,7 +148,7 @@ def marked(question: Marked, folds: np.ndarray) -> np.ndarray:
 
 
 def scores_and_units(
-    questions: Sequence[Marked],
+    questions: Sequence[MarkedQuestion],
     folds: np.ndarray,
     documents: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
@@ -199,7 +199,7 @@ def scores_and_units(
 def _count(
     group: str,
     members: Sequence[int],
-    questions: Sequence[Marked],
+    questions: Sequence[MarkedQuestion],
     values: np.ndarray,
 ) -> int:
     """The paragraphs of a question, or the questions of a group with a value."""
@@ -208,7 +208,7 @@ def _count(
     return int((~np.isnan(values[members])).sum())
 
 
-def average_precision(question: Marked) -> float:
+def average_precision(question: MarkedQuestion) -> float:
     """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
     right = question.right
     probabilities = question.probabilities
@@ -221,7 +221,7 @@ def average_precision(question: Marked) -> float:
 def _scores(
     metric: str,
     counts: np.ndarray,
-    questions: Sequence[Marked],
+    questions: Sequence[MarkedQuestion],
     names: np.ndarray,
 ) -> Iterator[tuple[Jackknife, int]]:
     """Yield the score and the n of each group, from ``counts`` (4, documents, questions)."""

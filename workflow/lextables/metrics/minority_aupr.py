@@ -57,7 +57,7 @@ Curve = tuple[np.ndarray, np.ndarray]  # recalls and precisions
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredHead:
     """A `classification.Head`, from ``labels`` int (n,) and ``logits`` float32 (n, answers)."""
 
     head_id: str
@@ -68,7 +68,7 @@ class Answered:
     data_types: np.ndarray
     units: np.ndarray
 
-    def only(self, keep: np.ndarray) -> "Answered":
+    def only(self, keep: np.ndarray) -> "AnsweredHead":
         """Return the head with only the examples of the mask ``keep`` (n,)."""
         return replace(
             self,
@@ -104,7 +104,7 @@ def margins(logits: np.ndarray) -> np.ndarray:
     return 2 * logits - logits.sum(axis=1, keepdims=True)
 
 
-def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
+def binarised(head: AnsweredHead) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
     """Yield, for each answer, the mask of its minority side and the examples' scores, (n,) each.
 
     None for an answer that no example has, or all have: its curve is undefined.
@@ -119,7 +119,7 @@ def binarised(head: Answered) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
             yield positive, score
 
 
-def head_aupr(head: Answered) -> float:
+def head_aupr(head: AnsweredHead) -> float:
     """Return the head's AUPR, the mean over its answers; NaN where none has a curve."""
     # Slow to import, and tables import this module.
     from sklearn.metrics import average_precision_score
@@ -128,7 +128,7 @@ def head_aupr(head: Answered) -> float:
     return mean(float(average_precision_score(*side)) for side in sides)
 
 
-def random_aupr(head: Answered) -> float:
+def random_aupr(head: AnsweredHead) -> float:
     """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
     return mean(float(side[0].mean()) for side in binarised(head) if side)
 
@@ -155,7 +155,7 @@ def answered(
     examples: Iterable[Row],
     heads: Iterable[Row],
     unit: str = "contract",
-) -> list[Answered]:
+) -> list[AnsweredHead]:
     """Return the heads, sorted, each with its ``examples``; arguments as in `scores_and_jackknives`.
 
     `classification.matched` describes which rows are ignored and which are refused.
@@ -164,7 +164,7 @@ def answered(
     heads_of_examples = []
     for head, rows, predicted in matched(predictions, labelled, heads):
         scores = np.array([logits(row) for row in predicted], dtype=np.float32)
-        answered_head = Answered(
+        answered_head = AnsweredHead(
             head_id=head["head_id"],
             question=head["question"],
             category=head["category"],
@@ -240,7 +240,7 @@ def scores_and_jackknives(
     return by_key(rows), jackknifed
 
 
-def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> None:
+def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") -> None:
     """Raise `BadInput` for an answer that no example has, or all."""
     for head in heads:
         total = len(head.labels)
@@ -257,7 +257,7 @@ def _refuse_gaps(heads: Iterable[Answered], among: str = "test examples") -> Non
             raise BadInput(what, where="examples", do=do)
 
 
-def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
+def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     """Return AUPR over main and over abridged examples, for the same heads (Table 6).
 
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
@@ -286,7 +286,7 @@ def _by_data_type(heads: Sequence[Answered], partial: bool) -> list[Row]:
 def _data_type_rows(
     data_type: str,
     suffix: str,
-    heads: Sequence[Answered],
+    heads: Sequence[AnsweredHead],
 ) -> Iterator[Row]:
     """Yield the score rows of `METRICS` over the examples of a data type, means over questions."""
     group = f"data type: {data_type}"
@@ -323,7 +323,7 @@ def curve(positive: np.ndarray, score: np.ndarray) -> Curve:
     return recalls, rising[first]
 
 
-def averaged_curve(heads: Iterable[Answered]) -> tuple[np.ndarray, np.ndarray, int]:
+def averaged_curve(heads: Iterable[AnsweredHead]) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     curves_of: dict[str, list[Curve]] = defaultdict(list)
     for head in heads:

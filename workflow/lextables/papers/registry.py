@@ -231,7 +231,7 @@ class Publication(Entry):
     apart: Mapping[Name, Apart] = {}
 
 
-class Shown(Entry):
+class ShownPaper(Entry):
     """The parts of a paper that pages show: its title, its citation and its tables."""
 
     title: Title
@@ -239,7 +239,7 @@ class Shown(Entry):
     tables: Mapping[TableName, TableEntry] = Field(min_length=1)
 
 
-class Paper(Shown):
+class Paper(ShownPaper):
     """The keys of every paper's file.
 
     ``sources`` are entries as in `resources/sources.yaml`, for sources of this paper only.  ``tasks``

@@ -39,7 +39,7 @@ FACTS = ROOT / "resources/facts/overlaps.csv"
 COLLECTIONS = ("caselaw", "edgar")
 MARKED = 0.1  # of the words of a test split
 
-Names = tuple[str, ...] | None
+DataSetNames = tuple[str, ...] | None
 
 
 def known(papers: Mapping[str, Paper]) -> set[str]:
@@ -75,7 +75,7 @@ def check(
 
 
 def _check_names(
-    names: Names,
+    names: DataSetNames,
     allowed: set[str],
     where: str,
 ) -> None:
@@ -185,9 +185,9 @@ def _texts_of(paper: Paper, dataset: str) -> str:
     return dataset if dataset in paper.texts else next(iter(paper.texts), dataset)
 
 
-def _of_models(context: Context) -> dict[str, Names]:
+def _of_models(context: Context) -> dict[str, DataSetNames]:
     """Return {name of a model, or location of its weights: its training data}, with the user's rows."""
-    trained_on: dict[str, Names] = {}
+    trained_on: dict[str, DataSetNames] = {}
     for name, model in context.models.items():
         trained_on[name] = model.trained_on
         trained_on[f"{MIRROR}{name}"] = model.trained_on

@@ -65,7 +65,7 @@ metric_list:
 """
 
 
-class Question(NamedTuple):
+class HarnessQuestion(NamedTuple):
     """A question about a text.
 
     ``text`` is the id of the text, ``fields`` are other fields of the prompt, ``options`` its options (none:
@@ -131,7 +131,7 @@ def _write_line(file: BinaryIO, record: Row) -> None:
 
 def _row(
     template: Template,
-    question: Question,
+    question: HarnessQuestion,
     text: str,
     turned: bool,
 ) -> Row:
@@ -164,7 +164,7 @@ def _shown(text: str) -> str:
     return template.filled(text=text)[0].content
 
 
-TextsAndQuestions = tuple[Mapping[str, str], Iterator[Question]]
+TextsAndQuestions = tuple[Mapping[str, str], Iterator[HarnessQuestion]]
 
 
 def _examples(data_set: PublishedSet) -> TextsAndQuestions:
@@ -176,7 +176,7 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
         texts[row["text_id"]] = row["text"]
     heads = {row["head_id"]: row for row in read(data_set.table(names["heads"]))}
 
-    def questions() -> Iterator[Question]:
+    def questions() -> Iterator[HarnessQuestion]:
         for row in of_splits(read(data_set.table("examples")), data_set.task["test"]):
             text, second = key_of(row)
             head = heads[row["head_id"]]
@@ -188,7 +188,9 @@ def _examples(data_set: PublishedSet) -> TextsAndQuestions:
             wordings = asking["wordings"]
             options = [wordings.get(answer, answer) for answer in head["answers"]]
             if 2 <= len(options) <= len(ascii_uppercase):
-                yield Question(row["example_id"], text, fields, options, labels_of(row))
+                yield HarnessQuestion(
+                    row["example_id"], text, fields, options, labels_of(row)
+                )
 
     return texts, questions()
 
@@ -203,11 +205,11 @@ def _answers(data_set: PublishedSet) -> TextsAndQuestions:
         parts = [paragraph.text for paragraph in paragraphs]
         texts[document] = BETWEEN_PARAGRAPHS.join(parts)
 
-    def questions() -> Iterator[Question]:
+    def questions() -> Iterator[HarnessQuestion]:
         for document, name in collection.pairs(data.shares, texts):
             question = data.questions[name]
             shares = data.shares[name][document]
-            yield Question(
+            yield HarnessQuestion(
                 name=f"{document}/{name}",
                 text=document,
                 fields={"question": question.question},
@@ -224,10 +226,10 @@ def _clauses(data_set: PublishedSet) -> TextsAndQuestions:
     for row in read(data_set.table("contracts")):
         texts[row["contract_id"]] = row["text"]
 
-    def questions() -> Iterator[Question]:
+    def questions() -> Iterator[HarnessQuestion]:
         for row in read(data_set.table("questions")):
             if row["split"] == "test":
-                yield Question(
+                yield HarnessQuestion(
                     name=row["question_id"],
                     text=row["contract_id"],
                     fields={"question": row["question"]},

@@ -120,7 +120,7 @@ def _text(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Label:
+class LabelColumn:
     """A label column: its number of values, and (value, count, per cent of the largest) if they are few."""
 
     name: str
@@ -135,7 +135,7 @@ class ShownTable:
     table: DataTable
     rows: int
     digest: str
-    labels: Sequence[Label]
+    labels: Sequence[LabelColumn]
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def page(
     )
 
 
-def _label(name: str, counts: Mapping[str, int]) -> Label:
+def _label(name: str, counts: Mapping[str, int]) -> LabelColumn:
     """A label column from the counts of its values."""
     bars = []
     if len(counts) <= VALUES:
@@ -200,7 +200,7 @@ def _label(name: str, counts: Mapping[str, int]) -> Label:
         for value, n in counts.items():
             length = round(100 * n / largest, 1)
             bars.append((value, n, length))
-    return Label(name, len(counts), bars)
+    return LabelColumn(name, len(counts), bars)
 
 
 def load(

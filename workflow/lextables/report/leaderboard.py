@@ -40,7 +40,7 @@ NONE = "–"
 
 
 @dataclass(frozen=True)
-class Row:
+class RankedRow:
     """A system in one benchmark: ``score`` with its interval as the table writes them.
 
     ``seeds`` is the 95 % prediction interval of three or more seeds.  ``groups`` are the numbers of its
@@ -75,7 +75,7 @@ class Benchmark:
     short: str
     table: str
     measure: str
-    rows: tuple[Row, ...]
+    rows: tuple[RankedRow, ...]
     units: str = ""
     lower: bool = False
     data_note: str = ""
@@ -139,7 +139,7 @@ def _benchmark(
     note = data_note(exhibit.sources)
     if not note:
         for name in _best_first(published, headline.lower):
-            rows.append(Row(name, lines[name].published))
+            rows.append(RankedRow(name, lines[name].published))
     others = [each for each in exhibit.sources if not each["comparable"]]
     if all(source["variant"] == SAMPLE for source in others):
         note = ""
@@ -173,7 +173,7 @@ def _row(
     system: str,
     line: Line,
     comparison: Comparison | None,
-) -> Row:
+) -> RankedRow:
     """The row of a system that ran; its groups are numbered from 1, as on the table's page."""
     seeds = ""
     if line.prediction_low:
@@ -186,7 +186,7 @@ def _row(
                 groups.append(str(place))
     score = line.reproduced or line.ours
     run = line.runs.split()[0]
-    return Row(
+    return RankedRow(
         system,
         score,
         line.low,

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from lextables.papers.registry import (
-    Shown,
+    ShownPaper,
     TableEntry,
 )
 from lextables.pipeline import not_run
@@ -198,8 +198,8 @@ def read_part(
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
-    shown = {key: value for key, value in raw.items() if key in Shown.model_fields}
-    paper = Shown.model_validate(shown)
+    shown = {key: value for key, value in raw.items() if key in ShownPaper.model_fields}
+    paper = ShownPaper.model_validate(shown)
     folder = results / "tables" / name
     entries = paper.tables
     if earlier:

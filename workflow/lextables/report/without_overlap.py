@@ -40,6 +40,7 @@ from lextables.tables import (
 )
 from lextables.tables.cells import (
     Line,
+    Place,
     build,
 )
 from lextables.tables.inputs import (
@@ -58,7 +59,6 @@ TEST = ("test", ALL)
 SCORED = ("run.json", "predictions.parquet", "scores.parquet")  # of a run
 
 PlannedRow = Mapping[str, Any]
-Place = tuple[str, str]  # the row and the column of a cell
 
 
 @dataclass(frozen=True)
@@ -206,10 +206,10 @@ def _lines_without(
             place.mkdir(parents=True)
             (place / "run.json").symlink_to((root / run / "run.json").resolve())
             predictions = list(read(root / run / "predictions.parquet"))
-            part = Part(data, predictions, unit, units.without)
+            partial = PartialRun(data, predictions, unit, units.without)
             write(
                 SCORES,
-                part.scores(benchmark.task),
+                partial.scores(benchmark.task),
                 place / "scores.parquet",
             )
         return _lines(benchmark, rows, root, Path(folder))
@@ -258,7 +258,7 @@ def _value(line: Line | None, missing: str) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialRun:
     """Predictions to score on the test units that are not in ``without``.
 
     ``unit`` is the column with the units in the tables of the folder ``data``.
@@ -294,11 +294,11 @@ class Part:
         return [row for row in self.predictions if row[key] in names]
 
 
-def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """The scores of spans or text outputs on the questions about the other contracts."""
-    questions = [row for row in part.rows("questions") if row["split"] == "test"]
-    predicted = part.predictions_of("question_id", questions)
-    answers = part.rows("answers")
+    questions = [row for row in run.rows("questions") if row["split"] == "test"]
+    predicted = run.predictions_of("question_id", questions)
+    answers = run.rows("answers")
     if task["evaluator"] == "containment":
         golds = containment.gold_texts(answers)
         counted = {}
@@ -316,11 +316,11 @@ def _span_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     )
 
 
-def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """The scores of a classifier on the examples of the other units."""
-    examples = part.rows("examples")
-    heads = part.rows(task["names"]["heads"])
-    predicted = part.predictions_of("example_id", examples)
+    examples = run.rows("examples")
+    heads = run.rows(task["names"]["heads"])
+    predicted = run.predictions_of("example_id", examples)
     names = classification.ScoreSettings.model_fields
     settings = classification.ScoreSettings(**{name: task[name] for name in names})
     scores, *_ = classification.score(
@@ -329,28 +329,28 @@ def _classification_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
         heads,
         task["test"],
         settings,
-        part.data / "census.json",
+        run.data / "census.json",
     )
     return scores
 
 
-def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
+def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """Judgements about the units are left out, and queries without another relevant document."""
     names = collection.files(task)
-    full = collection.load([part.data / f"{name}.parquet" for name in names], task)
+    full = collection.load([run.data / f"{name}.parquet" for name in names], task)
     judged: dict[str, dict[str, int]] = {}
     relevant = []
     for query, gains in full.judged.items():
         kept = {}
         for document, gain in gains.items():
-            if document not in part.without:
+            if document not in run.without:
                 kept[document] = gain
         judged[query] = kept
         if any(kept.values()):
             relevant.append(query)
     hits = []
-    for row in part.predictions:
-        if row["document_id"] not in part.without:
+    for row in run.predictions:
+        if row["document_id"] not in run.without:
             hits.append(row)
     return retrieval.scores(
         iter(hits),
@@ -359,7 +359,7 @@ def _retrieval_scores(part: Part, task: Mapping[str, Any]) -> list[Row]:
     )
 
 
-SCORERS: Mapping[str, Callable[[Part, Mapping[str, Any]], list[Row]]] = {
+SCORERS: Mapping[str, Callable[[PartialRun, Mapping[str, Any]], list[Row]]] = {
     "spans": _span_scores,
     "classification": _classification_scores,
     "retrieval": _retrieval_scores,

@@ -34,7 +34,7 @@ def _printed_number(name: str) -> str:
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
-Place = tuple[str, str, str]  # the table, the row and the column of a cell
+TablePlace = tuple[str, str, str]  # the table, the row and the column of a cell
 _PRINTED = re.compile(
     rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?"
 )
@@ -85,8 +85,8 @@ def load(path: str | Path) -> list[PublishedCell]:
     with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, or the
     same (table, row, column) occurs twice.
     """
-    cells: dict[Place, PublishedCell] = {}
-    places: dict[Place, str] = {}
+    cells: dict[TablePlace, PublishedCell] = {}
+    places: dict[TablePlace, str] = {}
     for where, record in _records(Path(path)):
         _check_texts(where, record)
         value = record["value"]
@@ -145,7 +145,7 @@ def to_csv(published: Iterable[str | Path]) -> str:
 
 
 def _check_more_decimals(
-    cells: Mapping[Place, PublishedCell], places: Mapping[Place, str]
+    cells: Mapping[TablePlace, PublishedCell], places: Mapping[TablePlace, str]
 ) -> None:
     """A value has more decimals than it shows only where another value of its table shows as many."""
     shown: dict[str, set[int | None]] = defaultdict(set)

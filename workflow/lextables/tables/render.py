@@ -64,7 +64,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCell:
     """The texts of a cell.
 
     ``seeds`` is the number of seeds and their prediction interval, ``interval`` the sampling interval, and
@@ -99,7 +99,7 @@ class ShownRow:
 
     name: str
     note: int
-    cells: Sequence[Shown | None]
+    cells: Sequence[ShownCell | None]
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def reasons(lines: Iterable[Line]) -> dict[str, int]:
     return {reason: n for n, reason in enumerate(texts, 1)}
 
 
-def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
+def shown(line: Line, numbers: Mapping[str, int]) -> ShownCell:
     """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
     value = line.reproduced or line.ours
     word: str = line.verdict
@@ -205,7 +205,7 @@ def shown(line: Line, numbers: Mapping[str, int]) -> Shown:
     interval = ""
     if line.low and line.high:
         interval = f"[{line.low}, {line.high}]"
-    return Shown(
+    return ShownCell(
         printed=line.published,
         value=value,
         mark=MARKS.get(line.verdict, ""),
@@ -367,7 +367,7 @@ def markdown_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_cell(cell: Shown | None) -> str:
+def _markdown_cell(cell: ShownCell | None) -> str:
     """The text of a cell: values, verdict, seeds, note, interval; empty without a cell."""
     if cell is None:
         return ""
@@ -478,7 +478,7 @@ def _rows(
     """Rows of a grid; a note on all cells of a row, or on those that are not run, is the row's."""
     shown_rows = []
     for name, lines in rows.items():
-        cells: list[Shown | None] = []
+        cells: list[ShownCell | None] = []
         for column in columns:
             line = lines.get(column)
             cells.append(shown(line, numbers) if line else None)
@@ -515,7 +515,7 @@ def _is_text(grid: Grid, column: str) -> bool:
     return False
 
 
-def _why_not_run(cells: Iterable[Shown | None]) -> int:
+def _why_not_run(cells: Iterable[ShownCell | None]) -> int:
     """The note of most of a row's cells that are not run, 0 if no two have the same."""
     notes = Counter(cell.note for cell in cells if cell and cell.verdict == "not run")
     if not notes:
@@ -524,7 +524,7 @@ def _why_not_run(cells: Iterable[Shown | None]) -> int:
     return note if number > 1 else 0
 
 
-def _common_note(cells: Iterable[Shown | None]) -> int:
+def _common_note(cells: Iterable[ShownCell | None]) -> int:
     """The note that all of several cells share, else 0."""
     notes = [cell.note for cell in cells if cell]
     if len(notes) < 2 or len(set(notes)) > 1:

@@ -77,7 +77,7 @@ def _answered(
     predicted: Mapping[tuple[str, str], list[float]],
     data: Collection,
     documents: set[str],
-) -> Iterator[answers.Answered]:
+) -> Iterator[answers.AnsweredQuestion]:
     """Yield the questions that were answered about ``documents``, with their predictions."""
     for name, question in data.questions.items():
         shares, probabilities = {}, []
@@ -92,7 +92,7 @@ def _answered(
             probabilities.append(values)
             shares[document] = share
         if shares:
-            yield answers.Answered(
+            yield answers.AnsweredQuestion(
                 name,
                 question.category,
                 np.array([*shares]),
@@ -142,7 +142,7 @@ def of_marks(
     ids = {}
     for document, paragraphs in data.paragraphs.items():
         ids[document] = sorted(paragraph.paragraph_id for paragraph in paragraphs)
-    predicted: dict[str, dict[str, marks.Marked]] = {
+    predicted: dict[str, dict[str, marks.MarkedQuestion]] = {
         name: {} for name in data.questions
     }
     pairs = groupby(read(predictions), itemgetter("document_id", "question_id"))
@@ -158,7 +158,7 @@ def of_marks(
             )
         of_question = marked.get(name, ())
         right = [row["paragraph_id"] in of_question for row in rows]
-        predicted[name][document] = marks.Marked(
+        predicted[name][document] = marks.MarkedQuestion(
             name,
             data.questions[name].category,
             np.full(len(rows), place[document]),
@@ -177,9 +177,9 @@ def of_marks(
     return marks.scores_and_units(questions, of_documents, [*place])
 
 
-def _joined(documents: Sequence[marks.Marked]) -> marks.Marked:
+def _joined(documents: Sequence[marks.MarkedQuestion]) -> marks.MarkedQuestion:
     """Return the marks of a question for all documents."""
-    return marks.Marked(
+    return marks.MarkedQuestion(
         documents[0].question_id,
         documents[0].category,
         np.concatenate([each.documents for each in documents]),
