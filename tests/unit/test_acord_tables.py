@@ -1,24 +1,26 @@
 """ACORD's tables on a data set that is small enough to count by hand."""
 
 import math
+import shutil
 
 import pytest
 
+import paper_tables
 from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.acord import tables
 from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.run import SCORES
-from lextables.tables.cells import Score, build
-from lextables.tables.inputs import Inputs
-from lextables.tables.published import load as load_published
+from lextables.tables.cells import Score
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
+from paper_tables import PaperTables, write_filled
 
 PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
-PRINTED = load_published(ROOT / "resources/published/acord.csv")
+TABLES = PaperTables(tables, PAPER, "acord")
+computed = TABLES.cells
 WORDS = {"a": 10, "b": 120, "c": 130, "d": 40}
 STARS = {
     "Change Of Control": {"a": 5, "b": 2, "c": 1},
@@ -42,34 +44,21 @@ def collected(folder):
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    clauses = [
-        {"clause_id": c, "text": " ".join(["w"] * n), "words": n}
-        for c, n in WORDS.items()
-    ]
-    queries = [
-        {
-            "number": number,
-            "query_id": query,
+    clauses = [{"clause_id": name, "words": words} for name, words in WORDS.items()]
+    queries, judgements = [], []
+    for number, (query, found) in enumerate(STARS.items(), 1):
+        texts = {
             "short": query,
             "medium": f"{query} medium",
             "long": f"{query} long",
-            "category": CATEGORY[query],
-            "split": "test",
-            "origin": "cuad1",
         }
-        for number, query in enumerate(STARS, 1)
-    ]
-    judgements = [
-        {"query_id": q, "clause_id": c, "split": "test", "score": s - 1, "stars": s}
-        for q, found in sorted(STARS.items())
-        for c, s in sorted(found.items())
-    ]
-    for table, rows in (
-        (CLAUSES, clauses),
-        (QUERIES, queries),
-        (JUDGEMENTS, judgements),
-    ):
-        write(table, rows, folder / f"{table.name}.parquet")
+        entry = {"number": number, "query_id": query, "category": CATEGORY[query]}
+        queries.append(texts | entry | {"split": "test"})
+        for clause, stars in found.items():
+            judgement = {"query_id": query, "clause_id": clause, "split": "test"}
+            judgements.append(judgement | {"stars": stars, "score": stars - 1})
+    made = {CLAUSES: clauses, QUERIES: queries, JUDGEMENTS: judgements}
+    write_filled(folder, made)
     for name, hits in {
         "first": {
             "Change Of Control": ["c", "a"],
@@ -82,10 +71,9 @@ def data(tmp_path_factory):
             "Insurance": ["d"],
         },
     }.items():
-        ranked = {
-            query: [(clause, -r) for r, clause in enumerate(found)]
-            for query, found in hits.items()
-        }
+        ranked = {}
+        for query, found in hits.items():
+            ranked[query] = [(clause, -rank) for rank, clause in enumerate(found)]
         scored = scores(prediction_rows(ranked), collected(folder))
         write(SCORES, scored, folder / name / "scores.parquet")
     return folder
@@ -101,11 +89,8 @@ def system(
     parameters=0,
     **more,
 ):
-    styles = ("short", "medium", "long") if runs else ()
-    return {
+    more = {
         "model": reranker,
-        "baseline": False,
-        "lenient": False,
         "averages": 3 if tuned else 1,
         "retriever": retriever,
         "reranker": reranker,
@@ -114,16 +99,11 @@ def system(
         "additional": additional,
         "pairwise": False,
         "fused": False,
-        "reason": reason,
         "parameters": parameters,
-        "runs": dict.fromkeys(styles, runs),
     } | more
-
-
-def computed(data, table, *systems):
-    printed = [cell for cell in PRINTED if cell.table == table]
-    inputs = Inputs(data, data, systems, printed, PAPER)
-    return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
+    styles = ("short", "medium", "long") if runs else ()
+    name = f"{retriever} / {reranker}"
+    return paper_tables.system(name, dict.fromkeys(styles, runs), reason, **more)
 
 
 def test_table_c2_leaves_out_queries_without_the_score(data):
@@ -260,46 +240,30 @@ def test_a_small_budget_is_compared_with_the_same_cross_encoder(data):
     )
 
 
-def test_a_category_has_an_interval_if_it_has_several_queries(data):
+def test_a_category_has_an_interval_if_it_has_several_queries(data, tmp_path):
     cells = computed(
         data, "table_d2", system("BM25", "Cross-Encoder-MiniLM", runs=["first"])
     )
     one = cells["Limitation of Liability / not fine-tuned", "NDCG@5"]
     assert one.value is not None and one.low is None
     queries = [row | {"category": "Term"} for row in read(data / "queries.parquet")]
-    other = data / "one-category"
+    other = tmp_path / "one-category"
+    shutil.copytree(data, other)
     write(QUERIES, queries, other / "queries.parquet")
-    for table in (CLAUSES, JUDGEMENTS):
-        write(
-            table, read(data / f"{table.name}.parquet"), other / f"{table.name}.parquet"
-        )
     hits = {
         '"as-is" clause': [("a", 1.0)],
         "Change Of Control": [("c", 1.0)],
         "Insurance": [("d", 1.0)],
     }
-    write(
-        SCORES,
-        scores(prediction_rows(hits), collected(other)),
-        other / "run/scores.parquet",
-    )
-    printed = [cell for cell in PRINTED if cell.table == "table_d2"]
-    both = Inputs(
-        other,
-        other,
-        [system("BM25", "Cross-Encoder-MiniLM", runs=["run"])],
-        printed,
-        PAPER,
-    )
-    term = {(c.row, c.column): c for c in tables.cells("table_d2", both)}[
-        "Term / not fine-tuned", "NDCG@5"
-    ]
+    scored = scores(prediction_rows(hits), collected(other))
+    write(SCORES, scored, other / "run/scores.parquet")
+    ran = system("BM25", "Cross-Encoder-MiniLM", runs=["run"])
+    term = computed(other, "table_d2", ran)["Term / not fine-tuned", "NDCG@5"]
     assert term.low < term.value < term.high
 
 
 def test_a_users_model_never_fills_a_published_row_with_a_similar_name(data):
     # The paper has a row "BM25 + Cross-Encoder" but no row "Cross-Encoder".
-    printed = [cell for cell in PRINTED if cell.table == "table_e2"]
     rows = [
         *(
             system("BM25", name, runs=["first"])
@@ -309,17 +273,12 @@ def test_a_users_model_never_fills_a_published_row_with_a_similar_name(data):
         system("BM25", "Mine", additional=True, runs=["second"]),
         system("BM25 + Mine", additional=True, runs=["second"]),
     ]
-    inputs = Inputs(data, data, rows, printed, PAPER)
-    lines = build(printed, tables.cells("table_e2", inputs), comparable=True)
-    ours = {
-        line.row.removesuffix(" / as-is / Short")
-        for line in lines
-        if not line.published
-    }
-    assert {"BM25 / Cross-Encoder", "BM25 / Mine", "BM25 + Mine"} <= ours
-    assert {
-        line.runs for line in lines if line.published and line.verdict != "not run"
-    } == {"first"}
+    lines = TABLES.lines(data, "table_e2", *rows, comparable=True).values()
+    ours = {line.row for line in lines if not line.published}
+    for name in ("BM25 / Cross-Encoder", "BM25 / Mine", "BM25 + Mine"):
+        assert f"{name} / as-is / Short" in ours
+    ran = [line for line in lines if line.published and line.verdict != "not run"]
+    assert {line.runs for line in ran} == {"first"}
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,13 @@ from lextables import ROOT
 from lextables.papers.cuad import tables
 from lextables.papers.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.papers.packages import load as load_paper
-from lextables.pipeline.dataset import write
-from lextables.pipeline.run import SCORES
-from lextables.tables.cells import Score, build
-from lextables.tables.inputs import Inputs
-from lextables.tables.published import load
+from lextables.tables.cells import Score
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
+from paper_tables import PaperTables, column, system, write_filled, write_scores
 
-PRINTED = load(ROOT / "resources/published/cuad.csv")
 PAPER = load_paper(ROOT / "resources/papers/cuad.yaml")
+TABLES = PaperTables(tables, PAPER, "cuad")
+computed = TABLES.cells
 TITLES = {  # category: (title, description)
     "Governing Law": (
         "Governing Law",
@@ -35,13 +33,10 @@ SPANS = {  # (contract, category): spans
     ("one", "Effective Date"): [(10, 30)],
     ("two", "Governing Law"): [(0, 50)],
 }
-CONTRACT_OF = ["one"] * 5 + [
-    "two"
-] * 4  # of nine training examples; every second one has an answer
-PANEL = [
-    row.partition(" / ")[2]
-    for row in dict.fromkeys(c.row for c in PRINTED if c.table == "figure5")
-]
+# Of nine training examples; every second one has an answer.
+CONTRACT_OF = ["one"] * 5 + ["two"] * 4
+PANEL = [row.partition(" / ")[2] for row in TABLES.rows("figure5")]
+SHARE = "RoBERTa-base / {}% of the contracts"
 
 
 @pytest.fixture(scope="module")
@@ -49,77 +44,50 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     contracts = [
         {
-            "contract_id": name,
-            "split": split,
-            "text": "",
-            "characters": size,
-            "contract_type": kind,
-            "pages": pages,
-        }
-        for name, split, size, kind, pages in (
-            ("one", "train", 100, "Agency Agreement", 8),
-            ("three", "test", 400, "Service Agreement", 30),
-            ("two", "train", 200, "Agency Agreement", 9),
-        )
-    ]
-    categories = [
+            "contract_id": "one",
+            "split": "train",
+            "characters": 100,
+            "contract_type": "Agency Agreement",
+            "pages": 8,
+        },
         {
-            "category": c,
-            "title": t,
-            "position": n,
-            "description": d,
-            "answer_format": "",
-            "group": "",
-        }
-        for n, (c, (t, d)) in enumerate(TITLES.items())
-    ]
-    questions = [
+            "contract_id": "three",
+            "split": "test",
+            "characters": 400,
+            "contract_type": "Service Agreement",
+            "pages": 30,
+        },
         {
-            "question_id": f"{contract['contract_id']}__{category}",
-            "contract_id": contract["contract_id"],
-            "category": category,
-            "question": "",
-            "split": contract["split"],
-            "answers": len(SPANS.get((contract["contract_id"], category), ())),
-        }
-        for contract in contracts
-        for category in sorted(TITLES)
+            "contract_id": "two",
+            "split": "train",
+            "characters": 200,
+            "contract_type": "Agency Agreement",
+            "pages": 9,
+        },
     ]
-    answers = [
-        {
-            "question_id": f"{contract}__{category}",
-            "index": n,
-            "text": "x",
-            "start": start,
-            "end": end,
-        }
-        for (contract, category), spans in sorted(SPANS.items())
-        for n, (start, end) in enumerate(spans)
-    ]
-    examples = [
-        {
-            "example_id": str(n),
-            "question_id": "q",
-            "contract_id": CONTRACT_OF[n],
-            "category": "c",
-            "start": -1 if n % 2 else 0,
-            "end": -1 if n % 2 else 5,
-        }
-        for n in range(9)
-    ]
-    clauses = [
-        {"contract_id": "one", "category": "Governing Law", "index": n, "text": "x"}
-        for n in range(7)
-    ]
-    for table, rows in (
-        (CONTRACTS, contracts),
-        (CATEGORIES, categories),
-        (QUESTIONS, questions),
-        (ANSWERS, answers),
-        (EXAMPLES, examples),
-        (CLAUSES, clauses),
-    ):
-        write(table, rows, folder / f"{table.name}.parquet")
+    categories, questions, answers, examples = [], [], [], []
+    for category, (title, description) in TITLES.items():
+        texts = {"category": category, "title": title, "description": description}
+        categories.append(texts | {"position": len(categories)})
+        for name in ("one", "two", "three"):
+            question = {"question_id": f"{name}__{category}", "contract_id": name}
+            questions.append(question | {"category": category})
+    for (contract, category), spans in SPANS.items():
+        for index, (start, end) in enumerate(spans):
+            place = {"index": index, "start": start, "end": end}
+            answers.append(place | {"question_id": f"{contract}__{category}"})
+    for number, contract in enumerate(CONTRACT_OF):
+        example = {"example_id": str(number), "contract_id": contract}
+        examples.append(example | {"start": -(number % 2)})
+    made = {
+        CONTRACTS: contracts,
+        CATEGORIES: categories,
+        QUESTIONS: questions,
+        ANSWERS: answers,
+        EXAMPLES: examples,
+        CLAUSES: [{"contract_id": "one", "index": number} for number in range(7)],
+    }
+    write_filled(folder, made)
     return folder
 
 
@@ -139,20 +107,10 @@ def run(root, name, aupr, **more):
         ("AUPR", "category: Irrevocable Or Perpetual License"): 0.5,
         ("precision at 80% recall", "category: Governing Law"): 0.8,
         # Without a gold span the evaluator returns 0.
-        ("AUPR", "category: Rofr/Rofo/Rofn"): 0.0,
+        ("AUPR", "category: Rofr/Rofo/Rofn"): (0.0, 0),
     } | more.get("values", {})
-    rows = [
-        {
-            "metric": metric,
-            "group": group,
-            "value": value,
-            "n": 0 if "Rofr" in group else 5,
-        }
-        for (metric, group), value in sorted(values.items())
-    ]
     folder = root / "runs" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    write(SCORES, rows, folder / "scores.parquet")
+    write_scores(folder, values)
     trained = {
         "settings": {"batch_size": 32},
         "trial": {"learning_rate": 3e-4, "epochs": 1},
@@ -178,34 +136,8 @@ def run(root, name, aupr, **more):
     return f"runs/{name}"
 
 
-def system(row, runs=None, additional=False, reason="not here", **more):
-    family = "ours" if additional else row.partition("-")[0]
-    runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
-    return {
-        "row": row,
-        "family": family,
-        "additional": additional,
-        "reason": "" if runs else reason,
-        "parameters": 1,
-        "trained": True,
-        "averages": 1,
-        "baseline": False,
-        "lenient": False,
-        "runs": runs,
-    } | more
-
-
-def computed(data, table, *systems):
-    printed = [cell for cell in PRINTED if cell.table == table]
-    inputs = Inputs(data, data, systems, printed, PAPER, table)
-    return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
-
-
 def verdicts(data, table, *systems):
-    printed = [cell for cell in PRINTED if cell.table == table]
-    inputs = Inputs(data, data, systems, printed, PAPER, table)
-    lines = build(printed, tables.cells(table, inputs), comparable=True)
-    return {(line.row, line.column): line for line in lines}
+    return TABLES.lines(data, table, *systems, comparable=True)
 
 
 def test_descriptions_and_released_category_names_are_compared_by_words(data):
@@ -224,9 +156,7 @@ def test_descriptions_and_released_category_names_are_compared_by_words(data):
 
 def test_figure_2_has_statistics_of_the_data_set(data):
     cells = computed(data, "figure2")
-    found = {
-        row: cell.value for (row, column), cell in cells.items() if column == "Value"
-    }
+    found = column(cells, "Value")
     assert found.pop("Labeled share of a contract") == pytest.approx(
         100 * (0.3 + 0.25 + 0) / 3
     )
@@ -241,12 +171,12 @@ def test_figure_2_has_statistics_of_the_data_set(data):
         "Pages": 47,
         "Answers in the released question files": 4,
     }
-    bins = {
-        row: cell.value
-        for (row, column), cell in cells.items()
-        if column == "Contracts"
+    assert column(cells, "Contracts") == {
+        "1-8 pages": 1,
+        "9-16 pages": 1,
+        "17-24 pages": 0,
+        "25-32 pages": 1,
     }
-    assert bins == {"1-8 pages": 1, "9-16 pages": 1, "17-24 pages": 0, "25-32 pages": 1}
     assert cells["pages a contract", "Median"].value == 9
 
 
@@ -298,18 +228,13 @@ def test_figure_3_has_the_best_precision_at_or_above_each_recall(data):
 
 
 def test_a_curve_over_seeds_ends_with_the_shortest_curve(data):
-    ends = [
-        run(
-            data,
-            f"ends/seed{n}",
-            0.4,
-            values={
-                ("precision", "threshold: 0"): 0.5,
-                ("recall", "threshold: 0"): end,
-            },
-        )
-        for n, end in enumerate((0.1, 0.2))
-    ]
+    ends = []
+    for seed, end in enumerate((0.1, 0.2)):
+        curve = {
+            ("precision", "threshold: 0"): 0.5,
+            ("recall", "threshold: 0"): end,
+        }
+        ends.append(run(data, f"ends/seed{seed}", 0.4, values=curve))
     cells = computed(data, "figure3", system("Mine", ends, additional=True))
     assert [column for _, column in cells if " at " in column] == [
         f"Precision at {r}% recall" for r in (5, 10)
@@ -323,15 +248,11 @@ def test_figures_4_and_8_rank_by_area_and_show_every_row_that_ran(data):
     ]
     cells = computed(data, "figure4", *systems)
     ranks = {
-        row: cell.value
-        for (row, column), cell in cells.items()
-        if column == "Rank" and cell.value
-    }
-    assert ranks == {
         "Governing Law": 1,
         "Irrevocable Or Perpetual License": 2,
         "Effective Date": 3,
     }
+    assert {row: rank for row, rank in column(cells, "Rank").items() if rank} == ranks
     assert cells["Parties", "Rank"].reason == "no test clause of this category"
     assert cells["Effective Date", "AUPR: Mine"].value == pytest.approx(20)
     # Without a gold span there is no score, although the evaluator returns one.
@@ -341,11 +262,8 @@ def test_figures_4_and_8_rank_by_area_and_show_every_row_that_ran(data):
         "rank correlation with the published order", "Spearman: Mine"
     ].value == pytest.approx(1)
     eight = computed(data, "figure8", *systems)
-    assert {
-        row: cell.value
-        for (row, column), cell in eight.items()
-        if cell.value and "Place" in column
-    } == ranks
+    (place,) = {of for _, of in eight if "Place" in of}
+    assert {row: rank for row, rank in column(eight, place).items() if rank} == ranks
     assert eight[
         "Governing Law", "Precision@80% Recall: DeBERTa-xlarge"
     ].value == pytest.approx(80)
@@ -378,7 +296,8 @@ def test_categories_with_the_same_area_share_a_rank_without_a_verdict(data):
 
 
 def test_a_model_whose_areas_are_all_equal_has_no_rank_correlation(data):
-    equal = {("AUPR", f"category: {name}"): 0.0 for name in TITLES}
+    scored = list(TITLES)[:3]
+    equal = {("AUPR", f"category: {name}"): 0.0 for name in scored}
     runs = [run(data, "zeros/seed0", 0.0, values=equal)]
     lines = verdicts(data, "figure4", system("DeBERTa-xlarge", runs, trained=False))
     line = lines[
@@ -388,20 +307,15 @@ def test_a_model_whose_areas_are_all_equal_has_no_rank_correlation(data):
         "undefined",
         "all categories have the same area",
     )
-    ranked = [
-        line
-        for (_, column), line in lines.items()
-        if column == "Rank" and line.reproduced
-    ]
+    ranked = [line for line in lines.values() if line.column == "Rank"]
+    ranked = [line for line in ranked if line.reproduced]
     assert [(line.reproduced, line.verdict) for line in ranked] == [("2", "")] * 3
 
 
 def test_figure_4_without_deberta_has_its_reason_and_the_additional_rows(data):
     mine = system("Mine", [run(data, "m/seed0", 0.2)], additional=True)
     cells = computed(data, "figure4", system("DeBERTa-xlarge", reason="gated"), mine)
-    assert {cell.reason for (_, column), cell in cells.items() if column == "Rank"} == {
-        "gated"
-    }
+    assert {cell.reason for (_, of), cell in cells.items() if of == "Rank"} == {"gated"}
     assert cells["Governing Law", "AUPR: Mine"].value == pytest.approx(90)
 
 
@@ -413,14 +327,8 @@ def test_figure_4_ranks_by_the_row_that_the_registry_names(data):
         system("DeBERTa-xlarge", [run(data, "d/seed0", 0.4)]),
         system("Mine", [run(data, "r/seed0", 0.2, values=values)], additional=True),
     ]
-    printed = [cell for cell in PRINTED if cell.table == "figure4"]
-    found = tables.cells(
-        "figure4", Inputs(data, data, systems, printed, paper, "figure4")
-    )
-    ranks = {
-        cell.row: cell.value for cell in found if cell.column == "Rank" and cell.value
-    }
-    assert ranks == {
+    ranks = column(computed(data, "figure4", *systems, paper=paper), "Rank")
+    assert {row: rank for row, rank in ranks.items() if rank} == {
         "Effective Date": 1,
         "Governing Law": 2,
         "Irrevocable Or Perpetual License": 3,
@@ -429,20 +337,12 @@ def test_figure_4_ranks_by_the_row_that_the_registry_names(data):
 
 def test_figure_5_averages_published_and_complete_reproduced_values(data):
     ran = {"BERT-base": 0.2, "BERT-large": 0.4, "ALBERT-base": 0.3}
-    systems = [
-        system(row, [run(data, f"{row}/seed0", ran[row])] if row in ran else None)
-        for row in PANEL
-    ]
-    cells = computed(
-        data,
-        "figure5",
-        *systems,
-        system("Mine", [run(data, "m/seed0", 0.2)], additional=True),
-    )
-    printed, ours = (
-        f"Precision@80% Recall: mean of {which}"
-        for which in ("the published values", "ours")
-    )
+    runs = {row: [run(data, f"{row}/seed0", aupr)] for row, aupr in ran.items()}
+    systems = [system(row, runs.get(row, ())) for row in PANEL]
+    mine = system("Mine", [run(data, "m/seed0", 0.2)], additional=True)
+    cells = computed(data, "figure5", *systems, mine)
+    printed = "Precision@80% Recall: mean of the published values"
+    ours = "Precision@80% Recall: mean of ours"
     assert cells["BERT (2018)", printed].value == pytest.approx((8.2 + 7.6) / 2)
     assert cells["BERT (2018)", ours].value == pytest.approx(15)
     assert cells["ALBERT (2019)", ours].reason == "1 of the 4 models of this class ran"
@@ -465,25 +365,20 @@ def test_figure_6_has_a_row_for_each_share(data):
         system("RoBERTa-base", shares),
         system("Mine", {"100": shares["100"]}, additional=True),
     )
-    values = {
-        row: cell.value for (row, column), cell in cells.items() if column == "AUPR"
-    }
-    assert values == {
-        "RoBERTa-base / 3% of the contracts": pytest.approx(1.5),
-        "RoBERTa-base / 10% of the contracts": None,
-        "RoBERTa-base / 100% of the contracts": pytest.approx(50),
+    assert column(cells, "AUPR") == {
+        SHARE.format(3): pytest.approx(1.5),
+        SHARE.format(10): None,
+        SHARE.format(100): pytest.approx(50),
         "Mine / 100% of the contracts": pytest.approx(50),
     }
-    row = "RoBERTa-base / 10% of the contracts"
-    assert cells[row, "AUPR"].reason == "not trained on this share of the contracts"
+    missing = "not trained on this share of the contracts"
+    assert cells[SHARE.format(10), "AUPR"].reason == missing
     # Three answers of one contract and two of the other; a share has at least one contract, drawn by seed.
-    assert (
-        cells["RoBERTa-base / 100% of the contracts", "Training annotations"].value == 5
-    )
+    annotations = column(cells, "Training annotations")
+    assert annotations[SHARE.format(100)] == 5
     (drawn,) = part(["one", "two"], 3, seed=0)
-    for share in ("3", "10"):
-        row = f"RoBERTa-base / {share}% of the contracts"
-        assert cells[row, "Training annotations"].value == {"one": 3, "two": 2}[drawn]
+    for share in (3, 10):
+        assert annotations[SHARE.format(share)] == {"one": 3, "two": 2}[drawn]
 
 
 def test_a_rank_has_the_ranks_of_its_seeds(data):

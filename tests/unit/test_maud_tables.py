@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+import paper_tables
 from lextables import ROOT
 from lextables.papers.maud import tables
 from lextables.papers.maud.registry import Maud
@@ -17,50 +18,33 @@ from lextables.papers.maud.schema import (
     TEXTS,
 )
 from lextables.papers.packages import load
-from lextables.pipeline.dataset import write
-from lextables.pipeline.run import SCORES
-from lextables.tables.cells import Score, build
+from lextables.tables.cells import Score
 from lextables.tables.figures import draw
-from lextables.tables.inputs import Inputs
-from lextables.tables.published import load as load_published
 from lextables.tasks.classification.plan import ClassificationPanel, ClassificationTask
 from lextables.tasks.spans import squad
+from paper_tables import PaperTables, column, write_filled, write_scores
 
-PRINTED = load_published(ROOT / "resources/published/maud.csv")
-CATEGORIES = [
-    row
-    for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table1")
-    if row != "All Categories"
-]
-NAMES = [
-    row
-    for row in dict.fromkeys(c.row for c in PRINTED if c.table == "table3")
-    if row != "Overall"
-]
 CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"
-PAPER = Maud.model_construct(
+MODELS = {
+    "bert": ClassificationPanel(
+        row="BERT", model="bert", single=True, published="bert-base-cased"
+    ),
+    "minilm": ClassificationPanel(
+        row="MiniLM", model="minilm", single=True, multi=True, additional=True
+    ),
+}
+TABLES = PaperTables(tables, Maud.model_construct(), "maud")
+CATEGORIES = [row for row in TABLES.rows("table1") if row != "All Categories"]
+NAMES = [row for row in TABLES.rows("table3") if row != "Overall"]
+TABLES.paper = Maud.model_construct(
     categories=dict(zip(CATEGORIES, NAMES, strict=True)),
     printed_types={
         "Fiduciary exception to COR convent": "Fiduciary exception to COR covenant"
     },
-    tasks={
-        "maud": ClassificationTask.model_construct(
-            models={
-                "bert": ClassificationPanel(
-                    row="BERT", model="bert", single=True, published="bert-base-cased"
-                ),
-                "minilm": ClassificationPanel(
-                    row="MiniLM",
-                    model="minilm",
-                    single=True,
-                    multi=True,
-                    additional=True,
-                ),
-            }
-        )
-    },
+    tasks={"maud": ClassificationTask.model_construct(models=MODELS)},
     tables=load(ROOT / "resources/papers/maud.yaml").tables,
 )
+computed, lines = TABLES.cells, TABLES.lines
 PANEL = ["BERT", "RoBERTa", "LegalBERT", "DeBERTa", "BigBird"]
 HEADS = [  # head, question, sub-question, category, answers
     ("01", "Standard", None, CLOSING, ["a", "b", "c"]),
@@ -89,110 +73,65 @@ GROUPS = [  # groups with a score, as a share of one
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results") / "data" / "maud"
-    of_head = {
-        head: (question, sub, category, answers)
-        for head, question, sub, category, answers in HEADS
-    }
-    examples = []
-    for n, (head, split, data_type, label, text) in enumerate(ROWS):
-        question, sub, category, answers = of_head[head]
-        examples.append(
-            {
-                "example_id": f"{n:03}",
-                "split": split,
-                "data_type": data_type,
-                "contract": f"contract_{n}",
-                "head_id": head,
-                "question": question,
-                "subquestion": sub,
-                "text_type": "t",
-                "category": category,
-                "answer": answers[label],
-                "label": label,
-                "text_id": text,
-            }
-        )
-    questions = [
-        {
+    examples, questions = [], []
+    of_head = {}
+    for position, (head, question, sub, category, answers) in enumerate(HEADS):
+        of_head[head] = {
             "head_id": head,
-            "position": n,
-            "question_number": int(head[:2]),
             "question": question,
             "subquestion": sub,
             "category": category,
-            "text_type": "t",
-            "answers": answers,
-            "multilabel": sub is not None,
-            "author_number": str(n),
         }
-        for n, (head, question, sub, category, answers) in enumerate(HEADS)
-    ]
-    texts = [
-        {"text_id": name, "text": " the" * count, "words": count, "examples": 1}
-        for name, count in sorted(TOKENS.items())
-    ]
-    overlap = [
-        {
-            "kind": kind,
-            "key": key,
-            "train": train,
-            "dev": dev,
-            "test": test,
-            "heads": heads,
-        }
-        for kind, key, train, dev, test, heads in (
-            ("contract", "c1", 1, 1, 0, 0),
-            ("contract", "c2", 1, 0, 2, 0),
-            ("text", "t1", 0, 1, 1, 1),
-        )
-    ]
-    best = [
-        {
-            "model": model,
-            "share": share,
-            "head_id": head,
-            "learning_rate": 1e-5,
-            "updates": 100,
-            "validation_aupr": value,
-        }
-        for model, share, head, value in (
-            ("bert-base-cased", 0.5, "01", 0.1),
-            ("bert-base-cased", 1.0, "01", 0.4),
-            ("bert-base-cased", 1.0, "02-0", 0.8),
-            ("bert-base-cased", 1.0, "02-1", 0.6),
-            ("bert-base-cased", 1.0, "03", 0.9),
-        )
-    ]
-    for table, rows in (
-        (EXAMPLES, examples),
-        (QUESTIONS, questions),
-        (TEXTS, texts),
-        (SPLIT_OVERLAP, overlap),
-        (HYPERPARAMETERS, best),
-    ):
-        write(table, rows, folder / f"{table.name}.parquet")
-    asked = [
-        {
-            "question_id": f"{n}",
-            "contract_id": "c",
-            "category": category,
-            "question": "",
+        more = {"answers": answers, "position": position}
+        questions.append(of_head[head] | more)
+    for number, (head, split, data_type, label, text) in enumerate(ROWS):
+        example = {
+            "example_id": f"{number:03}",
             "split": split,
-            "answers": answers,
+            "data_type": data_type,
+            "label": label,
+            "text_id": text,
         }
-        for n, (category, split, answers) in enumerate(
-            [
-                ("No-Shop", "train", 3),
-                ("No-Shop", "test", 2),
-                ("MAE Definition", "dev", 0),
-                ("Fiduciary exception to COR covenant", "train", 1),
-                ("Fiduciary exception:  Board determination (no-shop)", "train", 4),
-            ]
-        )
+        examples.append(of_head[head] | example)
+    bert = {"model": "bert-base-cased", "share": 1.0}
+    made = {
+        EXAMPLES: examples,
+        QUESTIONS: questions,
+        TEXTS: [
+            {"text_id": name, "text": " the" * count} for name, count in TOKENS.items()
+        ],
+        SPLIT_OVERLAP: [
+            {"kind": "contract", "key": "c1", "train": 1, "dev": 1},
+            {"kind": "contract", "key": "c2", "train": 1, "test": 2},
+            {"kind": "text", "key": "t1", "dev": 1, "test": 1, "heads": 1},
+        ],
+        HYPERPARAMETERS: [
+            bert | {"head_id": "01", "share": 0.5, "validation_aupr": 0.1},
+            bert | {"head_id": "01", "validation_aupr": 0.4},
+            bert | {"head_id": "02-0", "validation_aupr": 0.8},
+            bert | {"head_id": "02-1", "validation_aupr": 0.6},
+            bert | {"head_id": "03", "validation_aupr": 0.9},
+        ],
+    }
+    write_filled(folder, made)
+    asked = [
+        {"category": "No-Shop", "split": "train", "answers": 3},
+        {"category": "No-Shop", "split": "test", "answers": 2},
+        {"category": "MAE Definition", "split": "dev"},
+        {
+            "category": "Fiduciary exception to COR covenant",
+            "split": "train",
+            "answers": 1,
+        },
+        {
+            "category": "Fiduciary exception:  Board determination (no-shop)",
+            "split": "train",
+            "answers": 4,
+        },
     ]
-    write(
-        squad.QUESTIONS, asked, folder.parent / "maud_extraction" / "questions.parquet"
-    )
+    for number, question in enumerate(asked):
+        question["question_id"] = str(number)
+    write_filled(folder.parent / "maud_extraction", {squad.QUESTIONS: asked})
     return folder
 
 
@@ -217,12 +156,8 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
             0,
         )
     rows |= dict(values)
-    written = [
-        {"metric": m, "group": g, "value": v, "n": n}
-        for (m, g), (v, n) in sorted(rows.items())
-    ]
     folder = data / "runs" / name
-    write(SCORES, written, folder / "scores.parquet")
+    write_scores(folder, rows)
     settings = {
         "grid": "small",
         "setting": setting,
@@ -244,38 +179,8 @@ def run(data, name, shift=0.0, setting="single", values=(), **more):
     return f"runs/{name}"
 
 
-def system(
-    row, runs=None, setting="single", additional=False, reason="not here", **more
-):
-    runs = {} if runs is None else runs if isinstance(runs, dict) else {"100": runs}
-    return {
-        "row": row,
-        "setting": setting,
-        "family": "",
-        "additional": additional,
-        "reason": "" if runs else reason,
-        "parameters": 1,
-        "trained": True,
-        "averages": 3,
-        "baseline": False,
-        "lenient": False,
-        "runs": runs,
-    } | more
-
-
-def inputs(data, table, *systems):
-    printed = [cell for cell in PRINTED if cell.table == table]
-    return Inputs(data, data, systems, printed, PAPER, table)
-
-
-def computed(data, table, *systems):
-    found = tables.cells(table, inputs(data, table, *systems))
-    return {(cell.row, cell.column): cell for cell in found}
-
-
-def lines(data, table, *systems, comparable=False):
-    given = inputs(data, table, *systems)
-    return build(given.published, tables.cells(table, given), comparable)
+def system(row, runs=(), setting="single", **more):
+    return paper_tables.system(row, runs, setting=setting, averages=3, **more)
 
 
 def test_table9_counts_tokens_with_and_without_special_tokens(data):
@@ -303,13 +208,8 @@ def test_a_long_text_has_more_than_512_tokens(data, tmp_path, tokens, share, wit
     # Table 9 counts texts of more than 512 tokens; two special tokens are added to a text.
     folder = tmp_path / "data" / "maud"
     shutil.copytree(data, folder)
-    texts = [
-        {"text_id": name, "text": " the" * tokens, "words": tokens, "examples": 1}
-        for name in TOKENS
-    ]
-    write(
-        TEXTS, sorted(texts, key=lambda row: row["text_id"]), folder / "texts.parquet"
-    )
+    texts = [{"text_id": name, "text": " the" * tokens} for name in TOKENS]
+    write_filled(folder, {TEXTS: texts})
     cells = computed(folder, "table9")
     assert cells[CLOSING, "Percent Long Texts"].value == share
     assert (
@@ -320,10 +220,8 @@ def test_a_long_text_has_more_than_512_tokens(data, tmp_path, tokens, share, wit
 
 def test_table3_shows_additional_models_next_to_published_ones(data):
     runs = [run(data, "s0"), run(data, "s1", shift=0.1)]
-    found = lines(
-        data, "table3", *map(system, PANEL), system("MiniLM", runs, additional=True)
-    )
-    cells = {(line.row, line.column): line for line in found}
+    mine = system("MiniLM", runs, additional=True)
+    cells = lines(data, "table3", *map(system, PANEL), mine)
     ours = cells[CLOSING, "MiniLM"]
     assert (ours.ours, ours.runs, ours.low) == ("55.0", " ".join(runs), "")
     overall = cells["Overall", "MiniLM"]
@@ -344,11 +242,8 @@ def test_table3_shows_additional_models_next_to_published_ones(data):
         "not here",
     )
     # Each published row has a column for the additional model.
-    assert [line.column for line in found if line.row == "Knowledge"] == [
-        "Random",
-        *PANEL,
-        "MiniLM",
-    ]
+    shown = [column for row, column in cells if row == "Knowledge"]
+    assert shown == ["Random", *PANEL, "MiniLM"]
     about = {
         column: line.ours for (row, column), line in cells.items() if row == "MiniLM"
     }
@@ -371,12 +266,11 @@ def test_a_category_has_the_sampling_interval_of_its_scores(data):
 
 
 def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
-    runs = {
-        share: [
-            run(data, f"d{share}-{n}", shift + n / 100 * int(share)) for n in range(3)
-        ]
-        for share, shift in (("5", -0.2), ("100", -0.2))
-    }
+    runs = {"5": [], "100": []}
+    for share, of_share in runs.items():
+        for seed in range(3):
+            shift = seed / 100 * int(share) - 0.2
+            of_share.append(run(data, f"d{share}-{seed}", shift))
     cells = computed(data, "figure3", system("RoBERTa", runs))
     (cell,) = [
         c for (_, column), c in cells.items() if column.startswith("5%") and c.runs
@@ -386,17 +280,12 @@ def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
 
 
 def test_published_scores_that_random_reaches_list_it_as_a_baseline(data):
-    found = lines(
-        data, "table3", system("RoBERTa", [run(data, "baseline", 0.7)]), comparable=True
-    )
-    reached = {
-        line.row
-        for line in found
-        if line.column == "BERT" and line.baselines == "Random"
-    }
+    ran = system("RoBERTa", [run(data, "baseline", 0.7)])
+    found = lines(data, "table3", ran, comparable=True)
     # Random scores 80 and 100 % on these data, which is more than any published score of a model.
-    assert {"Overall", "Knowledge"} <= reached
-    assert not [line for line in found if line.column == "Random" and line.baselines]
+    for row in ("Overall", "Knowledge"):
+        assert found[row, "BERT"].baselines == "Random"
+        assert not found[row, "Random"].baselines
 
 
 def test_random_is_computed_from_the_data_if_nothing_ran(data):
@@ -436,12 +325,7 @@ def test_table6_has_a_strict_row_only_if_it_has_a_value(data):
     assert cells["Abridged, strict", "RoBERTa"].value == pytest.approx(55)
     assert cells["Abridged, strict", "Random"].value == pytest.approx(35)
     assert "Main, strict" not in {row for row, _ in cells}
-    questions = {
-        row: cell.value
-        for (row, column), cell in cells.items()
-        if column == "Questions"
-    }
-    assert list(questions.values()) == [1, 2]
+    assert list(column(cells, "Questions").values()) == [1, 2]
 
 
 def test_table6_gives_a_reason_if_no_head_can_be_scored(data):
@@ -473,18 +357,10 @@ def test_figure2_reads_a_stepwise_curve_and_draws_it(data):
         column: cell.value for (row, column), cell in found.items() if row == "MiniLM"
     }
     assert curve.pop("AUPR") == pytest.approx(60)
-    assert curve == pytest.approx(
-        {
-            f"Precision at {recall}% recall": 80
-            if recall < 34
-            else 60
-            if recall <= 60
-            else 20
-            for recall in range(5, 101, 5)
-        }
-    )
+    # Recalls of 5, 10 … 100 %: six up to 33, six up to 60, eight above.
+    assert list(curve.values()) == pytest.approx([80] * 6 + [60] * 6 + [20] * 8)
     assert found["RoBERTa", "AUPR"].reason == "not here"
-    drawing = draw("curves", lines(data, "figure2", mine), "x")
+    drawing = draw("curves", [*lines(data, "figure2", mine).values()], "x")
     assert "ours, MiniLM" in drawing
 
 
@@ -514,7 +390,7 @@ def test_figure3_has_published_differences_and_a_line_by_training_size(data):
     assert cells[
         "MiniLM / 100% of the training examples", "AUPR"
     ].value == pytest.approx(60)
-    drawing = draw("line_by_size", lines(data, "figure3", *both), "x")
+    drawing = draw("line_by_size", [*lines(data, "figure3", *both).values()], "x")
     assert all(
         text in drawing
         for text in ("ours, RoBERTa", "ours, MiniLM", "Training examples", "AUPR")
@@ -569,8 +445,7 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
         system("MiniLM", runs, additional=True),
         system("MiniLM", setting="multi", additional=True, reason="gated"),
     )
-    found = lines(data, "table_validation", *mine)
-    cells = {(line.row, line.column): line for line in found}
+    cells = lines(data, "table_validation", *mine)
     assert list(dict.fromkeys(row for row, _ in cells)) == [
         "Standard",
         "Who",
@@ -594,7 +469,7 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
     assert (mean.ours, mean.low, mean.high) == ("65.0", "50.0", "70.0")
     assert cells["Who", "Random, our test"].ours == "30.0"
     assert cells["Who", "MiniLM, multi-task (ours, test)"].reason == "gated"
-    assert {line.verdict for line in found} == {"", "not run"}
+    assert {line.verdict for line in cells.values()} == {"", "not run"}
 
 
 def test_columns_are_compared_by_row(data):

@@ -7,19 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
+import paper_tables
 from lextables import ROOT
 from lextables.papers.packages import load
 from lextables.papers.privacy import tables
 from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
-from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import SCORES
-from lextables.tables.cells import build
-from lextables.tables.inputs import Inputs
-from lextables.tables.published import load as load_published
+from paper_tables import PaperTables, write_filled, write_scores
 
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
-PUBLISHED = load_published(ROOT / "resources/published/privacy.csv")
+TABLES = PaperTables(tables, PAPER, "privacy")
 
 # {question: {site: [(options, Likert confidence)]}}
 CODED = {
@@ -44,80 +41,40 @@ CODERS = {"a": 2, "b": 2, "c": 3, "d": 1, "e": 0}
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    questions = [
-        {
-            "question_id": name,
-            "category": of,
-            "question": "?",
-            "options": ["No", "Yes"],
-            "several": name == "E-1",
-        }
-        for name, of in CATEGORY.items()
-    ]
-    responses = [
-        {
-            "site": site,
-            "question_id": name,
-            "response": place,
-            "reader_id": str(place),
-            "options": options,
-            "confidence": None if likert is None else (likert - 1) / 4,
-        }
-        for name, of_site in CODED.items()
-        for site, of_pair in of_site.items()
-        for place, (options, likert) in enumerate(of_pair)
-    ]
-    sites = [
-        {
-            "site": site,
-            "documents": 1,
-            "paragraphs": n,
-            "words": 10 * n,
-            "pairs": 2,
-            "coders": coders,
-        }
-        for n, (site, coders) in enumerate(CODERS.items())
-    ]
-    highlights = [
-        {
-            "site": site,
-            "question_id": "N-1",
-            "response": 0,
-            "document": "0",
-            "paragraph": 0,
-            "sentence": 0,
-            "paragraph_id": f"{site}/0/0",
-            "here": True,
-        }
-        for site in "abd"
-    ]
-    responses.sort(key=lambda row: (row["site"], row["question_id"], row["response"]))
+    questions, responses, sites = [], [], []
+    for name, category in CATEGORY.items():
+        question = {"question_id": name, "category": category}
+        questions.append(question | {"several": name == "E-1"})
+        for site, of_pair in CODED[name].items():
+            for place, (options, likert) in enumerate(of_pair):
+                response = {
+                    "site": site,
+                    "question_id": name,
+                    "response": place,
+                    "reader_id": str(place),
+                    "options": options,
+                    "confidence": None if likert is None else (likert - 1) / 4,
+                }
+                responses.append(response)
+    for number, (site, coders) in enumerate(CODERS.items()):
+        texts = {"documents": 1, "paragraphs": number, "words": 10 * number}
+        sites.append(texts | {"site": site, "coders": coders})
     made = {
         QUESTIONS: questions,
         RESPONSES: responses,
         SITES: sites,
-        HIGHLIGHTS: highlights,
+        HIGHLIGHTS: [{"site": site} for site in "abd"],
     }
-    for table, rows in made.items():
-        write(table, rows, folder / f"{table.name}.parquet")
+    write_filled(folder, made)
     return folder
 
 
-def computed(data, name, rows=(), root=Path(), file=None):
-    published = [cell for cell in PUBLISHED if cell.table == name]
-    inputs = Inputs(
-        data=data,
-        root=root,
-        rows=rows,
-        published=published,
-        paper=PAPER,
-        name=name,
-        file=file,
-    )
-    cells = tables.cells(name, inputs)
+def computed(data, name, rows=(), root=Path(), **more):
     # As in the script: a table must contain every published cell.
-    build(published, cells, comparable=False)
-    return {(cell.row, cell.column): cell.value for cell in cells}
+    lines = TABLES.lines(data, name, *rows, root=root, **more)
+    cells = TABLES.cells(data, name, *rows, root=root, **more)
+    assert lines.keys() >= cells.keys()
+    return {place: cell.value for place, cell in cells.items()}
 
 
 def test_agreement_by_question_and_category(data):
@@ -226,27 +183,11 @@ def test_figure_5_has_each_pair_of_questions_once(data):
 
 def system(row, folders=(), reason="", **more):
     runs = {"main": list(folders)} if folders else {}
-    return {
-        "row": row,
-        "runs": runs,
-        "reason": reason,
-        "trained": False,
-        "averages": 1,
-        "baseline": False,
-        "lenient": False,
-    } | more
+    return paper_tables.system(row, runs, reason, trained=False, **more)
 
 
 def scores(root, folder, values):
-    rows = sorted(
-        (
-            {"metric": metric, "group": group, "value": value, "n": 4}
-            for (metric, group), value in values.items()
-        ),
-        key=lambda row: (row["metric"], row["group"]),
-    )
-    (root / folder).mkdir(parents=True)
-    write(SCORES, rows, root / folder / "scores.parquet")
+    write_scores(root / folder, values, n=4)
 
 
 def test_losses_are_shown_by_category_and_question_with_additional_rows(data, tmp_path):
