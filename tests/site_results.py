@@ -1,5 +1,6 @@
 """Artificial results for tests of the report: a paper with tables, a figure, runs, data and sections."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -167,11 +168,10 @@ def _write_run(folder: Path, record: dict) -> None:
     record = usual | {"libraries": VERSIONS} | record
     (folder / "run.json").write_text(json.dumps(record))
     values = {"AUPR": 1.0, "F1": math.nan, "answers left out": 1071.0, "loss": 1.5}
-    scores = [
-        {"metric": name, "group": group, "value": value, "n": 57}
-        for name, value in values.items()
-        for group in ("all", "x: y")
-    ]
+    scores = []
+    for name, group in itertools.product(values, ("all", "x: y")):
+        row = {"metric": name, "group": group, "value": values[name], "n": 57}
+        scores.append(row)
     write(SCORES, scores, folder / "scores.parquet")
 
 

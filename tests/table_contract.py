@@ -21,11 +21,9 @@ PAPERS: dict[str, Paper] = {
 }
 # Tables of a data set that is constructed, with the data set in the layout of the tests below.
 CONSTRUCTED = {"lawngnli": ("table6", "table17")}
-TABLES = [
-    (paper, table)
-    for paper, entry in PAPERS.items()
-    for table in CONSTRUCTED.get(paper, entry.tables)
-]
+TABLES: list[tuple[str, str]] = []
+for _paper, _entry in PAPERS.items():
+    TABLES += [(_paper, table) for table in CONSTRUCTED.get(_paper, _entry.tables)]
 SEEDS = (1, 2, 3)
 TESTED = 12  # units of each faked score
 # With these settings all published rows have runs, but those of APIs.
@@ -50,10 +48,15 @@ class AnyScore(dict):
 
 def scores_of_any_run(inputs: Inputs) -> dict[str, AnyScore]:
     """In place of `Inputs.scores`."""
-    folders = {
-        one for row in inputs.rows for runs in row["runs"].values() for one in runs
-    }
-    return {folder: AnyScore(folder) for folder in folders}
+    return {folder: AnyScore(folder) for folder in folders(inputs.rows)}
+
+
+def folders(rows: list[dict[str, Any]]) -> set[str]:
+    """Return the folders of the runs of rows."""
+    found: set[str] = set()
+    for row in rows:
+        found.update(*row["runs"].values())
+    return found
 
 
 def write_data(root: Path) -> None:
@@ -105,9 +108,7 @@ def computed_cells(
 ) -> list[Cell]:
     """Return the cells of a table of these rows; each run gets a record."""
     record = json.dumps({"training_examples": 3})
-    for folder in (
-        one for row in rows for runs in row["runs"].values() for one in runs
-    ):
+    for folder in folders(rows):
         path = root / folder / "run.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(record, encoding="utf-8")

@@ -1,5 +1,7 @@
 """Containment scores of outputs: values by hand, and stored results of the released code (commit f2de744)."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -57,16 +59,13 @@ def test_the_counts_of_an_output(golds, output, expected):
 def outputs_like_the_test_split():
     """4,182 outputs, 1,244 of them with gold texts; no empty ones, as pandas reads them as numbers."""
     cases = [case for case in BY_HAND if case[1]]
-    parts = [[case for case in cases if bool(case[0]) == has] for has in (True, False)]
-    several = [
-        part[n % len(part)]
-        for part, size in zip(parts, (1244, 2938), strict=True)
-        for n in range(size)
-    ]
-    named = {f"q{number:04}": case for number, case in enumerate(several)}
-    return {name: case[1] for name, case in named.items()}, {
-        name: case[0] for name, case in named.items()
-    }
+    several = []
+    for has_gold, size in ((True, 1244), (False, 2938)):
+        part = [case for case in cases if bool(case[0]) == has_gold]
+        several += itertools.islice(itertools.cycle(part), size)
+    outputs = {f"q{number:04}": case[1] for number, case in enumerate(several)}
+    golds = [case[0] for case in several]
+    return outputs, dict(zip(outputs, golds, strict=True))
 
 
 # Scores by `Evaluation.py` for these outputs.

@@ -1,10 +1,10 @@
 """Fingerprints change with the code that a script runs, and with nothing else."""
 
+import fnmatch
 import re
 import subprocess
 import sys
 from collections import defaultdict
-from fnmatch import fnmatchcase
 from functools import cache
 from modulefinder import ModuleFinder
 from pathlib import Path
@@ -285,7 +285,10 @@ def computed(script):
     text = SCRIPTS[script].read_text(encoding="utf-8")
     names = [re.sub(r"\{.*?\}", "*", name) for name in COMPUTED_NAME.findall(text)]
     names += [f"lextables.{name}" for name in THROUGH_PACKAGES.get(script, [])]
-    return [name for name in MODULES if any(fnmatchcase(name, form) for form in names)]
+    found = set()
+    for name in names:
+        found.update(fnmatch.filter(MODULES, name))
+    return sorted(found)
 
 
 @cache

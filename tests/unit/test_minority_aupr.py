@@ -182,10 +182,10 @@ def test_heads_are_first_averaged_by_question(tmp_path):
     rows = scores(*tables(heads))
     assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
     found = by_key(rows)
-    expected = {
-        question: np.mean([head_aupr(h) for h in heads if h.question == question])
-        for question in "ABCD"
-    }
+    expected = {}
+    for question in "ABCD":
+        values = [head_aupr(h) for h in heads if h.question == question]
+        expected[question] = np.mean(values)
     for question, value in expected.items():
         assert found["AUPR", f"question: {question}"]["value"] == pytest.approx(value)
     assert found["AUPR", "question: A"]["n"] == 3

@@ -1,5 +1,6 @@
 """Overlaps inserted into unrelated texts: all are found, and no others are reported."""
 
+import itertools
 import random
 
 import pandas as pd
@@ -13,11 +14,8 @@ from lextables.pipeline.run import SCORES
 from lextables.report import overlaps as report
 from lextables.report import without_overlap
 
-VOCABULARY = [
-    f"{first}{second}"
-    for first in "bcdfghjklmnpqrst"
-    for second in ("ane", "ole", "ire", "ust", "ept")
-]
+ENDS = ("ane", "ole", "ire", "ust", "ept")
+VOCABULARY = [*map("".join, itertools.product("bcdfghjklmnpqrst", ENDS))]
 
 
 def prose(words, seed):

@@ -112,11 +112,9 @@ def test_exported_probabilities_get_the_same_scores_if_they_are_submitted(tmp_pa
 def test_each_view_of_a_run_is_a_file_that_can_be_submitted(tmp_path):
     task = CLASSES | {"views": {"short": {}, "long": {}}}
     conditions = {"long > long": 3, "short > long": 9}
-    rows = [
-        {"condition": name} | row
-        for name, turn in conditions.items()
-        for row in predicted(turn)
-    ]
+    rows = []
+    for name, turn in conditions.items():
+        rows += [{"condition": name} | row for row in predicted(turn)]
     exported, out = classified(tmp_path, READINGS, rows, task)
     assert {path.name for path in out.iterdir()} == {
         f"read.bm25.short.seed0.{name}.jsonl"
@@ -198,11 +196,10 @@ def answered(tmp_path):
 
 
 def distributions():
-    shares_of = {
-        (f"d{number:02}", question): shares(number, len(options))
-        for number in range(6)
-        for question, (_, _, options) in answer_rows.QUESTIONS.items()
-    }
+    shares_of = {}
+    for number in range(6):
+        for question, (_, _, options) in answer_rows.QUESTIONS.items():
+            shares_of[f"d{number:02}", question] = shares(number, len(options))
     return collection.prediction_rows(shares_of)
 
 

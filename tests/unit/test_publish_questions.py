@@ -1,5 +1,6 @@
 """Questions for lm-evaluation-harness have the prompts and the accuracy of this pipeline."""
 
+import itertools
 import json
 import math
 import os
@@ -129,18 +130,12 @@ def answers(root):
 
 
 def spans(root):
-    rows = [
-        {
-            "question_id": f"c{place}__{kind}",
-            "contract_id": f"c{place}",
-            "category": kind,
-            "question": f"Which {kind}?",
-            "split": "test" if place else "train",
-            "answers": (place + len(kind)) % 2,
-        }
-        for place in range(len(WORDS))
-        for kind in ("Parties", "Term")
-    ]
+    rows = []
+    for place, kind in itertools.product(range(len(WORDS)), ("Parties", "Term")):
+        row = {"question_id": f"c{place}__{kind}", "contract_id": f"c{place}"}
+        row |= {"category": kind, "question": f"Which {kind}?"}
+        row |= {"split": "test" if place else "train"}
+        rows.append(row | {"answers": (place + len(kind)) % 2})
     contracts = [
         {"contract_id": f"c{place}", "text": text} for place, text in enumerate(WORDS)
     ]
@@ -194,9 +189,7 @@ def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
     harness_task = runpy.run_path(str(folder / "lextables_tasks.py"))
     docs = list(harness_task["load"](version=1)["test"])
     filled = {(doc["system"], doc["prompt"]) for doc in docs}
-    assert filled == {
-        tuple(message.content for message in prompt) for prompt in model.weighed
-    }
+    assert filled == {(system.content, user.content) for system, user in model.weighed}
     items = []
     for doc in docs:
         shares = weighs(f"{doc['system']}\n\n{doc['prompt']}")
@@ -211,11 +204,7 @@ def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
     assert 0 < ours < 1
 
 
-SIGNS = [
-    f"{blank}{sign}"
-    for sign in ("A", "B", "C", "D", "Yes", "No")
-    for blank in ("", " ")
-]
+SIGNS = [*"ABCD", "Yes", "No", *(f" {sign}" for sign in (*"ABCD", "Yes", "No"))]
 
 
 class Tiny(LocalLanguageModel):

@@ -1,8 +1,10 @@
 """Export of a retrieval data set in the formats of TREC, BEIR, mteb and submitted predictions."""
 
 import csv
+import itertools
 import json
 import subprocess
+from collections import defaultdict
 from itertools import pairwise
 
 import ir_measures
@@ -69,13 +71,9 @@ IDS = {
     "tuned": "valid",
     "ünter": "test",
 }
-GAINS = {
-    query: {
-        document: (number * (place + 2)) % 5
-        for number, document in enumerate(DOCUMENTS[:8])
-    }
-    for place, query in enumerate(IDS)
-}
+GAINS = defaultdict(dict)
+for _query, _number in itertools.product(IDS, range(8)):
+    GAINS[_query][f"d{_number}"] = _number * (len(GAINS) + 1) % 5
 # Many ties, hits without a judgement, and an order that neither ids nor rounded scores give.
 SCORES = (3.0, 3.0, 1 + 1e-12, 1.0, 1.0, 0.0, 0.0, 0.0, -1e-40)
 HITS = {
@@ -104,9 +102,8 @@ def tables():
             for name, split in sorted(IDS.items())
         ],
         JUDGEMENTS: [
-            {"query_id": query, "clause_id": document, "score": gain}
-            for query, judged in sorted(GAINS.items())
-            for document, gain in sorted(judged.items())
+            {"query_id": query, "clause_id": document, "score": GAINS[query][document]}
+            for query, document in itertools.product(sorted(GAINS), DOCUMENTS[:8])
         ],
     }
 
@@ -206,11 +203,10 @@ def test_beir_can_read_the_exported_folder(written):
         header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL)
     assert header == ["query-id", "corpus-id", "score"]
     test = {query for query, split in IDS.items() if split == "test"}
-    assert {(query, document): int(gain) for query, document, gain in rows} == {
-        (query, document): gain
-        for query in test
-        for document, gain in GAINS[query].items()
-    }
+    found = defaultdict(dict)
+    for query, document, gain in rows:
+        found[query][document] = int(gain)
+    assert found == {query: GAINS[query] for query in test}
     frame = pd.read_csv(out / "beir/qrels/test.tsv", sep="\t")
     assert set(frame["query-id"]) == test
     assert {path.stem for path in (out / "beir/qrels").iterdir()} == {

@@ -35,11 +35,10 @@ def inputs(tmp_path):
         folders = [f"runs/{name}{seed}" for seed in range(2)]
         for folder, change in zip(folders, (-0.1, 0.1), strict=True):
             values = {"loss": loss + change, "F1": 1 - loss + change}
-            values |= {
-                metric + end: value
-                for metric, value in values.items()
-                for end in (LOW, HIGH)
-            }
+            for end in (LOW, HIGH):
+                values |= {
+                    f"{metric}{end}": values[metric] for metric in ("loss", "F1")
+                }
             if name == "Better":
                 values["F1" + STRICT] = 0.5
             scores = [
@@ -66,17 +65,10 @@ def inputs(tmp_path):
 def test_scores_are_means_over_runs_and_compared_best_first(
     inputs, metric, options, values
 ):
-    cells = [
-        score_cell(
-            inputs,
-            row,
-            row["row"],
-            metric,
-            Score(metric, row["row"], metric, **options),
-            decimals=1,
-        )
-        for row in inputs.rows
-    ]
+    cells = []
+    for row in inputs.rows:
+        score = Score(metric, row["row"], metric, **options)
+        cells.append(score_cell(inputs, row, row["row"], metric, score, decimals=1))
     found = {cell.row: (cell.value, cell.low, cell.high) for cell in cells}
     assert found == {
         name: (pytest.approx(value),) * 3 for name, value in values.items()

@@ -1,5 +1,6 @@
 """Scores of n-best spans: equality with the released evaluator, its peculiarities, and strict mode."""
 
+import itertools
 import json
 import math
 
@@ -43,11 +44,12 @@ MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of MAUD's released evaluator
 
 
 def answer_rows(questions):
-    return [
-        {"question_id": q["question_id"], "index": at, "text": text}
-        for q in questions
-        for at, text in enumerate(q["spans"])
-    ]
+    rows = []
+    for question in questions:
+        for at, text in enumerate(question["spans"]):
+            row = {"question_id": question["question_id"], "index": at, "text": text}
+            rows.append(row)
+    return rows
 
 
 def task(*questions):
@@ -61,13 +63,10 @@ def task(*questions):
 
 def predicted(content):
     """N-best spans of {question id: [(text, probability), ...]}, without positions."""
-    return released_nbest(
-        {
-            k: [{"text": text, "probability": p} for text, p in found]
-            for k, found in content.items()
-        },
-        "test",
-    )
+    nbest = {}
+    for name, found in content.items():
+        nbest[name] = [{"text": text, "probability": p} for text, p in found]
+    return released_nbest(nbest, "test")
 
 
 def one(spans, found, category="Term", contract="C", relaxed=None):
@@ -438,19 +437,12 @@ def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
 
 
 def test_another_task_can_have_other_categories_and_low_thresholds():
-    questions = [
-        {
-            "question_id": f"contract_{n}__{kind}",
-            "contract_id": f"contract_{n}",
-            "category": kind,
-        }
-        for n in (1, 2)
-        for kind in ("Type of Consideration", "No-Shop")
-    ]
-    answers = [
-        {"question_id": q["question_id"], "index": 0, "text": "all cash"}
-        for q in questions
-    ]
+    questions = []
+    kinds = ("Type of Consideration", "No-Shop")
+    for contract, kind in itertools.product(("c1", "c2"), kinds):
+        row = {"question_id": f"{contract}__{kind}", "contract_id": contract}
+        questions.append(row | {"category": kind, "spans": ["all cash"]})
+    answers = answer_rows(questions)
     nbest = predicted(
         {q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions}
     )

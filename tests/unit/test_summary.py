@@ -96,10 +96,11 @@ def material(exhibits=None, **more):
 
 def rows(text):
     """The tables of a page as lists of cells."""
-    return [
-        [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
-        for row in re.findall(r"^\|.+\|$", text, re.M)
-    ]
+    found = []
+    for row in re.findall(r"^\|.+\|$", text, re.M):
+        _, *cells, _ = re.split(r"(?<!\\)\|", row)
+        found.append([cell.strip() for cell in cells])
+    return found
 
 
 def test_the_page_is_as_stored():

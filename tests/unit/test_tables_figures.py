@@ -121,10 +121,9 @@ VALUES = {
 }
 LINES = {kind: lines_of(*rows) for kind, rows in VALUES.items()}
 # The published cells alone, none of them computed.
-NOT_RUN = {
-    kind: lines_of(*((*row[:3], None) for row in rows if row[2]))
-    for kind, rows in VALUES.items()
-}
+NOT_RUN = {}
+for _kind, _rows in VALUES.items():
+    NOT_RUN[_kind] = lines_of(*((*row[:3], None) for row in _rows if row[2]))
 
 
 @cache

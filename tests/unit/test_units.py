@@ -1,5 +1,7 @@
 """Contributions of units to a score: their mean is the score, for every task and metric with units."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -212,11 +214,10 @@ def test_units_of_queries(tmp_path):
 
 def test_units_of_spans(tmp_path):
     contracts = [f"c{at}" for at in range(5)]
-    questions = [
-        {"question_id": f"{c}__{k}", "contract_id": c, "category": k, "split": "test"}
-        for c in contracts
-        for k in "AB"
-    ]
+    questions = []
+    for name, kind in itertools.product(contracts, "AB"):
+        row = {"question_id": f"{name}__{kind}", "contract_id": name}
+        questions.append(row | {"category": kind, "split": "test"})
     gold_rows = [
         {
             "question_id": row["question_id"],
@@ -225,21 +226,13 @@ def test_units_of_spans(tmp_path):
         }
         for row in questions[:7]
     ]
-    predicted = [
-        {
-            "question_id": row["question_id"],
-            "rank": rank,
-            "text": text,
-            "released_text": text,
-            "probability": float(RNG.random()),
-            "start": 10 * rank,
-            "end": 10 * rank + 5,
-        }
-        for row in questions
-        for rank, text in enumerate(
-            (f"some words of {row['question_id']}", "nothing of the kind")
-        )
-    ]
+    predicted = []
+    for row in questions:
+        name = row["question_id"]
+        for rank, text in enumerate((f"some words of {name}", "nothing of the kind")):
+            span = {"question_id": name, "rank": rank, "start": rank, "end": rank + 5}
+            span |= {"text": text, "released_text": text}
+            predicted.append(span | {"probability": float(RNG.random())})
     settings = {"relaxed": None, "low_thresholds": sweep()[-2:].tolist()}
     rows = scores(predicted, questions, gold_rows, resamples=10, **settings)
     units = by_contract(nbest_rows(predicted), gold(questions, gold_rows), **settings)
