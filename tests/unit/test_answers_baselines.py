@@ -23,6 +23,7 @@ from lextables.tasks.answers.predictors import words as word_models
 from lextables.tasks.answers.predictors.language_model import texts
 from lextables.tasks.answers.settings import (
     AskingSettings,
+    FixedSettings,
     LearningSettings,
     MarkingSettings,
     PriorSettings,
@@ -285,7 +286,7 @@ def test_texts_are_whole_documents_or_the_paragraphs_retrieved_for_a_question(tm
 
 
 def given_by(kind, data, marked):
-    settings = MARKING.model_dump() | {"kind": kind}
+    settings = MARKING if kind == "linear" else FixedSettings(kind=kind)
     return word_models.mark(Prediction(data, settings, marked))
 
 

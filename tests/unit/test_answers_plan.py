@@ -169,9 +169,9 @@ def test_whole_documents_as_in_the_paper_are_not_named_in_the_row():
 def test_a_model_is_asked_about_whole_documents_that_fit_its_context(
     monkeypatch, window, fits
 ):
-    monkeypatch.setattr(
-        AnswersPlanner, "language_model", lambda self, model: {"window": window}
-    )
+    weights = {"model": "mine", "weights": "w", "revision": None, "found": "here"}
+    settings = {**weights, "window": window}
+    monkeypatch.setattr(AnswersPlanner, "language_model", lambda self, model: settings)
     panel = {"row": "Mine", "kind": "language-model", "model": "mine", "text": "whole"}
     changes = {
         "models": {"mine": panel},

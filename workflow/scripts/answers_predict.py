@@ -8,17 +8,20 @@ from lextables.pipeline.run import recorded
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import MARKED, PREDICTIONS
 from lextables.tasks.answers.prediction import Prediction
+from lextables.tasks.answers.settings import ANSWERING, MARKING
 
 params = snakemake.params
+marks = snakemake.wildcards.experiment == "mark"
 with (
     job(snakemake.log[0]),
     recorded(snakemake.output.record, params.settings) as record,
 ):
     predictor = import_module(f"lextables.tasks.answers.predictors.{params.predictor}")
     data = collection.load(snakemake.input.data, params.names)
+    kinds = MARKING if marks else ANSWERING
     prediction = Prediction(
         data,
-        params.settings,
+        kinds[params.settings["kind"]](**params.settings),
         collection.marked_of(snakemake.input.highlights),
         params.device,
         params.vectors,
@@ -26,7 +29,7 @@ with (
         snakemake.threads,
         record,
     )
-    if snakemake.wildcards.experiment == "mark":
+    if marks:
         rows = collection.marked_rows(data, predictor.mark(prediction))
         record["marks"] = write(MARKED, rows, snakemake.output.predictions)
     else:

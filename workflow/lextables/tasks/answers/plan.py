@@ -25,10 +25,14 @@ from lextables.models.resolve import (
     Missing,
     model_settings,
 )
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
 from lextables.tasks import plan
 from lextables.tasks.answers.settings import (
+    ANSWERING,
+    MARKING,
+    AskingRun,
     Learning,
     Marking,
 )
@@ -115,7 +119,7 @@ class Asking(plan.Asking):
     marks: str = ""
     marked: PositiveInt = 5
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, int]:
         return {"orders": self.orders, "samples": self.samples}
 
 
@@ -200,21 +204,21 @@ class AnswersPlanner(Planner):
 
     def answered(self, key: str, panel: Panel) -> Row:
         """The row of a baseline."""
-        settings: dict[str, Any] = {"kind": panel.kind}
+        encoder = self.encoder(panel)
+        if isinstance(encoder, Missing):
+            return self.row(ANSWERS, panel, reason=encoder.reason)
+        settings: JsonObject = {"kind": panel.kind, **encoder}
         is_trained = panel.kind != "random"
         if is_trained:
             settings["pseudo"] = self.task.pseudo
             settings["smoothing"] = self.task.smoothing
         if panel.kind in ("linear", "vectors"):
-            settings.update(self.task.learning.model_dump(mode="json"))
+            settings.update(self.task.learning.model_dump())
             settings["folds"] = self.task.folds
-        return self.baseline(
-            ANSWER,
-            key,
-            panel,
-            settings,
-            trained=is_trained,
-        )
+        typed = ANSWERING[panel.kind](**settings)
+        run = self.add(self.run(ANSWER, key, self.MAIN), typed.plain())
+        runs = {self.MAIN: (run,)}
+        return self.row(ANSWERS, panel, runs=runs, trained=is_trained)
 
     def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
@@ -222,45 +226,27 @@ class AnswersPlanner(Planner):
             return self.row(MARKS, marker, reason=marker.unpublished)
         if marker.kind == "language-model":
             return self.marked_when_asked(key, marker)
-        settings: dict[str, Any] = {"kind": marker.kind}
+        encoder = self.encoder(marker)
+        if isinstance(encoder, Missing):
+            return self.row(MARKS, marker, reason=encoder.reason)
+        settings: JsonObject = {"kind": marker.kind, **encoder}
         is_trained = marker.kind == "linear"
         if is_trained:
             settings.update(self.task.marking.model_dump(), folds=self.task.folds)
-        return self.baseline(
-            MARK,
-            key,
-            marker,
-            settings,
-            trained=is_trained,
-        )
+        typed = MARKING[marker.kind](**settings)
+        run = self.add(self.run(MARK, key, self.MAIN), typed.plain())
+        runs = {self.MAIN: (run,)}
+        return self.row(MARKS, marker, runs=runs, trained=is_trained)
 
-    def baseline(
-        self,
-        experiment: str,
-        key: str,
-        panel: Panel | Marker,
-        settings: dict[str, Any],
-        *,
-        trained: bool,
-    ) -> Row:
-        """A row with its run, or the reason why its encoder is missing."""
-        part = ANSWERS if experiment == ANSWER else MARKS
-        if panel.model:
-            weights = self.context.weights(panel.model)
-            if isinstance(weights, Missing):
-                return self.row(part, panel, reason=weights.reason)
-            settings.update(model_settings(panel.model, weights))
-            settings["max_length"] = self.context.models[panel.model].max_length
-        run = self.add(
-            self.run(experiment, key, self.MAIN),
-            settings,
-        )
-        return self.row(
-            part,
-            panel,
-            runs={self.MAIN: (run,)},
-            trained=trained,
-        )
+    def encoder(self, panel: Panel | Marker) -> JsonObject | Missing:
+        """The settings of a panel's encoder, if it has one, or why it is missing."""
+        if panel.kind != "vectors":
+            return {}
+        weights = self.context.weights(panel.model)
+        if isinstance(weights, Missing):
+            return weights
+        max_length = self.context.models[panel.model].max_length
+        return {**model_settings(panel.model, weights), "max_length": max_length}
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model, and one with our prompt if that of a published row is unknown."""
@@ -300,7 +286,7 @@ class AnswersPlanner(Planner):
         )
         return rows
 
-    def asking(self, panel: Panel) -> dict[str, Any] | Missing:
+    def asking(self, panel: Panel) -> JsonObject | Missing:
         """The settings of a language model, or the reason why it is not run."""
         settings = self.language_model(panel.model)
         if isinstance(settings, Missing):
@@ -320,7 +306,7 @@ class AnswersPlanner(Planner):
         if not is_whole:
             settings["best"] = asking.best
         settings["prompt"] = self.context.prompt(asking.prompt)
-        return settings
+        return AskingRun(**settings).plain()
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked about paragraphs, by a prompt without the options."""
@@ -340,7 +326,10 @@ class AnswersPlanner(Planner):
             best=asking.marked,
         )
         settings["prompt"] = self.context.prompt(asking.marks)
-        run = self.add(self.run(MARK, key, self.MAIN), settings)
+        run = self.add(
+            self.run(MARK, key, self.MAIN),
+            AskingRun(**settings).plain(),
+        )
         return self.row(
             MARKS,
             marker,

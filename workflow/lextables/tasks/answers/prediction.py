@@ -10,24 +10,26 @@ from typing import (
     Literal,
 )
 
+from lextables.models.settings import StepSettings
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.answers.collection import Collection
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One run of a model on a ``collection``.
-
-    ``settings`` are those of the run, ``marked`` is {question: ids of the paragraphs that people
-    marked for it}, which a trained model needs.  ``device`` is the config's choice, ``vectors``
-    the folder of cached vectors, ``asking`` the folder of cached answers and the limits of
-    language models (`models.spending.Limits`).  ``record`` is the run's record.
-    """
+    """One run of a model on a ``collection``."""
 
     collection: Collection
-    settings: Mapping[str, Any]
+    settings: StepSettings
+    """Of the run: one of `settings.ANSWERING` or `settings.MARKING`, by its kind."""
     marked: Mapping[str, set[str]] = field(default_factory=dict)
+    """{question: ids of the paragraphs that people marked for it}, for training."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """The config's choice."""
     vectors: str = ""
+    """The folder of cached vectors."""
     asking: Mapping[str, Any] = field(default_factory=dict)
+    """The folder of cached answers, and the limits (`models.spending.Limits`)."""
     threads: int = 1
-    record: dict[str, Any] = field(default_factory=dict)
+    record: JsonObject = field(default_factory=dict)
+    """The record of the run."""

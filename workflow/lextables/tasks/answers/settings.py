@@ -1,15 +1,19 @@
 """The settings of models that answer questions or mark paragraphs."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
 )
 
+from lextables.models.settings import (
+    LanguageModelSettings,
+    StepSettings,
+    WeightSettings,
+)
 from lextables.pipeline.registry import Entry
 
 WHOLE_DOCUMENT = "whole"
@@ -39,11 +43,18 @@ class Marking(Entry):
     """The number of passes over the paragraphs."""
 
 
-class PriorSettings(BaseModel):
-    """The settings of a run whose answers are learnt from other documents' answers."""
+class FixedSettings(StepSettings):
+    """A run that learns nothing."""
 
-    model_config = ConfigDict(frozen=True)
+    kind: Literal["random", "never", "overlap"]
+    """As in `plan.Panel` and `plan.Marker`."""
 
+
+class PriorSettings(StepSettings):
+    """A run whose answers are learnt from other documents' answers."""
+
+    kind: Literal["prior", "linear", "vectors"] = "prior"
+    """As in `plan.Panel`."""
     pseudo: float
     """The number of additional documents with equal shares of all options."""
     smoothing: float
@@ -51,27 +62,36 @@ class PriorSettings(BaseModel):
 
 
 class LearningSettings(PriorSettings, Learning):
-    """The settings of a run with trained answers."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    """A run with trained answers."""
 
     folds: int
     """The number of folds of the documents."""
 
 
-class MarkingSettings(Marking):
-    """The settings of a run with trained marks."""
+class EncoderSettings(WeightSettings):
+    """A run with vectors of paragraphs and questions."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    kind: Literal["vectors"] = "vectors"
+    """As in `plan.Marker`."""
+    max_length: PositiveInt | None
+    """The maximum length of an encoded text in tokens; None for the model's own."""
 
+
+class EncodedLearning(LearningSettings, EncoderSettings):
+    """A run with answers that are trained on vectors."""
+
+
+class MarkingSettings(StepSettings, Marking):
+    """A run with trained marks."""
+
+    kind: Literal["linear"] = "linear"
+    """As in `plan.Marker`."""
     folds: int
     """The number of folds of the documents."""
 
 
-class AskingSettings(BaseModel):
-    """The settings of a run with a language model."""
-
-    model_config = ConfigDict(frozen=True)
+class AskingSettings(StepSettings):
+    """Questions to a language model."""
 
     prompt: list[list[str]]
     """The parts of the prompt (`models.prompts`)."""
@@ -83,3 +103,25 @@ class AskingSettings(BaseModel):
     """The number of orders of the options."""
     samples: int
     """The number of sampled answers of a model without probabilities."""
+
+
+class AskingRun(LanguageModelSettings, AskingSettings):
+    """A run with a language model."""
+
+
+# The settings of each kind of model that answers, and of each that marks.
+ANSWERING: Mapping[str, type[StepSettings]] = {
+    "random": FixedSettings,
+    "prior": PriorSettings,
+    "linear": LearningSettings,
+    "vectors": EncodedLearning,
+    "language-model": AskingRun,
+}
+MARKING: Mapping[str, type[StepSettings]] = {
+    "never": FixedSettings,
+    "random": FixedSettings,
+    "overlap": FixedSettings,
+    "linear": MarkingSettings,
+    "vectors": EncoderSettings,
+    "language-model": AskingRun,
+}

@@ -52,9 +52,8 @@ from lextables.tasks.answers.settings import (
 RELEVANT = ("Yes", "No")
 BATCH = 1000  # questions about paragraphs; their prompts are in memory together
 
-Answers = dict[
-    tuple[str, str], Sequence[float]
-]  # {(document, question): probabilities}
+# {(document, question): probabilities}
+Answers = dict[tuple[str, str], Sequence[float]]
 
 _log = logging.getLogger("lextables")
 
@@ -112,9 +111,9 @@ def mark(job: Prediction) -> np.ndarray:
 
 
 def _asker(job: Prediction) -> Asker:
-    model = cached_model.of_rule(job.settings, job)
+    model = cached_model.of_rule(job.settings.plain(), job)
     job.record["device"] = model.device
-    return Asker(model, AskingSettings(**job.settings))
+    return Asker(model, job.settings)
 
 
 def texts(
@@ -154,28 +153,26 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     anything is paid for.
     """
     model, text_of = asker.model, dict(texts(data, asker.settings))
-    batches = [
-        (document, list(keys)) for document, keys in groupby(text_of, itemgetter(0))
-    ]
+    batches = [list(keys) for _, keys in groupby(text_of, itemgetter(0))]
 
     def questions(keys: Iterable[tuple[str, str]]) -> Iterator[ChoiceQuestion]:
         for key in keys:
-            question = data.questions[key[1]]
+            _, name = key
+            question = data.questions[name]
             yield asker.question(text_of[key], question, question.options)
 
     if asker.settings.text == WHOLE_DOCUMENT and batches:
-        longest = max(batches, key=lambda batch: len(text_of[batch[1][0]]))
-        _check_window(model, questions(longest[1]), longest[0])
+        longest = max(batches, key=lambda keys: len(text_of[keys[0]]))
+        document, _ = longest[0]
+        _check_window(model, questions(longest), document)
         batches.remove(longest)
         batches.insert(0, longest)
-    number = len(text_of)
-    _log.info(
-        "%d questions about %d documents for %s", number, len(batches), model.name
-    )
+    counted = (len(text_of), len(batches), model.name)
+    _log.info("%d questions about %d documents for %s", *counted)
     asker.expect(text_of.values())
     answers: Answers = {}
     answered: list[Answered] = []
-    for _, keys in tqdm(batches, desc="documents", mininterval=10):
+    for keys in tqdm(batches, desc="documents", mininterval=10):
         replies = asker.ask(list(questions(keys)))
         for key, reply in zip(keys, replies, strict=True):
             answers[key] = reply.probabilities
@@ -191,10 +188,10 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
     paragraphs, questions = data.texts(), list(data.questions.values())
     probabilities = np.zeros((len(paragraphs), len(questions)))
     places = _most_similar(of_words(data), data, asker.settings.best)
-    rows = {row for row, _ in places}
-    name = asker.model.name
-    _log.info("%d questions about %d paragraphs for %s", len(places), len(rows), name)
-    asker.expect(paragraphs[row] for row, _ in places)
+    rows = [row for row, _ in places]
+    counted = (len(places), len(set(rows)), asker.model.name)
+    _log.info("%d questions about %d paragraphs for %s", *counted)
+    asker.expect(paragraphs[row] for row in rows)
     answered: list[Answered] = []
     starts = range(0, len(places), BATCH)
     for start in tqdm(
@@ -203,10 +200,10 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
         mininterval=10,
     ):
         batch = places[start : start + BATCH]
-        asked = [
-            asker.question(paragraphs[row], questions[column], RELEVANT)
-            for row, column in batch
-        ]
+        asked = []
+        for row, column in batch:
+            question = questions[column]
+            asked.append(asker.question(paragraphs[row], question, RELEVANT))
         replies = asker.ask(asked)
         for place, reply in zip(batch, replies, strict=True):
             probabilities[place] = reply.probabilities[0]

@@ -18,16 +18,15 @@ from lextables.tasks.answers.collection import (
     of_vectors,
 )
 from lextables.tasks.answers.prediction import Prediction
-from lextables.tasks.answers.settings import LearningSettings
 
 
 def answer(job: Prediction) -> Answers:
-    """Return the answers of a linear model of the vectors of other documents' best paragraphs."""
-    settings = LearningSettings(**job.settings)
-    space = encoded(job)
-    answers, penalties = linear_answers(
-        space, job.collection.shares, settings, job.threads
-    )
+    """Return the answers of a linear model of the vectors of best paragraphs.
+
+    It is trained on other documents (`baselines.linear_answers`).
+    """
+    space, shares = encoded(job), job.collection.shares
+    answers, penalties = linear_answers(space, shares, job.settings, job.threads)
     job.record["penalties"] = penalties
     return answers
 
@@ -39,12 +38,12 @@ def mark(job: Prediction) -> np.ndarray:
 
 def encoded(job: Prediction) -> Space:
     """Return the paragraphs and questions in the space of the run's encoder."""
-    folder, where = weights_folder(job.settings), device.pick(job.device)
-    model = bi_encoder.load(folder, where, job.settings["max_length"])
+    plain = job.settings.plain()
+    folder, where = weights_folder(plain), device.pick(job.device)
+    model = bi_encoder.load(folder, where, job.settings.max_length)
     own_settings.check_products(model, own_settings.COSINE)
-    encode_paragraphs, encode_questions = (
-        bi_encoder.cached(function, model, job.settings, job.vectors)
-        for function in (bi_encoder.encode_documents, bi_encoder.encode_queries)
-    )
+    encode = []
+    for function in (bi_encoder.encode_documents, bi_encoder.encode_queries):
+        encode.append(bi_encoder.cached(function, model, plain, job.vectors))
     job.record["device"] = device.describe(where)
-    return of_vectors(job.collection, encode_paragraphs, encode_questions)
+    return of_vectors(job.collection, *encode)

@@ -22,37 +22,30 @@ from lextables.tasks.answers.settings import (
 
 def answer(job: Prediction) -> Answers:
     """Return the answers of the settings' ``kind``: `random`, `prior` or `linear`."""
-    shares = job.collection.shares
-    if job.settings["kind"] == "random":
-        return uniform(shares)
-    if job.settings["kind"] == "prior":
-        return prior(shares, PriorSettings(**job.settings))
-    settings = LearningSettings(**job.settings)
-    space = of_words(job.collection)
-    answers, penalties = linear_answers(
-        space,
-        shares,
-        settings,
-        job.threads,
-    )
-    job.record["penalties"] = penalties
-    return answers
+    settings, shares = job.settings, job.collection.shares
+    if isinstance(settings, LearningSettings):
+        space = of_words(job.collection)
+        answers, penalties = linear_answers(space, shares, settings, job.threads)
+        job.record["penalties"] = penalties
+        return answers
+    if isinstance(settings, PriorSettings):
+        return prior(shares, settings)
+    return uniform(shares)
 
 
 def mark(job: Prediction) -> np.ndarray:
-    """Return the probability that each paragraph is marked, float64 (paragraphs, questions).
+    """Return the probabilities of marks, float64 (paragraphs, questions).
 
-    The settings' ``kind`` is `never` (all 0: most paragraphs are marked by nobody), `random`,
-    `overlap` (`similarity_marks`) or `linear` (`linear_marks`).
+    The settings' ``kind`` is `never` (all 0: most paragraphs are marked by nobody),
+    `random`, `overlap` (`similarity_marks`) or `linear` (`linear_marks`).
     """
-    data, kind = job.collection, job.settings["kind"]
+    data, settings = job.collection, job.settings
+    if isinstance(settings, MarkingSettings):
+        marked, words = is_marked(data, job.marked), of_words(data)
+        return linear_marks(data, words, marked, settings, job.threads)
+    if settings.kind == "overlap":
+        return similarity_marks(of_words(data))
     shape = (len(data.texts()), len(data.questions))
-    if kind == "never":
-        return np.zeros(shape)
-    if kind == "random":
+    if settings.kind == "random":
         return np.random.default_rng(0).random(shape)
-    words = of_words(data)
-    if kind == "overlap":
-        return similarity_marks(words)
-    marked, settings = is_marked(data, job.marked), MarkingSettings(**job.settings)
-    return linear_marks(data, words, marked, settings, job.threads)
+    return np.zeros(shape)
