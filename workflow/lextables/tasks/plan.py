@@ -1,11 +1,13 @@
 """Planning: the runs of a task, and the table rows that show them.
 
-A task's planner makes the runs from a paper's registry.  A published row is computed with the paper's
-settings or not run.  An additional row with other settings states the difference in its name.
+A task's planner makes the runs from a paper's registry.  A published row is computed
+with the paper's settings or not run.  An additional row with other settings states the
+difference in its name.
 
-If a grid has several trials, each is trained without the examples of the final evaluation and scored on
-the validation part (`search`); the best is selected (`choice`) and trained with every seed (`train`).
-Predictions of the trained weights on the test part are separate runs (`read`, `rerank`).
+If a grid has several trials, each is trained without the examples of the final
+evaluation and scored on the validation part (`search`); the best is selected (`choice`)
+and trained with every seed (`train`).  Predictions of the trained weights on the test
+part are separate runs (`read`, `rerank`).
 """
 
 from abc import (
@@ -43,6 +45,7 @@ from lextables.models.resolve import (
     model_settings,
 )
 from lextables.pipeline.config import Config
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 
@@ -53,16 +56,20 @@ LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' mo
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 SEARCH = "search"  # the experiment of trials
 ASK = "ask"  # the experiment of language models without training
-NEEDS_GPU = "is slow without a GPU; to run it anyway, add it to extra_models (docs/language-models.md)"
+NEEDS_GPU = (
+    "is slow without a GPU; to run it anyway, add it to extra_models "
+    "(docs/language-models.md)"
+)
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
 class Grid(Entry):
-    """Training settings: the learning rates of the trials, and the settings that all trials share.
+    """Training settings: the learning rates of the trials, and what trials share.
 
-    With ``bf16`` a CPU trains in bfloat16 mixed precision, as GPUs that support it always do.  ``seeds``
-    limits the number of seeds in the config.  ``percents`` are shares of the training examples to train on.
-    A checkpoint is saved every ``save_every`` updates (0: never).
+    With ``bf16`` a CPU trains in bfloat16 mixed precision, as GPUs that support it
+    always do.  ``seeds`` limits the number of seeds in the config.  ``percents`` are
+    shares of the training examples to train on.  A checkpoint is saved every
+    ``save_every`` updates (0: never).
     """
 
     learning_rates: tuple[float, ...]
@@ -74,22 +81,22 @@ class Grid(Entry):
     seeds: int | None = None
     percents: tuple[int, ...] = (WHOLE,)
 
-    def training(self) -> dict[str, Any]:
+    def training(self) -> JsonObject:
         """The settings that all trials share."""
-        shared = ("batch_size", "max_length", "bf16", "save_every")
-        optimiser = self.optimiser.model_dump(mode="json")
-        return {name: getattr(self, name) for name in shared} | {"optimiser": optimiser}
+        shared = {"optimiser", "batch_size", "max_length", "bf16", "save_every"}
+        return self.model_dump(mode="json", include=shared)
 
 
 class Panel(Entry):
     """A model of a task and its row in the tables.
 
-    ``additional`` marks rows that are not in the paper.  Published values that a ``baseline`` row reaches are
-    marked, unless it is ``lenient``: then its score rests on a leniency of the released evaluator.  With
-    ``shares`` the model is also trained on each share of the training examples.  It is trained only under the
-    ``grids`` that are listed, or with any grid: a model that learns almost nothing with a small budget has no
-    row there.  ``also_trained_on`` are data sets or splits that it is trained on in addition to the training
-    split.
+    ``additional`` marks rows that are not in the paper.  Published values that a
+    ``baseline`` row reaches are marked, unless it is ``lenient``: then its score rests
+    on a leniency of the released evaluator.  With ``shares`` the model is also trained
+    on each share of the training examples.  It is trained only under the ``grids`` that
+    are listed, or with any grid: a model that learns almost nothing with a small budget
+    has no row there.  ``also_trained_on`` are data sets or splits that it is trained on
+    in addition to the training split.
     """
 
     row: str
@@ -105,9 +112,9 @@ class Panel(Entry):
 class Asking(Entry):
     """How language models are asked questions with options.
 
-    ``prompt`` is the name of a file of `resources/prompts`.  ``orders`` is the number of
-    orders of the options, ``samples`` the number of sampled answers of a model without
-    probabilities.
+    ``prompt`` is the name of a file of `resources/prompts`.  ``orders`` is the number
+    of orders of the options, ``samples`` the number of sampled answers of a model
+    without probabilities.
     """
 
     prompt: str
@@ -122,10 +129,11 @@ UserRow = TypeVar("UserRow", bound=Entry)
 class Spec:
     """The settings of a run and its dependencies.
 
-    It reads the predictions of ``needs``, the weights of ``sources`` and the trial selected by ``choice``.
+    It reads the predictions of ``needs``, the weights of ``sources`` and the trial
+    selected by ``choice``.
     """
 
-    settings: dict[str, Any]
+    settings: JsonObject
     needs: tuple[Run, ...] = ()
     sources: tuple[Run, ...] = ()
     choice: Run | None = None
@@ -157,13 +165,15 @@ PLAIN = (
 
 @dataclass(frozen=True)
 class Row:
-    """A table row: ``runs`` maps a condition to its runs, one per seed; a row without runs has a ``reason``.
+    """A table row: ``runs`` maps a condition to its runs, one per seed.
 
-    ``submitted`` rows show submitted predictions, ``asked`` rows a language model without training.
-    ``parameters`` is the total parameter count of the row's models, None if unknown.  ``trained`` rows were
-    trained here, and ``averages`` is the number of runs that a published score is the mean of.  ``about`` are
-    the fields by which tables select rows.  ``trained_on`` are the training data sets of its models, as
-    text, and ``seen`` states which of them contain the test texts.
+    A row without runs has a ``reason``.  ``submitted`` rows show submitted predictions,
+    ``asked`` rows a language model without training.  ``parameters`` is the total
+    parameter count of the row's models, None if unknown.  ``trained`` rows were trained
+    here, and ``averages`` is the number of runs that a published score is the mean of.
+    ``about`` are the fields by which tables select rows.  ``trained_on`` are the
+    training data sets of its models, as text, and ``seen`` states which of them contain
+    the test texts.
     """
 
     row: str
@@ -179,16 +189,17 @@ class Row:
     trained_on: str = ""
     seen: str = ""
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
-    about: dict[str, Any] = field(default_factory=dict)
+    about: JsonObject = field(default_factory=dict)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> JsonObject:
         """The row as plain values, for a rule's params."""
         plain = dict(self.about)
         for name in PLAIN:
             plain[name] = getattr(self, name)
-        plain["runs"] = {}
+        folders = {}
         for condition, runs in sorted(self.runs.items()):
-            plain["runs"][condition] = [run.folder for run in runs]
+            folders[condition] = [run.folder for run in runs]
+        plain["runs"] = folders
         return plain
 
 
@@ -200,11 +211,14 @@ class Plan:
     """
 
     specs: dict[Run, Spec]
-    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rows: dict[str, list[JsonObject]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
 
     def folders(self, table: str) -> list[str]:
-        """The sorted folders of the runs in ``table``; empty for a table made from data only."""
+        """The sorted folders of the runs in ``table``.
+
+        It is empty for a table made from data only.
+        """
         folders: set[str] = set()
         for row in self.rows.get(table, []):
             for runs in row["runs"].values():
@@ -214,7 +228,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference from the paper's settings: what the published row ``needs``, and what is ``ours``."""
+    """A difference from the paper: what the row ``needs``, and what is ``ours``."""
 
     needs: str
     ours: str
@@ -225,14 +239,15 @@ class Trial:
     """The settings of one training of a grid, and their name in paths."""
 
     name: str
-    settings: dict[str, Any]
+    settings: JsonObject
 
 
 @dataclass(frozen=True)
 class SubmittedFiles:
     """Submitted predictions for one data set, with the name and key of their row.
 
-    ``form`` is one of the planner's `FORMS`; ``contents`` are the digests of the files, one per seed.
+    ``form`` is one of the planner's `FORMS`; ``contents`` are the digests of the files,
+    one per seed.
     """
 
     row: str
@@ -245,9 +260,10 @@ class SubmittedFiles:
 class Context:
     """Everything besides a paper's registry that a plan depends on.
 
-    ``gpu`` states whether training will find a GPU, which selects the grid under ``grid: auto``.
-    ``submitted`` is {data set: its submitted predictions}.  ``absent`` is {auxiliary data set that is not
-    available: the reason} (`papers.planning.absent_data`).
+    ``gpu`` states whether training will find a GPU, which selects the grid under
+    ``grid: auto``.  ``submitted`` is {data set: its submitted predictions}.  ``absent``
+    is {auxiliary data set that is not available: the reason}
+    (`papers.planning.absent_data`).
     """
 
     config: Config
@@ -267,11 +283,14 @@ class Context:
         return self.config.grid_name(self.gpu)
 
     def weights(self, model: str) -> Weights | Missing:
-        """The weights of a registered model or a user's model, or the reason why they are missing."""
+        """The weights of a registered or a user's model, or why they are missing."""
         return find(model, self.config, self.models, self.mirrors)
 
     def prompt(self, name: str) -> list[list[str]]:
-        """A prompt of the project, for the settings of a run: a changed prompt changes the run."""
+        """A prompt of the project, for the settings of a run.
+
+        A changed prompt changes the run.
+        """
         return prompts.load(self.root / f"resources/prompts/{name}.txt").plain()
 
     def parameters(self, *models: str) -> int | None:
@@ -285,7 +304,10 @@ class Context:
         return total
 
     def _ran(self, model: str) -> str:
-        """The model whose weights run under this name: on the sample data, its stand-in."""
+        """The model whose weights run under this name.
+
+        On the sample data it is the model's stand-in.
+        """
         registered = self.models.get(model)
         if registered is None or not registered.stand_in:
             return model
@@ -298,10 +320,11 @@ class Context:
 class Planner(ABC):
     """Plans the runs of one data set's task: `rows` fills `specs`.
 
-    ``name`` is the data set's, used in paths of features and runs.  ``MAIN`` is the condition that most
-    tables show, and ``STAGES`` are the experiments whose predictions are scored.  ``FORMS`` are the formats
-    of a user's predictions, {format: endings of file names}.  ``others`` are the planners of the paper's data
-    sets, by name: a model may be trained on several, one after another.
+    ``name`` is the data set's, used in paths of features and runs.  ``MAIN`` is the
+    condition that most tables show, and ``STAGES`` are the experiments whose
+    predictions are scored.  ``FORMS`` are the formats of a user's predictions, {format:
+    endings of file names}.  ``others`` are the planners of the paper's data sets, by
+    name: a model may be trained on several, one after another.
     """
 
     MAIN: ClassVar[str] = str(WHOLE)
@@ -348,9 +371,8 @@ class Planner(ABC):
 
     def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
-        return [
-            extra for extra in self.context.config.extra_models if extra.kind in kinds
-        ]
+        extras = self.context.config.extra_models
+        return [extra for extra in extras if extra.kind in kinds]
 
     def user_panels(
         self, entry: type[UserRow], kinds: Sequence[str], **fields: Any
@@ -359,17 +381,17 @@ class Planner(ABC):
 
         ``fields`` are the other fields.
         """
-        return {
-            extra.key: entry(
-                row=extra.name,
-                model=extra.key,
-                **{"additional": True, **fields},
-            )
-            for extra in self.user_models(*kinds)
-        }
+        fields = {"additional": True, **fields}
+        panels = {}
+        for extra in self.user_models(*kinds):
+            panels[extra.key] = entry(row=extra.name, model=extra.key, **fields)
+        return panels
 
     def user_language_models(self, entry: type[UserRow]) -> dict[str, UserRow]:
-        """The entries of the user's language models; none if the task has no `Asking`."""
+        """The entries of the user's language models.
+
+        There are none if the task has no `Asking`.
+        """
         if not self.task.asking:
             return {}
         return self.user_panels(
@@ -382,7 +404,7 @@ class Planner(ABC):
         """Whether a panel has a row under the grid that is searched."""
         return not panel.grids or self.context.grid in panel.grids
 
-    def language_model(self, model: str) -> dict[str, Any] | Missing:
+    def language_model(self, model: str) -> JsonObject | Missing:
         """The settings of a language model, or the reason why it is not run.
 
         Registered models that run locally need a GPU, except on the sample data.
@@ -391,34 +413,33 @@ class Planner(ABC):
         if isinstance(weights, Missing):
             return weights
         config = self.context.config
-        is_local = weights.found != API
-        needs_gpu = model in self.context.models and config.data != "sample"
-        if needs_gpu and is_local and not self.context.gpu:
-            return Missing(NEEDS_GPU)
         settings = model_settings(model, weights)
-        if not is_local:
+        if weights.found == API:
             settings["api"] = config.llm
+            return settings
+        needs_gpu = model in self.context.models and config.data != "sample"
+        if needs_gpu and not self.context.gpu:
+            return Missing(NEEDS_GPU)
         return settings
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
         """The row of a panel, with the given additional ``fields``."""
-        marks = {name: getattr(panel, name) for name in MARKS}
+        marks = panel.model_dump(include=set(MARKS))
         models = [panel.model] if panel.model else []
         marks["parameters"] = self.context.parameters(*models)
-        return Row(panel.row, **{**marks, **fields})
+        marks.update(fields)
+        return Row(panel.row, **marks)
 
     def asked_row(
         self,
         key: str,
         panel: Panel,
         settings: Mapping[str, Any],
-        about: dict[str, Any],
+        about: JsonObject,
     ) -> Row:
         """The additional row of a language model, with one run."""
-        run = self.add(
-            self.run(ASK, key, panel.kind),
-            {**settings, "kind": panel.kind},
-        )
+        settings = {**settings, "kind": panel.kind}
+        run = self.add(self.run(ASK, key, panel.kind), settings)
         return self.panel_row(
             panel,
             additional=True,
@@ -446,7 +467,8 @@ class Planner(ABC):
     ) -> Run:
         """Register a run.
 
-        ``runs`` are its dependencies (`Spec`); ``weights_of`` is the run whose weights it loads.
+        ``runs`` are its dependencies (`Spec`); ``weights_of`` is the run whose weights
+        it loads.
         """
         if weights_of:
             runs["sources"] = (weights_of,)
@@ -465,23 +487,16 @@ class Planner(ABC):
         seeds: Sequence[int],
         **runs: Any,
     ) -> list[Run]:
-        """Register a training of each trial and seed, scored on validation data; ``runs`` as in `add`."""
+        """Register a training of each trial and seed, scored on validation data.
+
+        ``runs`` are as in `add`.
+        """
         found = []
         for trial in trials:
+            of_trial = {**settings, **trial.settings}
             for seed in seeds:
-                run = self.run(
-                    SEARCH,
-                    model,
-                    f"{prefix}-{trial.name}",
-                    seed,
-                )
-                found.append(
-                    self.add(
-                        run,
-                        {**settings, **trial.settings},
-                        **runs,
-                    )
-                )
+                run = self.run(SEARCH, model, f"{prefix}-{trial.name}", seed)
+                found.append(self.add(run, of_trial, **runs))
         return found
 
     def weights_folder(self, run: Run) -> str:
@@ -489,22 +504,18 @@ class Planner(ABC):
         return f"{self.context.config.results}/{run.folder}/weights"
 
     def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
-        """The published row with its runs; if settings differ, without runs, and an additional row."""
+        """The published row with its runs.
+
+        If settings differ, it has no runs, and an additional row has them.
+        """
         if row.additional or not row.runs or not differences:
             return [row]
-        published = replace(
-            row,
-            runs={},
-            reason=reason_not_run(differences),
-        )
+        published = replace(row, runs={}, reason=reason_not_run(differences))
         name = additional_name(row.row, differences)
-        return [
-            published,
-            replace(row, row=name, additional=True),
-        ]
+        return [published, replace(row, row=name, additional=True)]
 
     def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
-        """The difference between the grid and the paper's, described by ``descriptions``."""
+        """The difference between the grid and the paper's, with ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []
         texts = list(descriptions)
@@ -516,7 +527,8 @@ class Planner(ABC):
 
 def rate_name(rate: float) -> str:
     """Return a learning rate for paths, such as `lr1e-04`, with all its digits."""
-    digits = f"{rate:.15e}".partition("e")[0].rstrip("0").partition(".")[2]
+    mantissa, _ = f"{rate:.15e}".split("e")
+    _, digits = mantissa.rstrip("0").split(".")
     return f"lr{rate:.{len(digits)}e}"
 
 
@@ -532,25 +544,27 @@ def _count(seeds: int) -> str:
 
 
 def reason_not_run(differences: Sequence[Difference]) -> str:
-    """The reason why a published row is not run when settings differ from the paper's."""
+    """The reason why a published row is not run with other settings."""
     needs = " and ".join(difference.needs for difference in differences)
     return f"needs {needs}, as in the paper"
 
 
 def additional_name(row: str, differences: Sequence[Difference]) -> str:
-    """The name of the additional row for a published row: its name and the differences."""
-    return ", ".join((row, *(difference.ours for difference in differences)))
+    """The name of the additional row: that of the published row, and differences."""
+    ours = [difference.ours for difference in differences]
+    return ", ".join([row, *ours])
 
 
 def shown(
     rows: Sequence[Row],
     where: Sequence[Mapping[str, Any]],
     conditions: Sequence[str],
-) -> list[dict]:
+) -> list[JsonObject]:
     """The rows of a table as plain values, in their order.
 
-    A row is shown if it has all fields of one of the mappings in ``where``; a list there means any of its
-    values.  Only runs of ``conditions`` are shown, or all if it is empty.
+    A row is shown if it has all fields of one of the mappings in ``where``; a list
+    there means any of its values.  Only runs of ``conditions`` are shown, or all if it
+    is empty.
     """
     shown_rows = []
     for row in rows:

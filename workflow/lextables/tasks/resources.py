@@ -1,7 +1,7 @@
-"""Memory and time that a job with a model requests, from the number of the model's parameters.
+"""Memory and time that a job with a model requests, from the model's parameters.
 
-The time is an upper bound, and doubles when a job is tried again: how long a job takes also
-depends on the number of texts, which is not known before their data set is built.
+The time is an upper bound, and doubles when a job is tried again: how long a job takes
+also depends on the number of texts, which is not known before their data set is built.
 """
 
 import math
@@ -33,8 +33,8 @@ LEAST_MINUTES, LEAST_CPU_MINUTES, MOST_MINUTES = 60, 1440, 10_080
 # For texts of DEFAULT_LENGTH; longer ones take more time in proportion.
 MINUTES_PER_MILLION = 8
 MARGIN = 2  # requested time for one unit of estimated time of case law
-# Bytes of a parameter on the host.  Training resumes with weights and both of Adam's states in float32, and
-# on a processor it also has the gradients.
+# Bytes of a parameter on the host.  Training resumes with weights and both of Adam's
+# states in float32, and on a processor it also has the gradients.
 GPU_BYTES: Mapping[Action, int] = {"train": 12, "read": 4, "ask": 2}
 CPU_BYTES: Mapping[Action, int] = {"train": 16, "read": 4, "ask": 4}
 # Parameters of a user's model without files here.
@@ -48,8 +48,8 @@ RELEASED_VOLUMES = 18_000  # with as many examples as the released LawngNLI
 class Work:
     """What a model does in a job: it reads texts of at most ``length`` tokens.
 
-    Each of its ``parameters`` is ``applied`` so many times to a token: 12 times in ALBERT,
-    whose layers share them.
+    Each of its ``parameters`` is ``applied`` so many times to a token: 12 times in
+    ALBERT, whose layers share them.
     """
 
     action: Action
@@ -59,10 +59,11 @@ class Work:
 
 
 def mem_mb(work: Work, gpu: bool) -> int:
-    """Return the megabytes of memory of the host that a job requests, a multiple of 1,000."""
-    bytes_each = (GPU_BYTES if gpu else CPU_BYTES)[work.action]
-    needed = BASE_MB + work.parameters * bytes_each / MEGABYTE
-    return max(LEAST_MB, 1000 * math.ceil(needed / 1000))
+    """Return the megabytes of the host's memory that a job requests, in thousands."""
+    bytes_of = GPU_BYTES if gpu else CPU_BYTES
+    weights = work.parameters * bytes_of[work.action] / MEGABYTE
+    thousands = math.ceil((BASE_MB + weights) / 1000)
+    return max(LEAST_MB, 1000 * thousands)
 
 
 def minutes(work: Work, gpu: bool) -> int:
@@ -71,7 +72,8 @@ def minutes(work: Work, gpu: bool) -> int:
     longer = max(1.0, work.length / DEFAULT_LENGTH)
     needed = MINUTES_PER_MILLION * millions * longer
     least = LEAST_MINUTES if gpu else LEAST_CPU_MINUTES
-    return min(MOST_MINUTES, at_least(needed, least))
+    requested = at_least(needed, least)
+    return min(MOST_MINUTES, requested)
 
 
 def volume_minutes(
@@ -79,13 +81,17 @@ def volume_minutes(
     seconds: float,
     least: int = STEP_MINUTES,
 ) -> int:
-    """Return the minutes that a job requests for volumes of case law, each of which takes ``seconds``."""
+    """Return the minutes that a job requests for ``volumes`` of case law.
+
+    Each takes ``seconds``.
+    """
     return at_least(MARGIN * volumes * seconds / 60, least)
 
 
 def at_least(needed: float, least: int) -> int:
     """Return ``needed`` minutes, rounded up to a multiple of 30, or ``least``."""
-    return max(least, STEP_MINUTES * math.ceil(needed / STEP_MINUTES))
+    steps = math.ceil(needed / STEP_MINUTES)
+    return max(least, STEP_MINUTES * steps)
 
 
 @dataclass(frozen=True)
@@ -101,13 +107,15 @@ class ModelSizes:
 
     def work(self, runs: Sequence[Run]) -> Work:
         """Return the work of a job that makes these runs of one model."""
-        spec = self.specs[runs[0]]
+        run = runs[0]
+        spec = self.specs[run]
         parameters, applied = self._of_run(spec)
         settings = spec.settings
-        if runs[0].experiment == ASK or settings.get("kind") == "language-model":
+        if run.experiment == ASK or settings.get("kind") == "language-model":
             return Work("ask", parameters, applied=applied)
         action: Action = "train" if "batch_size" in settings else "read"
-        return Work(action, parameters, max(_lengths(settings)), applied)
+        longest = max(_lengths(settings))
+        return Work(action, parameters, longest, applied)
 
     def encoding(self, encoder: str) -> Work:
         """Return the work of encoding texts."""
@@ -122,8 +130,10 @@ class ModelSizes:
         """The parameters of a run's model, and how many times each is applied."""
         while "model" not in spec.settings and spec.sources:
             spec = self.specs[spec.sources[0]]
-        tokenizer = spec.settings.get("tokenizer", {}).get("model", "")
-        return self._of_model(spec.settings.get("model") or tokenizer)
+        model, tokenizer = spec.settings.get("model"), spec.settings.get("tokenizer")
+        if not model and tokenizer:
+            model = tokenizer["model"]
+        return self._of_model(model or "")
 
     def _of_model(self, name: str) -> tuple[int, int]:
         if name in self.own:
@@ -142,10 +152,12 @@ def _lengths(settings: Mapping[str, Any]) -> list[int]:
 
 
 def own_parameters(kind: str, files: Sequence[Path]) -> int:
-    """Return the most parameters that a user's model can have, by its files; typical ones without files."""
-    size = sum(
-        file.stat().st_size
-        for file in files
-        if file.suffix in (".safetensors", ".bin", ".gguf")
-    )
+    """Return the most parameters that a user's model can have, by its files.
+
+    Without files, it is a typical number.
+    """
+    size = 0
+    for file in files:
+        if file.suffix in (".safetensors", ".bin", ".gguf"):
+            size += file.stat().st_size
     return size // STORED_BYTES or UNKNOWN.get(kind, UNKNOWN_ENCODER)

@@ -1,7 +1,7 @@
 """Reading files of submitted predictions, for all tasks: text, rows and probabilities.
 
-A task has a model of its rows (`SubmittedRow`), and for each format a function that returns a
-file's records.
+A task has a model of its rows (`SubmittedRow`), and for each format a function that
+returns a file's records.
 """
 
 import hashlib
@@ -56,8 +56,8 @@ from lextables.sources.archives import (
     gunzipped,
 )
 
-# Environment variable with {digest: path} as JSON.  Settings identify a file by its content, so that moving
-# it reruns nothing; jobs look up the path here.
+# Environment variable with {digest: path} as JSON.  Settings identify a file by its
+# content, so that moving it reruns nothing; jobs look up the path here.
 PLACES = "LEXTABLES_SUBMITTED"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
@@ -65,7 +65,7 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"  # also of Excel workbooks
 _OTHER_SEPARATORS = (";", "\t")
 
-Records = Iterator[tuple[str, dict[str, Any]]]  # (place in the file, {name: value})
+Records = Iterator[tuple[str, JsonObject]]  # (place in the file, {name: value})
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,10 @@ class File:
     text: str
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Yield (place, line) for each line that is not blank; the place names the line, counted from 1."""
+        """Yield (place, line) for each line that is not blank.
+
+        The place names the line, counted from 1.
+        """
         for number, line in enumerate(io.StringIO(self.text, newline=None), 1):
             if line.strip():
                 yield f"{self.name}, line {number}", line.rstrip("\n")
@@ -99,11 +102,14 @@ class File:
         rows = records.csv_rows(lines, self.name)
         place, cells = next(rows)
         header = [cell.strip() for cell in cells]
-        column, times = Counter(header).most_common(1)[0]
+        ((column, times),) = Counter(header).most_common(1)
         if times > 1:
             raise repeated(f"the column {column!r}", place)
         if len(header) == 1 and any(mark in header[0] for mark in _OTHER_SEPARATORS):
-            what = "the columns are not separated by commas (Excel uses semicolons in some languages)"
+            what = (
+                "the columns are not separated by commas (Excel uses semicolons in "
+                "some languages)"
+            )
             do = "save it with commas, and with points in numbers"
             raise BadInput(what, where=place, do=do)
         for column in needed:
@@ -111,10 +117,7 @@ class File:
                 do = f"name the columns in the first row: {', '.join(needed)}"
                 raise BadInput(f"the column {column!r} is missing", where=place, do=do)
         for place, cells in rows:
-            yield (
-                place,
-                dict(zip(header, cells, strict=True)),
-            )
+            yield place, dict(zip(header, cells, strict=True))
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,10 @@ class Submitted:
 
 
 def number(value: Any, name: str) -> float:
-    """Return a finite number from JSON or the text of a cell; `ValueError` for anything else."""
+    """Return a finite number from JSON or the text of a cell.
+
+    Raises `ValueError` for anything else.
+    """
     # Python reads 1_000, other readers do not; booleans are not numbers.
     is_text = isinstance(value, str)
     refused = isinstance(value, bool) or (is_text and "_" in value)
@@ -147,7 +153,10 @@ def number(value: Any, name: str) -> float:
 
 
 def probability(value: Any, where: str) -> float:
-    """Return a number from 0 to 1, read as in `number`; `BadInput` for anything else."""
+    """Return a number from 0 to 1, read as in `number`.
+
+    Raises `BadInput` for anything else.
+    """
     do = "correct it"
     try:
         result = number(value, "probability")
@@ -167,7 +176,7 @@ def _number_of_field(value: Any, field: Info) -> float:
 
 Number = Annotated[float, BeforeValidator(_number_of_field)]
 # By choice, or a list with one for each choice in their order.
-Probabilities = dict[str, Any] | list[Any]
+Probabilities = JsonObject | list[Any]
 KINDS = {"string_type": "text", "dict_type": "a list or an object"}
 
 
@@ -185,9 +194,10 @@ def read_rows(
     row: type[RowType],
     do: str = "",
 ) -> Iterator[tuple[str, RowType]]:
-    """Yield (place, row) for each record; `BadInput` names the place and the key of the first error.
+    """Yield (place, row) for each record.
 
-    ``do`` is the advice, by default to write the key's value as the model says.
+    `BadInput` names the place and the key of the first error.  ``do`` is the advice, by
+    default to write the key's value as the model says.
     """
     for place, record in records:
         try:
@@ -199,14 +209,15 @@ def read_rows(
 
 def _sentence(fault: Mapping[str, Any]) -> tuple[str, str]:
     """Return what is wrong, by one of pydantic's errors, and how to correct it."""
-    if fault["type"] == "value_error":
+    error = fault["type"]
+    if error == "value_error":
         return str(fault["ctx"]["error"]), "correct it"
     if not fault["loc"]:
         return "is not an object", 'write it as {"name": value, …}'
-    name = fault["loc"][0]
-    if fault["type"] == "missing" or fault["input"] is None:
+    name, *_ = fault["loc"]
+    if error == "missing" or fault["input"] is None:
         return f"{name} is missing", "add it"
-    kind = KINDS.get(fault["type"], "a value of this column")
+    kind = KINDS.get(error, "a value of this column")
     return f"{name} is not {kind}", f"write it as {kind}"
 
 
@@ -214,7 +225,7 @@ def _sentence(fault: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def known(name: str, names: Collection[str]) -> str:
-    """Return ``name`` as it is in ``names``: unchanged, or else without white space around it."""
+    """Return ``name`` as it is in ``names``, or else without white space around it."""
     if name in names:
         return name
     return name.strip()
@@ -226,7 +237,10 @@ def identified(
     kind: str,
     place: str,
 ) -> str:
-    """Return the id of something of this ``kind`` in the data set; `BadInput` if it has none."""
+    """Return the id of something of this ``kind`` in the data set.
+
+    Raises `BadInput` if it has none.
+    """
     found = known(name, names)
     if found not in names:
         what = f"the data set has no {kind} {found!r}"
@@ -245,11 +259,12 @@ def check_complete(
     things: str,
     name: str,
 ) -> None:
-    """Raise `BadInput` if a file (``name``) has no prediction for one of the ``expected`` ``things``."""
+    """Raise `BadInput` if the file ``name`` lacks some of the ``expected`` things."""
     missing = sorted(set(expected) - set(found))
     if missing:
+        first = _named(missing[0])
         counted = f"{len(missing)} of the {len(expected)} {things}"
-        what = f"no prediction for {counted}, the first {_named(missing[0])}"
+        what = f"no prediction for {counted}, the first {first}"
         raise BadInput(what, where=name, do="predict each of them")
 
 
@@ -262,9 +277,9 @@ def _named(item: Any) -> str:
 class Distribution:
     """The probabilities of the choices of an item, collected from the rows of a file.
 
-    The item is an example, or a question about a document: its ``kind`` and ``key`` name it in
-    messages.  ``choices`` are its answers or options (``choice``).  With ``by_index`` they may
-    also be named by their index, from 0.
+    The item is an example, or a question about a document: its ``kind`` and ``key``
+    name it in messages.  ``choices`` are its answers or options (``choice``).  With
+    ``by_index`` they may also be named by their index, from 0.
     """
 
     kind: str
@@ -281,9 +296,10 @@ class Distribution:
         return f"{self.kind} {_named(self.key)}"
 
     def add(self, probabilities: Probabilities, place: str) -> None:
-        """Add the probabilities of a row: by choice, or a list with one for each choice.
+        """Add the probabilities of a row: by choice, or a list in the choices' order.
 
-        Raises `BadInput` for an unknown or repeated choice, and for a list of the wrong length.
+        Raises `BadInput` for an unknown or repeated choice, and for a list of the wrong
+        length.
         """
         if isinstance(probabilities, list):
             count, needed = len(probabilities), len(self.choices)
@@ -298,32 +314,36 @@ class Distribution:
             index = self._index(name, place)
             share = probability(value, place)
             if index in self.values:
-                what = f"the {self.choice} {self.choices[index]!r} of {self.name}"
+                choice = self.choices[index]
+                what = f"the {self.choice} {choice!r} of {self.name}"
                 raise repeated(what, place)
             self.values[index] = share
 
     def complete(self, *, sum_to_one: bool = True) -> list[float]:
         """Return the probabilities in the order of the choices.
 
-        Raises `BadInput` if one is missing or, with ``sum_to_one``, if they do not add up to one.
+        Raises `BadInput` if one is missing or, with ``sum_to_one``, if they do not add
+        up to one.
         """
+        shares = []
         for index, choice in enumerate(self.choices):
             if index not in self.values:
                 what = f"the {self.choice} {choice!r} of {self.name} has no probability"
                 raise BadInput(what, where=self.place, do="give one for each choice")
-        total = sum(self.values.values())
+            shares.append(self.values[index])
+        total = sum(shares)
         if sum_to_one and abs(total - 1) > ROUNDING:
             what = f"the probabilities of {self.name} add up to {total:g} instead of 1"
             do = "give the probabilities of all choices"
             raise BadInput(what, where=self.place, do=do)
-        return [self.values[index] for index in range(len(self.choices))]
+        return shares
 
     def _index(self, name: str, place: str) -> int:
         if name in self.choices:
             return self.choices.index(name)
-        plain = [choice.strip() for choice in self.choices]
-        if plain.count(name.strip()) == 1:
-            return plain.index(name.strip())
+        plain, plain_name = [choice.strip() for choice in self.choices], name.strip()
+        if plain.count(plain_name) == 1:
+            return plain.index(plain_name)
         do = f"choose from {_listed(self.choices)}"
         if self.by_index:
             do += ", or give its index, from 0"
@@ -371,7 +391,8 @@ def store(
 def opened(content: str) -> File:
     """Return the file with the digest ``content``, decompressed if it is gzip.
 
-    Raises `BadInput` if it is missing, was changed since its digest was taken, or is not text in UTF-8.
+    Raises `BadInput` if it is missing, was changed since its digest was taken, or is
+    not text in UTF-8.
     """
     path = Path(json.loads(os.environ[PLACES])[content])
     try:
@@ -401,8 +422,9 @@ def text_of(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = len(error.object[: error.start + 1].splitlines())
-        what = f"the byte 0x{error.object[error.start]:02x} is not UTF-8"
+        read = error.object[: error.start + 1]
+        line = len(read.splitlines())
+        what = f"the byte 0x{read[-1]:02x} is not UTF-8"
         place = f"{name}, line {line}"
         raise BadInput(what, where=place, do="save it as UTF-8") from None
     if "\0" in text:
@@ -414,7 +436,10 @@ def text_of(data: bytes, name: str) -> str:
 
 
 def parsed(text: str, where: str) -> Any:
-    """Return the JSON value of ``text``; `BadInput` for invalid JSON or a name repeated in an object."""
+    """Return the JSON value of ``text``.
+
+    Raises `BadInput` for invalid JSON, and for a name repeated in an object.
+    """
     return json_value(text, where, "write it again")
 
 

@@ -1,1 +1,4 @@
-"""Answers: a document and a question with options; the output is a distribution over them, and marks."""
+"""Answers: a document and a question with options.
+
+The output is a distribution over them, and marks.
+"""

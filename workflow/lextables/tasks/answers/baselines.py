@@ -1,11 +1,12 @@
-"""Baselines for answers and for marked paragraphs, which anyone can run on a CPU in minutes.
+"""Baselines for answers and marked paragraphs.  They run on a CPU in minutes.
 
-Answers: equal probabilities, the mean of other documents' answers (the prior), or a linear model per
-question.  Its features describe the paragraphs most similar to the question.  Marks: none, random,
-similarity to the question, or a linear model of words and similarities.
+Answers: equal probabilities, the mean of other documents' answers (the prior), or a
+linear model per question.  Its features describe the paragraphs most similar to the
+question.  Marks: none, random, similarity to the question, or a linear model of words
+and similarities.
 
-All models are trained on documents of other folds.  Documents without a text have the mean features of the
-others: a model uses only their shares of the options.
+All models are trained on documents of other folds.  Documents without a text have the
+mean features of the others: a model uses only their shares of the options.
 """
 
 from collections import defaultdict
@@ -15,7 +16,10 @@ from collections.abc import (
 )
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import (
+    combinations,
+    permutations,
+)
 
 import numpy as np
 from scipy.sparse import (
@@ -58,16 +62,17 @@ _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is d
 
 
 def prior(shares: Shares, settings: PriorSettings) -> Answers:
-    """Return for each document and question the mean of the other documents' smoothed shares."""
+    """Return the mean of the smoothed shares of other documents, for each document."""
     answers: Answers = {}
     for question, of_question in shares.items():
         if not of_question:
             continue
         rows = smoothed(np.stack([*of_question.values()]), settings.smoothing)
-        # Not sum minus row: a subtraction would leave traces of the row in the last digits.
-        sums_of_others = (1 - np.eye(len(rows))) @ rows
-        sums = sums_of_others + settings.pseudo / rows.shape[1]
-        means = sums / (len(rows) - 1 + settings.pseudo)
+        documents, options = rows.shape
+        # Not sum minus row: it would leave traces of the row in the last digits.
+        is_other = 1 - np.eye(documents)
+        sums = is_other @ rows + settings.pseudo / options
+        means = sums / (documents - 1 + settings.pseudo)
         for document, mean in zip(of_question, means, strict=True):
             answers[document, question] = mean
     return answers
@@ -89,8 +94,8 @@ def uniform(shares: Shares) -> Answers:
 class QuestionData:
     """The training data of a question with m options and n documents.
 
-    ``features`` are float64 (n, columns), 0 for documents without a text; ``has_text`` is bool (n,);
-    ``target`` (n, m) are smoothed shares; ``folds`` are int (n,).
+    ``features`` are float64 (n, columns), 0 for documents without a text; ``has_text``
+    is bool (n,); ``target`` (n, m) are smoothed shares; ``folds`` are int (n,).
     """
 
     question_id: str
@@ -107,10 +112,11 @@ def linear_answers(
     settings: LearningSettings,
     threads: int = 1,
 ) -> tuple[Answers, dict[int, float]]:
-    """Return the answers of linear models for documents with a text, and the penalty chosen for each fold.
+    """Return the answers of linear models, and the penalty chosen for each fold.
 
-    For each question a multinomial logistic regression of the shares.  The penalty of a fold is chosen on the
-    other folds: their documents are predicted by models that have seen neither them nor the fold.  The
+    Only documents with a text are answered.  For each question a multinomial logistic
+    regression of the shares.  The penalty of a fold is chosen on the other folds: their
+    documents are predicted by models that have seen neither them nor the fold.  The
     features are those of `Space.described`.  The result does not depend on ``threads``.
     """
     questions = question_data(space, shares, settings)
@@ -131,7 +137,7 @@ def question_data(
     shares: Shares,
     settings: LearningSettings,
 ) -> list[QuestionData]:
-    """Return the training data of each question that was answered about a document with a text."""
+    """Return the data of each question with an answer about a document with a text."""
     questions = []
     for number, question in enumerate(space.names):
         of_question = shares[question]
@@ -142,9 +148,9 @@ def question_data(
         described = rotated(space.described(number, settings.best))
         features = np.zeros((len(rows), described.shape[1]))
         features[has_text] = described[rows[has_text]]
-        target = smoothed(np.stack([*of_question.values()]), settings.smoothing)
-        folds = np.array([fold(document, settings.folds) for document in of_question])
-        documents = tuple(of_question)
+        documents, own_shares = tuple(of_question), np.stack([*of_question.values()])
+        target = smoothed(own_shares, settings.smoothing)
+        folds = np.array([fold(document, settings.folds) for document in documents])
         questions.append(
             QuestionData(question, documents, features, has_text, target, folds)
         )
@@ -165,15 +171,16 @@ def rotated(rows: np.ndarray) -> np.ndarray:
 def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losses:
     """Return the losses of each penalty on the documents outside a fold.
 
-    A model trained without two folds serves both: it predicts either one in the choice for the other.
+    A model trained without two folds serves both: it predicts either one in the choice
+    for the other.
     """
     losses: Losses = defaultdict(list)
     folds = np.unique(question.folds[question.has_text]).tolist()
-    for one, other in combinations(folds, 2):
+    for pair in combinations(folds, 2):
+        known = ~np.isin(question.folds, pair)
         for penalty in settings.penalties:
-            known = ~np.isin(question.folds, (one, other))
             model = _fit(question, known, penalty, settings)
-            for chosen_for, predicted in ((one, other), (other, one)):
+            for chosen_for, predicted in permutations(pair):
                 rows = question.has_text & (question.folds == predicted)
                 shares = _shares(model, question.features[rows])
                 of_rows = binary_cross_entropy(question.target[rows], shares)
@@ -184,7 +191,10 @@ def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losse
 def _choose_penalties(
     by_question: Sequence[Losses], settings: LearningSettings
 ) -> dict[int, float]:
-    """Return the penalty of each fold with the lowest mean loss over all questions; ties to the strongest."""
+    """Return the penalty of each fold with the lowest mean loss over all questions.
+
+    Ties go to the strongest.
+    """
     penalties = sorted(settings.penalties)
     chosen = {}
     for number in range(settings.folds):
@@ -204,7 +214,10 @@ def _predict(
     penalties: Mapping[int, float],
     settings: LearningSettings,
 ) -> Answers:
-    """Return the answers to a question; those of a fold by a model of the other folds."""
+    """Return the answers to a question.
+
+    A fold is answered by a model of the other folds.
+    """
     answers: Answers = {}
     for number in np.unique(question.folds[question.has_text]).tolist():
         known = question.folds != number
@@ -241,7 +254,7 @@ def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
 
 
 def similarity_marks(space: Space) -> np.ndarray:
-    """Return the similarity of each paragraph to each question, float64 (paragraphs, questions), 0 to 1."""
+    """Return similarities from 0 to 1, float64 (paragraphs, questions)."""
     return np.clip(space.similarity.astype(np.float64), 0, 1)
 
 
@@ -252,10 +265,11 @@ def linear_marks(
     settings: MarkingSettings,
     threads: int = 1,
 ) -> np.ndarray:
-    """Return the probabilities of a linear model for each question, float64 (paragraphs, questions).
+    """Return the probabilities of linear models, float64 (paragraphs, questions).
 
-    ``marked`` is bool (paragraphs, questions).  Features are runs of words, and the similarities of the
-    paragraph to the questions.  If all documents are in one fold, the result is `similarity_marks`.
+    ``marked`` is bool (paragraphs, questions).  Features are runs of words, and the
+    similarities of the paragraph to the questions.  If all documents are in one fold,
+    the result is `similarity_marks`.
     """
     predicted = similarity_marks(space)
     texts = data.texts()
@@ -286,7 +300,7 @@ def linear_marks(
 
 
 def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
-    """Return which paragraphs were marked for which question, bool (paragraphs, questions)."""
+    """Return which paragraphs were marked, bool (paragraphs, questions)."""
     ids = [paragraph.paragraph_id for paragraph in data.all_paragraphs()]
     columns = [np.isin(ids, [*marked.get(name, ())]) for name in data.questions]
     return np.stack(columns, axis=1)

@@ -1,8 +1,8 @@
-"""The tables of the task for answering and scoring, and documents and questions in a vector space.
+"""The tables of the task, and documents and questions in a vector space.
 
-A person or a model answers each question about a document with a distribution over the question's options,
-and can mark the paragraphs that support the answer.
-The names of a data set's tables, and of the column with the document ids, are the task's ``names``.
+A person or a model answers each question about a document with a distribution over the
+question's options, and can mark the paragraphs that support the answer.  The names of a
+data set's tables, and of the column with the document ids, are the task's ``names``.
 """
 
 import hashlib
@@ -178,7 +178,10 @@ class Paragraph(NamedTuple):
 
 @dataclass(frozen=True)
 class Collection:
-    """Questions, people's answers, and {document: its paragraphs} for the documents with a text."""
+    """Questions, people's answers, and {document: its paragraphs}.
+
+    Only documents with a text have paragraphs.
+    """
 
     questions: Mapping[str, DocumentQuestion]
     shares: Shares
@@ -217,11 +220,12 @@ def shares_of(
     questions: Mapping[str, DocumentQuestion],
     document: str,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Return the share of each option in the responses to each question (sorted) and document, as `Shares`.
+    """Return the share of each option in the responses to each question and document.
 
-    Every chosen option counts once, however many others the same reader chose.  Pairs for which nobody chose
-    an option are left out.  ``document`` is the column of document ids.  Raises `BadInput` for a response to
-    an unknown question, or with an option that the question does not have.
+    They are `Shares`, sorted.  Every chosen option counts once, however many others the
+    same reader chose.  Pairs for which nobody chose an option are left out.
+    ``document`` is the column of document ids.  Raises `BadInput` for a response to an
+    unknown question, or with an option that the question does not have.
     """
     counts: dict[str, dict[str, np.ndarray]] = {name: {} for name in questions}
     for row in read(path, [document, "question_id", "options"]):
@@ -232,31 +236,36 @@ def shares_of(
             )
         size = len(questions[name].options)
         if not all(0 <= option < size for option in row["options"]):
-            what = f"options {row['options']} where the question {name!r} has {size} options"
+            options = row["options"]
+            what = f"options {options} where the question {name!r} has {size} options"
             raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
             of_document = counts[name].setdefault(row[document], np.zeros(size))
             np.add.at(of_document, row["options"], 1)
     shares: dict[str, dict[str, np.ndarray]] = {}
     for name, of_question in counts.items():
-        documents = sorted(of_question)
-        shares[name] = {
-            each: of_question[each] / of_question[each].sum() for each in documents
-        }
+        shares[name] = {}
+        for document_id in sorted(of_question):
+            chosen = of_question[document_id]
+            shares[name][document_id] = chosen / chosen.sum()
     return shares
 
 
 def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]:
-    """Return {document: its paragraphs in reading order}, sorted, of the documents with a text."""
-    rows = list(read(path, [document, "paragraph_id", "place", "text"]))
+    """Return {document: its paragraphs in reading order}, sorted.
+
+    Documents without a text are left out.
+    """
+    rows = read(path, [document, "paragraph_id", "place", "text"])
     paragraphs: dict[str, list[Paragraph]] = defaultdict(list)
     for row in sorted(rows, key=itemgetter(document, "place")):
-        paragraphs[row[document]].append(Paragraph(row["paragraph_id"], row["text"]))
+        paragraph = Paragraph(row["paragraph_id"], row["text"])
+        paragraphs[row[document]].append(paragraph)
     return dict(paragraphs)
 
 
 def marked_of(paths: Sequence[str | Path]) -> dict[str, set[str]]:
-    """Return {question: ids of the paragraphs in which somebody marked a sentence for it}.
+    """Return {question: ids of the paragraphs with a sentence marked for it}.
 
     ``paths`` are the file of the highlights, or empty.
     """
@@ -270,7 +279,10 @@ def marked_of(paths: Sequence[str | Path]) -> dict[str, set[str]]:
 def pairs(
     shares: Shares, documents: Iterable[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Return the answered (document, question) pairs, sorted; only those of ``documents`` unless None."""
+    """Return the answered (document, question) pairs, sorted.
+
+    Only pairs of ``documents`` are returned, or all if it is None.
+    """
     selected = None if documents is None else set(documents)
     found = []
     for question, of_question in shares.items():
@@ -294,11 +306,14 @@ def fold(document_id: str, folds: int) -> int:
 
 
 def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[Row]:
-    """Return rows of `PREDICTIONS` from {(document, question): probabilities}, sorted."""
+    """Return sorted rows of `PREDICTIONS`.
+
+    ``answers`` are {(document, question): probabilities}.
+    """
     rows = []
     for (document, question), probabilities in sorted(answers.items()):
         key = {"document_id": document, "question_id": question}
-        rows.append({**key, "probabilities": [*map(float, probabilities)]})
+        rows.append({**key, "probabilities": list(map(float, probabilities))})
     return rows
 
 
@@ -326,11 +341,11 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Space:
-    """Vectors of ``paragraphs`` (n, dimensions) and ``questions`` (questions, dimensions), rows of length
-    one.
+    """Vectors of length one of documents' paragraphs and of questions.
 
-    The paragraphs of a document are adjacent; ``bounds`` (documents + 1,) are the first of each document.
-    ``names`` are the question ids.
+    ``paragraphs`` are (n, dimensions), ``questions`` (questions, dimensions).  The
+    paragraphs of a document are adjacent; ``bounds`` (documents + 1,) are the first of
+    each document.  ``names`` are the question ids.
     """
 
     documents: tuple[str, ...]
@@ -369,35 +384,41 @@ class Space:
         question: int,
         count: int,
     ) -> np.ndarray:
-        """Return the rows of the ``count`` paragraphs of a document most similar to a question.
+        """Return the rows of the paragraphs of a document most similar to a question.
 
-        They are in reading order; of equally similar paragraphs the first are taken.
+        They are ``count``, in reading order; of equally similar paragraphs the first
+        are taken.
         """
         rows = self.of(document)
-        order = np.argsort(-self.similarity[rows, question], kind="stable")[:count]
-        return rows.start + np.sort(order)
+        order = np.argsort(-self.similarity[rows, question], kind="stable")
+        best = np.sort(order[:count])
+        return rows.start + best
 
     def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
-        """Return the features of each document for a question, float64 (documents, len(counts) x dimensions).
+        """Return the features of each document for a question.
 
-        For each of ``counts``: the mean of the `best` paragraphs, scaled to length one.
+        They are float64 (documents, len(counts) x dimensions).  For each of ``counts``:
+        the mean of the `best` paragraphs, scaled to length one.
         """
         return np.hstack([self._means(question, count) for count in counts])
 
     def _means(self, question: int, count: int) -> np.ndarray:
+        """Return means of the `best` paragraphs, float64 (documents, dimensions)."""
         means = []
         for at in range(len(self.documents)):
-            rows = self.paragraphs[self.best(at, question, count)]
-            means.append(np.asarray(rows.mean(axis=0), dtype=np.float64).ravel())
+            best = self.best(at, question, count)
+            mean = self.paragraphs[best].mean(axis=0)
+            means.append(np.asarray(mean, dtype=np.float64).ravel())
         stacked = np.stack(means)
         lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
         return stacked / np.maximum(lengths, 1e-12)
 
 
 def of_words(data: Collection) -> Space:
-    """Return the TF-IDF space of the paragraphs' words; `BadInput` if there are no words.
+    """Return the TF-IDF space of the paragraphs' words.
 
-    Questions are represented by their text and options (Marotta-Wurgler and Stein, Section 5).
+    Raises `BadInput` if there are no words.  Questions are represented by their text
+    and options (Marotta-Wurgler and Stein, Section 5).
     """
     # Loads scikit-learn, which scoring does not need.
     from lextables.models.linear import vocabulary
@@ -415,7 +436,10 @@ def of_vectors(
     encode_paragraphs: Encode,
     encode_questions: Encode,
 ) -> Space:
-    """Return the space of an encoder with unit vectors; see `of_words` for the questions' texts."""
+    """Return the space of an encoder with unit vectors.
+
+    See `of_words` for the questions' texts.
+    """
     counts = [len(paragraphs) for paragraphs in data.paragraphs.values()]
     return Space(
         tuple(data.paragraphs),

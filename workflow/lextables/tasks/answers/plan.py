@@ -1,7 +1,7 @@
-"""The runs of a task of answers: models that answer questions about documents or mark their paragraphs.
+"""The runs of models that answer questions about documents or mark their paragraphs.
 
-There are no splits: the model for a document is trained on documents of other folds, so one run both trains
-and predicts.
+There are no splits: the model for a document is trained on documents of other folds, so
+one run both trains and predicts.
 """
 
 from collections.abc import Mapping
@@ -65,14 +65,15 @@ class _Panel(plan.Panel):
 class Panel(_Panel):
     """A model that answers.
 
-    `prior` predicts the mean answer of the other documents, `random` the same probability for all options;
-    `linear` is trained on the words of the paragraphs most similar to a question, `vectors` on the vectors
-    of these paragraphs by the encoder ``model``; a `language-model` is asked about the ``text``: the whole
-    document, or these paragraphs.
+    `prior` predicts the mean answer of the other documents, `random` the same
+    probability for all options; `linear` is trained on the words of the paragraphs most
+    similar to a question, `vectors` on the vectors of these paragraphs by the encoder
+    ``model``; a `language-model` is asked about the ``text``: the whole document, or
+    these paragraphs.
 
-    If a published row needs something that the paper did not publish, ``unpublished`` is the reason; for a
-    language model there is an additional row with our prompt.  The name of a language model's row tells if
-    it is asked about paragraphs.
+    If a published row needs something that the paper did not publish, ``unpublished``
+    is the reason; for a language model there is an additional row with our prompt.  The
+    name of a language model's row tells if it is asked about paragraphs.
     """
 
     kind: Literal["prior", "random", "linear", "vectors", "language-model"]
@@ -82,9 +83,10 @@ class Panel(_Panel):
 class Marker(_Panel):
     """A model that marks paragraphs.
 
-    `never` marks nothing, `random` marks at random; `overlap` and `vectors` use the similarity of a paragraph
-    to the question with its options, by words or by the encoder ``model``; `linear` is trained on words; a
-    `language-model` is asked.  An `unpublished` row needs something that the paper did not publish.
+    `never` marks nothing, `random` marks at random; `overlap` and `vectors` use the
+    similarity of a paragraph to the question with its options, by words or by the
+    encoder ``model``; `linear` is trained on words; a `language-model` is asked.  An
+    `unpublished` row needs something that the paper did not publish.
     """
 
     kind: Literal[
@@ -110,9 +112,9 @@ class Asking(plan.Asking):
     """How language models are asked.
 
     The ``prompt`` asks a question about a text: the whole document or its ``best``
-    paragraphs.  ``marks``, if set, is the prompt that asks whether a paragraph is relevant to
-    a question, for the ``marked`` paragraphs of each document that are most similar to the
-    question.
+    paragraphs.  ``marks``, if set, is the prompt that asks whether a paragraph is
+    relevant to a question, for the ``marked`` paragraphs of each document that are most
+    similar to the question.
     """
 
     best: PositiveInt = 5
@@ -124,7 +126,7 @@ class Asking(plan.Asking):
 
 
 class AnswersTables(Entry):
-    """Names of the data set's tables that the task reads, and of the column with a document's id."""
+    """Names of the data set's tables, and of the column with a document's id."""
 
     documents: str = "documents"
     document: str = "document_id"
@@ -137,9 +139,10 @@ class AnswersTables(Entry):
 class AnswersTask(Entry):
     """The settings of a task of answers that a paper fixed.
 
-    Answers are scored against shares of options smoothed by ``smoothing``; a prior adds ``pseudo`` documents
-    with equal shares of all options.  The model for a document is trained on documents of other ``folds``.
-    ``tokens`` is the length of the longest document: the least window of a model that reads whole documents.
+    Answers are scored against shares of options smoothed by ``smoothing``; a prior adds
+    ``pseudo`` documents with equal shares of all options.  The model for a document is
+    trained on documents of other ``folds``.  ``tokens`` is the length of the longest
+    document: the least window of a model that reads whole documents.
     """
 
     task: Literal["answers"]
@@ -156,7 +159,7 @@ class AnswersTask(Entry):
 
     @model_validator(mode="after")
     def _check_language_models(self) -> "AnswersTask":
-        """Raise `ValueError` for language models without prompts, and a prior without documents."""
+        """Check that models have the settings that they need."""
         answering = {panel.kind for panel in self.models.values()}
         marking = {marker.kind for marker in self.marks.values()}
         asks = self.asking is not None
@@ -249,41 +252,25 @@ class AnswersPlanner(Planner):
         return {**model_settings(panel.model, weights), "max_length": max_length}
 
     def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model, and one with our prompt if that of a published row is unknown."""
+        """The row of a language model.
+
+        If the prompt of a published row is unknown, there is one more with our prompt.
+        """
         settings = self.asking(panel)
         if panel.additional and panel.text == "retrieved":
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
-            return [
-                self.row(
-                    ANSWERS,
-                    panel,
-                    reason=reason,
-                    asked=True,
-                )
-            ]
+            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
         rows = []
         if panel.unpublished:
-            rows.append(
-                self.row(
-                    ANSWERS,
-                    panel,
-                    reason=panel.unpublished,
-                    asked=True,
-                )
-            )
+            reason = panel.unpublished
+            rows.append(self.row(ANSWERS, panel, reason=reason, asked=True))
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
-        rows.append(
-            self.row(
-                ANSWERS,
-                panel,
-                runs={self.MAIN: (run,)},
-                asked=True,
-            )
-        )
+        runs = {self.MAIN: (run,)}
+        rows.append(self.row(ANSWERS, panel, runs=runs, asked=True))
         return rows
 
     def asking(self, panel: Panel) -> JsonObject | Missing:
@@ -309,17 +296,15 @@ class AnswersPlanner(Planner):
         return AskingRun(**settings).plain()
 
     def marked_when_asked(self, key: str, marker: Marker) -> Row:
-        """The row of a language model that is asked about paragraphs, by a prompt without the options."""
+        """The row of a language model that is asked about paragraphs.
+
+        Its prompt has no options.
+        """
         settings, asking = self.language_model(marker.model), self.task.asking
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
-            return self.row(
-                MARKS,
-                marker,
-                reason=settings.reason,
-                asked=True,
-            )
+            return self.row(MARKS, marker, reason=settings.reason, asked=True)
         settings.update(
             asking.settings(),
             kind=marker.kind,
@@ -330,12 +315,8 @@ class AnswersPlanner(Planner):
             self.run(MARK, key, self.MAIN),
             AskingRun(**settings).plain(),
         )
-        return self.row(
-            MARKS,
-            marker,
-            runs={self.MAIN: (run,)},
-            asked=True,
-        )
+        runs = {self.MAIN: (run,)}
+        return self.row(MARKS, marker, runs=runs, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""
@@ -347,7 +328,7 @@ class AnswersPlanner(Planner):
 
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
-    """The panel with a row name that states the ``difference`` from the paper's requests."""
+    """The panel with a row name that states the ``difference`` from the paper."""
     row = additional_name(panel.row, [plan.Difference("", difference)])
     return panel.model_copy(update={"row": row})
 

@@ -39,10 +39,12 @@ def of_answers(
     data: Collection,
     smoothing: float,
 ) -> Scored:
-    """Score the answers of a run on the documents it predicts; see `metrics.answers.scores_and_units`.
+    """Score the answers of a run on the documents it predicts.
 
-    The group `WITH_TEXT` has the documents with a text, for comparing models that read with those that do
-    not.  Raises `BadInput` if an answered pair of a predicted document has no prediction or an invalid one.
+    See `metrics.answers.scores_and_units`.  The group `WITH_TEXT` has the documents
+    with a text, for comparing models that read with those that do not.  Raises
+    `BadInput` if an answered pair of a predicted document has no prediction or an
+    invalid one.
     """
     predicted = {}
     for row in predictions:
@@ -78,7 +80,7 @@ def _answered(
     data: Collection,
     documents: set[str],
 ) -> Iterator[answers.AnsweredQuestion]:
-    """Yield the questions that were answered about ``documents``, with their predictions."""
+    """Yield the questions answered about ``documents``, with their predictions."""
     for name, question in data.questions.items():
         shares, probabilities = {}, []
         for document, share in data.shares[name].items():
@@ -120,8 +122,9 @@ def _check_distribution(
 ) -> None:
     """Raise `BadInput` for anything but a distribution over so many options."""
     values = np.asarray(probabilities, dtype=np.float64)
-    valid = len(values) == options and np.isfinite(values).all() and (values >= 0).all()
-    if not valid or abs(values.sum() - 1) > ROUNDING:
+    is_valid = len(values) == options and (values >= 0).all()
+    # A sum with NaN or infinity is not near one.
+    if not is_valid or not abs(values.sum() - 1) <= ROUNDING:
         what = f"{probabilities} is not a distribution over the {options} options"
         do = "give a probability for each option, with the sum 1"
         raise BadInput(what, where=where, do=do)
@@ -135,8 +138,9 @@ def of_marks(
 ) -> Scored:
     """Score the marks of a run; see `metrics.marks.scores_and_units`.
 
-    ``predictions`` is a file of `MARKED`, which is read one pair at a time; ``marked`` is {question: marked
-    paragraphs}.  Raises `BadInput` if an answered pair, or a paragraph of one, has no prediction.
+    ``predictions`` is a file of `MARKED`, which is read one pair at a time; ``marked``
+    is {question: marked paragraphs}.  Raises `BadInput` if an answered pair, or a
+    paragraph of one, has no prediction.
     """
     place = {document: at for at, document in enumerate(data.paragraphs)}
     ids = {}

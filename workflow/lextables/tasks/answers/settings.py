@@ -20,10 +20,10 @@ WHOLE_DOCUMENT = "whole"
 
 
 class Learning(Entry):
-    """Settings of trained answers (`baselines.linear_answers`), in a paper's registry."""
+    """Trained answers (`baselines.linear_answers`), in a paper's registry."""
 
     best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
-    """Numbers of paragraphs most similar to a question, whose means are the features."""
+    """Numbers of most similar paragraphs, whose means are the features."""
     penalties: tuple[PositiveFloat, ...] = Field(
         (0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1
     )

@@ -1,4 +1,4 @@
-"""Submitted answers: JSON lines with a distribution each, or csv with a row for each option.
+"""Submitted answers: JSON lines with a distribution, or csv with a row an option.
 
 An option is named by its text, or by its index among the question's options, from 0.
 """
@@ -48,11 +48,13 @@ def predictions(
     data: Sequence[str | Path],
     task: Mapping[str, Any],
 ) -> Submitted:
-    """Return submitted answers as rows of `PREDICTIONS`; ``data`` are questions, responses and paragraphs.
+    """Return submitted answers as rows of `PREDICTIONS`.
 
-    Pairs that nobody answered are skipped.  Raises `BadInput`, naming the line, for an unknown question or
-    option, a repeated option, and an invalid distribution; and if an answered pair has no prediction,
-    although the file has other predictions for its document or the document has a text.
+    ``data`` are questions, responses and paragraphs.  Pairs that nobody answered are
+    skipped.  Raises `BadInput`, naming the line, for an unknown question or option, a
+    repeated option, and an invalid distribution; and if an answered pair has no
+    prediction, although the file has other predictions for its document or the document
+    has a text.
     """
     collection = load(data, task["names"])
     answers: dict[tuple[str, str], Distribution] = {}

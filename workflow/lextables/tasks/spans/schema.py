@@ -23,16 +23,17 @@ NOTHING_ELSE = "empty"
 
 NBEST = Table(
     "predictions",
-    "The most probable spans of each question and the empty prediction, one for each released text.",
+    "The most probable spans of each question and the empty prediction, one for each "
+    "released text.",
     (
         Column("question_id", pa.string(), "the question"),
         Column("rank", pa.int32(), "rank by score, from 0"),
         Column(
             "released_text",
             pa.string(),
-            "the span as the released code writes it, often whole words, with single blanks; scored in paper "
-            "mode; empty for the empty prediction, and the word empty, without a slice, if the question has "
-            "no other prediction",
+            "the span as the released code writes it, often whole words, with single "
+            "blanks; scored in paper mode; empty for the empty prediction, and the word "
+            "empty, without a slice, if the question has no other prediction",
         ),
         Column(
             "text",

@@ -1,10 +1,10 @@
-"""Submitted n-best spans, in the form of the released prediction step: ``nbest_predictions_.json``.
+"""Submitted n-best spans, in the form of the release: ``nbest_predictions_.json``.
 
-If text outputs are scored, they may also be submitted as csv or JSON lines; of n-best spans those are quoted
-that are at least as probable as the empty prediction.
+If text outputs are scored, they may also be submitted as csv or JSON lines; of n-best
+spans those are quoted that are at least as probable as the empty prediction.
 
-The form has the text of a span but not its position, which is searched in the contract: paper mode scores the
-texts as they are, strict mode the contract's characters.
+The form has the text of a span but not its position, which is searched in the contract:
+paper mode scores the texts as they are, strict mode the contract's characters.
 """
 
 import math
@@ -72,7 +72,10 @@ _SHOWN = 60
 
 
 def _json_probability(value: Any) -> float:
-    """Return a JSON number from 0 to 1; an integer in JSON may be larger than any float."""
+    """Return a JSON number from 0 to 1.
+
+    Any other value is a `ValueError`; an integer may be larger than any float.
+    """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= 1:
         raise ValueError(f"the probability {value!r} is not a number from 0 to 1")
@@ -80,7 +83,10 @@ def _json_probability(value: Any) -> float:
 
 
 class SpanRow(SubmittedRow):
-    """A released prediction; the positions are those of its first and last word in the contract."""
+    """A released prediction.
+
+    The positions are those of its first and last word in the contract.
+    """
 
     text: str
     probability: Annotated[float, BeforeValidator(_json_probability)]
@@ -109,10 +115,10 @@ class OutputRow(SubmittedRow):
 def released_nbest(content: Any, where: str) -> Nbest:
     """Return the n-best spans in the content of a released ``nbest_predictions_.json``.
 
-    {question id: [{text, probability, token_doc_start, token_doc_end, ...}, ...]}.  The positions are the
-    release's, in words of the contract, and only distinguish equal texts; they may be missing.  Raises
-    `BadInput`, naming the question, for anything else, and for a probability that is not a number from 0 to
-    1.
+    {question id: [{text, probability, token_doc_start, token_doc_end, ...}, ...]}.  The
+    positions are the release's, in words of the contract, and only distinguish equal
+    texts; they may be missing.  Raises `BadInput`, naming the question, for anything
+    else, and for a probability that is not a number from 0 to 1.
     """
     if not isinstance(content, Mapping):
         what = f"is a {type(content).__name__}, not an object with question ids"
@@ -137,14 +143,15 @@ def predictions(
 ) -> Submitted:
     """Return submitted predictions; ``data`` are contracts and questions.
 
-    N-best spans are rows of `PREDICTIONS`, text outputs those of `outputs.OUTPUTS`.  Questions of other
-    splits are skipped.  Raises `BadInput`, naming the question, for an unknown question, a test question
-    without a prediction or with more than the task keeps, a text that is not in the contract, and whatever
-    `released_nbest` refuses.
+    N-best spans are rows of `PREDICTIONS`, text outputs those of `outputs.OUTPUTS`.
+    Questions of other splits are skipped.  Raises `BadInput`, naming the question, for
+    an unknown question, a test question without a prediction or with more than the task
+    keeps, a text that is not in the contract, and whatever `released_nbest` refuses.
 
-    A text of white space is a span without a position: as in the released evaluator it counts in paper mode,
-    and in strict mode it is no span.  Equal texts of one question are kept apart: paper mode uses the
-    probability of the last (`metrics.spans.last_by_text`), strict mode the highest of each position.
+    A text of white space is a span without a position: as in the released evaluator it
+    counts in paper mode, and in strict mode it is no span.  Equal texts of one question
+    are kept apart: paper mode uses the probability of the last
+    (`metrics.spans.last_by_text`), strict mode the highest of each position.
     """
     contracts, questions = data
     contract_of, test = {}, {}
@@ -217,7 +224,7 @@ def _rows(
     limit: int,
     where: str,
 ) -> Iterator[Row]:
-    """Yield the spans of a question as rows of `PREDICTIONS`, with their positions in the contract."""
+    """Yield the spans of a question, with their positions, as rows of `PREDICTIONS`."""
     if not entries:
         do = "predict it, with the empty text if there is no answer"
         raise BadInput("has no prediction", where=where, do=do)
@@ -247,14 +254,17 @@ def _rows(
 
 
 def _logit(value: Any) -> float:
-    """Return an optional logit, which no score uses; NaN for anything but a finite number."""
+    """Return an optional logit, which no score uses.
+
+    It is NaN for anything but a finite number.
+    """
     if isinstance(value, bool) or not isinstance(value, Real) or abs(value) > MAX_LOGIT:
         return math.nan
     return float(value)
 
 
 class Positions:
-    """Positions of texts in a contract, ignoring differences in white space between words."""
+    """Positions of texts in a contract, whatever white space is between words."""
 
     def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id, self.text = contract_id, text
@@ -275,7 +285,9 @@ class Positions:
         word: int | None,
         where: str,
     ) -> tuple[int, int]:
-        """Return the characters [start, end) of a span: its first occurrence from ``word`` on, or of all.
+        """Return the characters [start, end) of the first occurrence of a span.
+
+        Without one from ``word`` on, it is the first of all.
 
         Raises `BadInput` for a span that does not occur in the contract.
         """
@@ -294,7 +306,7 @@ class Positions:
         return self._original(at), self._original(at + len(words) - 1) + 1
 
     def _original(self, at: int) -> int:
-        """Return the position in the contract of a character of the joined text that is not a blank."""
+        """Return the position in the contract of a character of the joined text."""
         word = bisect_right(self._from, at) - 1
         return self._starts[word] + at - self._from[word]
 

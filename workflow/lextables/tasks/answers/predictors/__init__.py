@@ -1,1 +1,4 @@
-"""The kinds of models; each module has functions `answer` and `mark` (`prediction.Prediction`)."""
+"""The kinds of models.
+
+Each module has functions `answer` and `mark` (`prediction.Prediction`).
+"""

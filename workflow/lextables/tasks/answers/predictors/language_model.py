@@ -1,11 +1,13 @@
 """Questions about documents for language models.
 
-Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section 5, use the model's
-log-probabilities), after the whole document or the paragraphs most similar to the question.  Marks are the
-probabilities that a paragraph is relevant to a question; only the paragraphs most similar to the question are
-asked about, and the others get 0.
+Answers are distributions over a question's options (Marotta-Wurgler and Stein, Section
+5, use the model's log-probabilities), after the whole document or the paragraphs most
+similar to the question.  Marks are the probabilities that a paragraph is relevant to a
+question; only the paragraphs most similar to the question are asked about, and the
+others get 0.
 
-Prompts that begin with the same text are adjacent, so that a model evaluates the text once.
+Prompts that begin with the same text are adjacent, so that a model evaluates the text
+once.
 """
 
 import logging
@@ -75,7 +77,10 @@ class Asker:
         question: collection.DocumentQuestion,
         options: tuple[str, ...],
     ) -> ChoiceQuestion:
-        """Return a question about a text; a text that does not fit is truncated, except whole documents."""
+        """Return a question about a text.
+
+        A text that does not fit is truncated, except whole documents.
+        """
         cut = () if self.settings.text == WHOLE_DOCUMENT else ("text",)
         fields = {"text": text, "question": question.question}
         return ChoiceQuestion(self.template, fields, options, cut)
@@ -102,7 +107,7 @@ def answer(job: Prediction) -> Answers:
 
 
 def mark(job: Prediction) -> np.ndarray:
-    """Return the relevance of each paragraph to each question, float64 (paragraphs, questions)."""
+    """Return the relevance of paragraphs, float64 (paragraphs, questions)."""
     asker = _asker(job)
     probabilities, answered = marks_of(job.collection, asker)
     job.record["asked"] = counts(answered)
@@ -121,13 +126,14 @@ def texts(
 ) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield ((document, question), text to read) for each answered pair, sorted.
 
-    The text is the document, or its `best` paragraphs for the question in reading order.
+    The text is the document, or its `best` paragraphs for the question in reading
+    order.
     """
     if settings.text == WHOLE_DOCUMENT:
         documents = {}
         for name, paragraphs in data.paragraphs.items():
-            of_document = [paragraph.text for paragraph in paragraphs]
-            documents[name] = BETWEEN_PARAGRAPHS.join(of_document)
+            texts_of_document = [paragraph.text for paragraph in paragraphs]
+            documents[name] = BETWEEN_PARAGRAPHS.join(texts_of_document)
         for document, question in pairs(data.shares, documents):
             yield (document, question), documents[document]
         return
@@ -139,17 +145,19 @@ def texts(
             words.column[question],
             settings.best,
         )
-        rows = (best - words.of(place).start).tolist()
+        rows = best - words.of(place).start
         paragraphs = data.paragraphs[document]
-        text = BETWEEN_PARAGRAPHS.join(paragraphs[row].text for row in rows)
+        shown = [paragraphs[row].text for row in rows.tolist()]
+        text = BETWEEN_PARAGRAPHS.join(shown)
         yield (document, question), text
 
 
 def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]:
-    """Ask about all answered pairs of documents with a text; return the answers by pair, and all answers.
+    """Ask about all answered pairs of documents with a text.
 
-    Raises `BadInput`, before any request, if a whole document does not fit the model's window.  The longest
-    document is asked about first, so that a server, which alone may know its tokens, refuses it before
+    Return the answers by pair, and all answers.  Raises `BadInput`, before any request,
+    if a whole document does not fit the model's window.  The longest document is asked
+    about first, so that a server, which alone may know its tokens, refuses it before
     anything is paid for.
     """
     model, text_of = asker.model, dict(texts(data, asker.settings))
@@ -181,9 +189,9 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
 
 
 def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]]:
-    """Ask about the `best` paragraphs of a document for each question; return the marks and all answers.
+    """Ask about the `best` paragraphs of a document for each question.
 
-    The marks are float64 (paragraphs, questions).
+    Return the marks and all answers.  The marks are float64 (paragraphs, questions).
     """
     paragraphs, questions = data.texts(), list(data.questions.values())
     probabilities = np.zeros((len(paragraphs), len(questions)))
@@ -216,7 +224,7 @@ def _check_window(
     questions: Iterable[ChoiceQuestion],
     document: str,
 ) -> None:
-    """Raise `BadInput` if a document does not fit the model's window with each of its questions."""
+    """Raise `BadInput` if a document does not fit the window with each question."""
     if model.window is None:
         return
     fewest = getattr(model, "fewest_tokens", None)
@@ -228,7 +236,8 @@ def _check_window(
     if tokens > model.window:
         needed = f"at least {tokens}" if fewest else f"{tokens}"
         raise BadInput(
-            f"{document} needs {needed} tokens, but the window of {model.name} has {model.window}",
+            f"{document} needs {needed} tokens, but the window of {model.name} has "
+            f"{model.window}",
             where="text: whole",
             do="let it read retrieved paragraphs",
         )
@@ -239,7 +248,10 @@ def _most_similar(
     data: Collection,
     best: int,
 ) -> list[tuple[int, int]]:
-    """Return (paragraph, question) of the most similar paragraphs of each answered pair, by paragraph."""
+    """Return (paragraph, question) of the most similar paragraphs, by paragraph.
+
+    They are ``best`` of each answered pair.
+    """
     places = []
     for document, question in pairs(data.shares, space.place):
         column = space.column[question]
