@@ -25,7 +25,7 @@ SENTENCE = "(TOP (S (NP-SBJ (DT The) (NN court)) (VP (VBD held) (ADVP (RB so))) 
 
 
 def read(tree: Tree, node: Node) -> str:
-    return " ".join(tree.words(node))
+    return " ".join(tree.words(node.start, node.end))
 
 
 def test_a_bracket_string_is_read_without_its_wrapper_and_function_tags():

@@ -78,11 +78,10 @@ def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
     for row, twin in pairwise(rows):
         if twin["is_twin"]:
             by_label[row["label"]].append((row, twin))
-    return [
-        pair
-        for pairs in by_label.values()
-        for pair in sorted(pairs, key=_preference)[:EACH]
-    ]
+    preferred = []
+    for pairs in by_label.values():
+        preferred += sorted(pairs, key=_preference)[:EACH]
+    return preferred
 
 
 def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
@@ -95,16 +94,15 @@ def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:
-    premise, hypothesis = cut(row["short_premise"], MAX_CHARACTERS), row["hypothesis"]
-    other = row["premise_example_id"] != row["example_id"]
-    return Example(
-        TITLES[row["label"]],
-        [
-            Statement("Premise", [Piece(premise)]),
-            Statement("Hypothesis", [Piece(hypothesis)], row["label"]),
-            Statement(
-                "Its twin", edited(hypothesis, twin["hypothesis"]), twin["label"]
-            ),
-        ],
-        ORIGIN.format(row["premise_example_id"]) if other else "",
-    )
+    """Return the page's example of a row: premise, hypothesis and the edit to its twin."""
+    premise = cut(row["short_premise"], MAX_CHARACTERS)
+    hypothesis = row["hypothesis"]
+    statements = [
+        Statement("Premise", [Piece(premise)]),
+        Statement("Hypothesis", [Piece(hypothesis)], row["label"]),
+        Statement("Its twin", edited(hypothesis, twin["hypothesis"]), twin["label"]),
+    ]
+    origin = ""
+    if row["premise_example_id"] != row["example_id"]:
+        origin = ORIGIN.format(row["premise_example_id"])
+    return Example(TITLES[row["label"]], statements, origin)

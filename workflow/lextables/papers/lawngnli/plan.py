@@ -108,7 +108,9 @@ def _shards(
         )
     if released and config.bulk_export:
         return _bulk_shards(config.bulk_export)
-    ranges = paper.sample_volumes if config.data == "sample" else config.caselaw
+    ranges = config.caselaw
+    if config.data == "sample":
+        ranges = paper.sample_volumes
     if released and ranges == DEFAULT and collection.listed:
         ranges = (ALL,)
     if ranges == DEFAULT and not collection.knows(*DEFAULT):

@@ -169,9 +169,11 @@ def table3(inputs: Inputs) -> list[Cell]:
     cells: list[Cell] = []
     previous = None
     for step, count in read_json(inputs.data / "census.json", FunnelCensus)["funnel"]:
-        previous = count if previous is None else previous
-        reason = "" if previous else "nothing remained before this step"
-        share = count / previous if previous else None
+        if previous is None:
+            previous = count
+        reason, share = "nothing remained before this step", None
+        if previous:
+            reason, share = "", count / previous
         cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(
             Cell(
@@ -208,7 +210,9 @@ def table4(inputs: Inputs) -> list[Cell]:
         length, _, subset = printed.column.partition(" / ")
         reason = ""
         if not pairs:
-            reason = ANOTHER if readings else NOT_READ
+            reason = NOT_READ
+            if readings:
+                reason = ANOTHER
         elif length != "Short premise":
             reason = "only short premises were annotated"
         if reason:
@@ -265,7 +269,9 @@ def _reading_cell(
     sure = [
         (example, pair) for example, pair in agreed if pair[0].sure and pair[1].sure
     ]
-    gold = sure if group.startswith("High-confidence") else agreed
+    gold = agreed
+    if group.startswith("High-confidence"):
+        gold = sure
     if measure == "N":
         return Cell(
             row,

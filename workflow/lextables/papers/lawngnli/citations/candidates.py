@@ -168,11 +168,8 @@ def write_candidates(
                 # An opinion does not cite its own case: such a citation was resolved wrongly.
                 if not isinstance(read.resource, int) or read.resource == citing:
                     continue
-                met_again = (
-                    index.met_again(CaseHeading.of(opinion))
-                    if met_again is None
-                    else met_again
-                )
+                if met_again is None:
+                    met_again = index.met_again(CaseHeading.of(opinion))
                 counts[RESOLVED] += 1
                 yield {
                     "example_id": f"{opinion['opinion_id']}:{read.start}",

@@ -217,17 +217,21 @@ class CaseIndex:
         start, end = _group(self._citation_keys, _hash(key))
         if start == end:
             return None
-        return int(self._citations["case"][start]) if end == start + 1 else AMBIGUOUS
+        if end > start + 1:
+            return AMBIGUOUS
+        return int(self._citations["case"][start])
 
     def record(self, case_id: int) -> CaseRecord:
         """Return the record of a case; KeyError if the corpus has no such case."""
         at = int(np.searchsorted(self._case_ids, case_id))
         if at == len(self._case_ids) or self._case_ids[at] != case_id:
             raise KeyError(case_id)
-        _, shard, row, jurisdiction = self._cases[at].item()
-        return CaseRecord(
-            case_id, self._jurisdictions[jurisdiction], shard, row if row >= 0 else None
-        )
+        _, shard, row, code = self._cases[at].item()
+        jurisdiction = self._jurisdictions[code]
+        majority = None
+        if row >= 0:
+            majority = row
+        return CaseRecord(case_id, jurisdiction, shard, majority)
 
     def met_again(self, case: "CaseHeading") -> bool:
         """Return whether a later case has the same party names, in the same or reverse order (A.1.2).
@@ -343,20 +347,20 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
     cases = _joined(_CASE, [part for part, _, _ in tables])
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1
     by_shard: dict[int, list[int]] = {}
-    for at in repeated:
-        by_shard.setdefault(int(cases["shard"][at]), []).append(int(cases["case"][at]))
+    for case in cases[repeated]:
+        by_shard.setdefault(int(case["shard"]), []).append(int(case["case"]))
     for number, case_ids in by_shard.items():
         first, *others = case_ids
-        more = f" and {len(others):,} more cases are" if others else " is"
-        _log.info(
-            "%s, case %d%s also in an earlier file and left out here",
-            names[number],
-            first,
-            more,
-        )
-        tables[number] = tuple(
-            part[~np.isin(part["case"], case_ids)] for part in tables[number]
-        )
+        cases_are = f"case {first} is"
+        if others:
+            cases_are = f"case {first} and {len(others):,} more cases are"
+        message = "%s, %s also in an earlier file and left out here"
+        _log.info(message, names[number], cases_are)
+        kept = []
+        for part in tables[number]:
+            is_repeated = np.isin(part["case"], case_ids)
+            kept.append(part[~is_repeated])
+        tables[number] = tuple(kept)
 
 
 def _shard(

@@ -64,7 +64,10 @@ def closing(
     for match in _BRACKETS[plain[start]].finditer(plain, start, limit):
         if match["smiley"]:
             continue
-        depth += 1 if match["open"] else -1
+        if match["open"]:
+            depth += 1
+            continue
+        depth -= 1
         if depth > 0:
             continue
         item = match["item"]
@@ -89,10 +92,12 @@ def _first_that_is_no_item(items: Sequence[tuple[str, int]]) -> int | None:
 def _neighbours(item: str) -> set[str]:
     """The names of the items before and after ``item``; a letter may be a Roman number too."""
     if item.isdecimal():
-        return {str(int(item) - 1), str(int(item) + 1)}
+        number = int(item)
+        return {str(number - 1), str(number + 1)}
     names: set[str] = set()
     if len(item) == 1:
-        names |= {chr(ord(item) - 1), chr(ord(item) + 1)}
+        code = ord(item)
+        names.update((chr(code - 1), chr(code + 1)))
     if item in _ROMAN:
         place = _ROMAN.index(item)
         names.update(_ROMAN[max(0, place - 1) : place])
@@ -128,4 +133,4 @@ def _rank(text: str) -> int:
         return 0
     if _WEIGHT.fullmatch(text):
         return 2
-    return 1 if len(text.split()) <= SHORT else 0
+    return int(len(text.split()) <= SHORT)

@@ -136,9 +136,10 @@ def read_parentheticals(
     plain = ascii_text(text)
     counts.update(f"{item.kind} citations" for item in citations if item.kind)
     claims, chains, unread = _claims(plain, citations)
-    nested = _nested(
-        citations, [span for chain in chains.values() for span in chain.spans]
-    )
+    spans: list[tuple[int, int]] = []
+    for chain in chains.values():
+        spans += chain.spans
+    nested = _nested(citations, spans)
     cited = resolve(text, citations, nested, resource_of)
     read = []
     for start, claimants in sorted(claims.items()):
@@ -213,11 +214,11 @@ def _first_parenthesis(
     item: LocatedCitation,
     pincite_end: int,
 ) -> re.Match[str] | None:
+    """Return the match up to the first parenthesis after a citation; None if none follows it."""
+    date_start = max(item.paragraph_start, item.start - 80)
     if item.kind != "full":
         styles = ["short"]
-    elif _DATED_BEFORE.search(
-        plain, max(item.paragraph_start, item.start - 80), item.start
-    ):
+    elif _DATED_BEFORE.search(plain, date_start, item.start):
         styles = ["full, California"]
     else:
         styles = ["full", "full, New York", "full, undated"]
@@ -225,7 +226,9 @@ def _first_parenthesis(
         match = _AFTER[style].match(plain, pincite_end, item.paragraph_end)
         if match is None or _NOT_PARENTHETICAL.match(plain, match.start("open")):
             continue
-        return None if _ANOTHER_CASE.search(match["between"]) else match
+        if _ANOTHER_CASE.search(match["between"]):
+            break
+        return match
     return None
 
 
@@ -240,7 +243,9 @@ def _chain(
 
     ``before`` ends with its first bracket.  Parentheses that cannot be read are added to ``unread``.
     """
-    brackets = "([" if before[-1] == "[" else "("
+    brackets = "("
+    if before[-1] == "[":
+        brackets = "(["
     spans: list[tuple[int, int]] = []
     start: int | None = first
     while start is not None:
@@ -287,6 +292,10 @@ def _parenthetical(
     claims: list[_Claim],
     chain: _Chain,
 ) -> Parenthetical:
+    """Return the parenthetical of ``chain``, and the case that ``claims`` say it is about.
+
+    ``plain`` is the text in ASCII; ``cited`` has a case, or None, for each citation.
+    """
     claim = claims[-1]
     to = cited[claim.number]
     for earlier in reversed(claims[:-1]):
@@ -295,6 +304,9 @@ def _parenthetical(
             break
         claim = earlier
     item, to = citations[claim.number], cited[claim.number]
+    resource, volume = None, ""
+    if to is not None:
+        resource, volume = to.resource, to.volume
     texts = [text[start + 1 : end - 1] for start, end in chain.spans]
     start, end = chain.spans[chain.chosen]
     others = texts[: chain.chosen] + texts[chain.chosen + 1 :]
@@ -308,8 +320,8 @@ def _parenthetical(
         pincite=claim.pincite,
         pages=pages.named,
         text_pages=pages.text,
-        resource=to.resource if to else None,
-        volume=to.volume if to else "",
+        resource=resource,
+        volume=volume,
         history=_has_history(plain, item, chain.spans[0][0], chain.spans[-1][1]),
         others="; ".join(others),
     )
@@ -326,13 +338,10 @@ def _has_history(
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before
     or after the citation; here they count between citation and parenthetical too, and written out.
     """
-    return bool(
-        _HISTORY_WITHIN.search(plain, item.end, start)
-        or _HISTORY_BEFORE.search(
-            plain[max(item.paragraph_start, item.start - 60) : item.start]
-        )
-        or _HISTORY_BEFORE.search(
-            plain[max(item.paragraph_start, item.named - 60) : item.named]
-        )
-        or _HISTORY_AFTER.match(plain, end)
-    )
+    if _HISTORY_WITHIN.search(plain, item.end, start):
+        return True
+    for place in (item.start, item.named):
+        before = plain[max(item.paragraph_start, place - 60) : place]
+        if _HISTORY_BEFORE.search(before):
+            return True
+    return _HISTORY_AFTER.match(plain, end) is not None

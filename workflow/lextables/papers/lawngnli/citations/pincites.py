@@ -96,7 +96,9 @@ def pages_of(pincite: str | None) -> Pages:
             pages = _range(part["first"], part["last"])
             if pages is None:
                 return Pages()
-            page_before_note = pages.start if len(pages) == 1 else None
+            page_before_note = None
+            if len(pages) == 1:
+                page_before_note = pages.start
             in_notes = False
             named.update(pages)
     return Pages(_labels(named), _labels(named - of_notes))
@@ -107,15 +109,19 @@ def _labels(pages: set[int]) -> tuple[str, ...]:
 
 
 def _range(first: str, last: str | None) -> range | None:
-    if last is None and len(first) in (6, 8):
+    """Return the pages from ``first`` to ``last``; None if they cannot be pages of a volume."""
+    digits = len(first)
+    if last is None and digits in (6, 8):
         # No volume has so many pages: the dash of "219-220" was lost in print.
-        return _range(first[: len(first) // 2], first[len(first) // 2 :])
-    if len(first) > 5:
+        return _range(first[: digits // 2], first[digits // 2 :])
+    if digits > 5:
         return None
     start = int(first)
     if last is None:
         return range(start, start + 1)
-    if len(last) < len(first):
-        last = first[: len(first) - len(last)] + last
+    if len(last) < digits:
+        last = first[: digits - len(last)] + last
     end = int(last)
-    return range(start, end + 1) if start <= end < start + LONGEST_RANGE else None
+    if end < start or end >= start + LONGEST_RANGE:
+        return None
+    return range(start, end + 1)

@@ -288,21 +288,17 @@ def resolve(
     cited: list[Cited | None] = []
     for item, inner in zip(citations, nested, strict=True):
         citation = item.citation
-        resolved = (
-            outside_resolved
-            if isinstance(citation, IdCitation) and not inner
-            else all_resolved
-        )
+        resolved = all_resolved
+        if isinstance(citation, IdCitation) and not inner:
+            resolved = outside_resolved
         resource = resolved.get(id(citation))
         if resource is None or isinstance(resource, _NoCase):
             cited.append(None)
             continue
+        volume = ""
         if isinstance(citation, CaseCitation):
-            volume = volume_key(
-                citation.groups.get("volume") or "", citation.corrected_reporter()
-            )
-        else:
-            volume = ""
+            number = citation.groups.get("volume") or ""
+            volume = volume_key(number, citation.corrected_reporter())
         if isinstance(citation, FullCaseCitation):
             volumes.setdefault(resource, volume)
         cited.append(Cited(resource, volume or volumes.get(resource, "")))
@@ -336,21 +332,19 @@ def _full_resources(
     for place, item in enumerate(citations):
         if not isinstance(item.citation, FullCitation):
             continue
-        key = (
-            key_of(item.citation)
-            if isinstance(item.citation, FullCaseCitation)
-            else None
-        )
-        resource: Resource = _NoCase(place) if key is None else resource_of(key)
+        key = None
+        if isinstance(item.citation, FullCaseCitation):
+            key = key_of(item.citation)
+        resource: Resource = _NoCase(place)
+        if key is not None:
+            resource = resource_of(key)
         parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
         if not parallel:
             close_chain()
-            chain, chain_resource = [], resource if key is not None else None
-        elif (
-            chain_resource is not None
-            and isinstance(chain_resource, str)
-            and not isinstance(resource, str)
-        ):
+            chain, chain_resource = [], None
+            if key is not None:
+                chain_resource = resource
+        elif isinstance(chain_resource, str) and not isinstance(resource, str):
             chain_resource = resource
         chain.append(item)
         resources[id(item.citation)] = resource
@@ -383,32 +377,33 @@ def _are_parallel(
 def _resolved(
     citations: list[CitationBase], resources: dict[int, Resource]
 ) -> dict[int, Resource]:
+    """Return the resource of each citation that eyecite can resolve, by its id()."""
     resolutions = resolve_citations(
         citations,
         resolve_full_citation=lambda citation: resources[id(citation)],
         resolve_supra_citation=_supra,
     )
-    return {
-        id(citation): resource
-        for resource, group in resolutions.items()
-        for citation in group
-    }
+    resource_of: dict[int, Resource] = {}
+    for resource, group in resolutions.items():
+        resource_of.update((id(citation), resource) for citation in group)
+    return resource_of
 
 
 def _supra(
     citation: SupraCitation, fulls: Sequence[tuple[FullCitation, Resource]]
 ) -> Resource | None:
+    """Return the one resource with a party that the supra citation names, else None."""
     word = (citation.metadata.antecedent_guess or "").strip(".,;:()[]'\" ")
     if not word or not word[0].isupper():
         return None
     pattern = re.compile(rf"\b{re.escape(word)}\b")
-    matches = {
-        resource: None
-        for full, resource in fulls
-        if isinstance(full, FullCaseCitation)
-        and (
-            pattern.search(full.metadata.plaintiff or "")
-            or pattern.search(full.metadata.defendant or "")
-        )
-    }
-    return next(iter(matches)) if len(matches) == 1 else None
+    matches = set()
+    for full, resource in fulls:
+        if not isinstance(full, FullCaseCitation):
+            continue
+        parties = (full.metadata.plaintiff or "", full.metadata.defendant or "")
+        if any(pattern.search(party) for party in parties):
+            matches.add(resource)
+    if len(matches) != 1:
+        return None
+    return matches.pop()

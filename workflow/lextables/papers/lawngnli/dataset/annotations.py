@@ -101,13 +101,12 @@ def drawn(
     }
     remaining = size - sum(count for count, _ in quota.values())
     largest = sorted(quota, key=lambda key: -quota[key][1])[:remaining]
-    chosen = [
-        row
-        for key, (count, _) in quota.items()
-        for row in sorted(strata[key], key=lambda row: _drawn(seed, "reading", row))[
-            : count + (key in largest)
-        ]
-    ]
+    chosen: list[Row] = []
+    for key, (count, _) in quota.items():
+        if key in largest:
+            count += 1
+        drawn = sorted(strata[key], key=lambda row: _drawn(seed, "reading", row))
+        chosen += drawn[:count]
     return sorted(chosen, key=lambda row: _drawn(seed, "reading order", row))
 
 

@@ -257,9 +257,13 @@ def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
-    files = ((shard.contradictions, shard.parentheticals) for shard in shards)
-    rows = (row | outcome for paths in files for outcome, row in outcomes(*paths))
-    return dataset.write(UNFILTERED, rows, path)
+
+    def rows() -> Iterator[Row]:
+        for shard in shards:
+            for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
+                yield row | outcome
+
+    return dataset.write(UNFILTERED, rows(), path)
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
@@ -272,13 +276,11 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
         yield first  # the merge asks for the next row only after yielding this one
         yield from dataset.read(path)
 
-    paths = [shard.long_premises for shard in shards]
-    firsts = [next(dataset.read(path, ["case_id"]), None) for path in paths]
-    tables = [
-        opened(path, first)
-        for path, first in zip(paths, firsts, strict=True)
-        if first is not None
-    ]
+    tables = []
+    for shard in shards:
+        first = next(dataset.read(shard.long_premises, ["case_id"]), None)
+        if first is not None:
+            tables.append(opened(shard.long_premises, first))
     merged = heapq.merge(*tables, key=itemgetter("case_id"))
     return (row for row in merged if "text" in row and row["case_id"] in cases)
 

@@ -43,7 +43,8 @@ def draw(seed: int, *names: object) -> int:
     any number of shards.
     """
     text = "\0".join([str(seed), *map(str, names)])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    digest = hashlib.sha256(text.encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
@@ -95,7 +96,9 @@ def labelled(row: Row, label: str) -> Row:
     """
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, not one of {', '.join(LABELS)}")
-    return {**(contradicted(row) if label == CONTRADICT else row), "label": label}
+    if label == CONTRADICT:
+        row = contradicted(row)
+    return {**row, "label": label}
 
 
 def closed_group(label: str, negated: bool) -> str:
@@ -136,8 +139,9 @@ def balance(
         smallest[analysis] = min(len(cells[analysis, group]) for group in GROUPS)
     if test_share is None:
         examples = 2 * len(GROUPS) * sum(smallest.values())
-        is_small = examples * TEST_SHARE < MIN_TEST
-        test_share = SMALL_TEST_SHARE if is_small else TEST_SHARE
+        test_share = TEST_SHARE
+        if examples * TEST_SHARE < MIN_TEST:
+            test_share = SMALL_TEST_SHARE
     split_of: dict[str, str] = {}
     for (analysis, _), ids in cells.items():
         kept = _shuffled(ids, seed, "balance")[: smallest[analysis]]

@@ -211,14 +211,14 @@ def _of_heads(examples: Sequence[Row]) -> list[Row]:
     lengths = [
         row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN
     ]
-    middle = median(lengths) if lengths else 0
-    rows = [
-        row
-        | {"head_id": head, "label": ANSWERS[head].index(row["answer"])}
-        | {"above_median": row["analysis"] and row["tokens"] > middle}
-        for head in ANSWERS
-        for row in _of_head(head, examples)
-    ]
+    middle = median(lengths or [0])
+    rows = []
+    for head, answers in ANSWERS.items():
+        for row in _of_head(head, examples):
+            row["head_id"] = head
+            row["label"] = answers.index(row["answer"])
+            row["above_median"] = row["analysis"] and row["tokens"] > middle
+            rows.append(row)
     return sorted(rows, key=itemgetter("example_id"))
 
 

@@ -334,12 +334,12 @@ def searched(
 
     Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
     """
-    places = {
-        place: Jurisdiction(
-            [row for row in queries if row["jurisdiction"] == place], encode_query
-        )
-        for place in sorted({row["jurisdiction"] for row in queries})
-    }
+    queries_of: dict[str, list[Row]] = defaultdict(list)
+    for row in queries:
+        queries_of[row["jurisdiction"]].append(row)
+    places = {}
+    for place in sorted(queries_of):
+        places[place] = Jurisdiction(queries_of[place], encode_query)
     for place, batch in _batches(_majorities(opinions, places)):
         places[place].search(batch, encode_document, most)
     return places
@@ -466,15 +466,18 @@ def _texts(
     text_ids: set[str] = set()
     columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
     for opinion in read_opinions(opinions, columns):
-        single = opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1
-        names = (opinion["opinion_id"], opinion["case_id"]) if single else ()
-        rows = [row for name in names for row in by_opinion.get(name, ())]
-        paragraphs = Paragraphs(opinion["text"]) if rows else None
+        rows: list[Row] = []
+        if opinion["opinion_type"] == MAJORITY and opinion["majorities"] == 1:
+            rows += by_opinion.get(opinion["opinion_id"], ())
+            rows += by_opinion.get(opinion["case_id"], ())
+        if not rows:
+            continue
+        paragraphs = Paragraphs(opinion["text"])
         for row in rows:
-            premise = paragraphs.best(row["text"])
-            ids = [content_id(text) for text in (premise, row["text"])]
+            texts = paragraphs.best(row["text"]), row["text"]
+            ids = [content_id(text) for text in texts]
             written.append(_example(row, opinion["opinion_id"], *ids))
-            for text_id, text in zip(ids, (premise, row["text"]), strict=True):
+            for text_id, text in zip(ids, texts, strict=True):
                 if text_id not in text_ids:
                     text_ids.add(text_id)
                     yield {"text_id": text_id, "text": text}

@@ -56,18 +56,17 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
     correct: dict[str, list[tuple[str, float]]] = {part: [] for part in PARTS}
     scores_of: dict[str, dict[str, float]] = defaultdict(dict)
     premise_of: dict[str, str] = {}
-    for row, share, score in zip(
-        rows,
-        decided(answers),
-        scores.tolist(),
-        strict=True,
-    ):
-        label, premise = LABELS[row["label"]], row["premise"]
+    shares = decided(answers)
+    for row, share, score in zip(rows, shares, scores.tolist(), strict=True):
+        label = LABELS[row["label"]]
+        premise = row["premise"]
         correct[label].append((premise, float(share[row["label"]])))
         if label == NEUTRAL:
             continue
-        sign = 1 if label == ENTAIL else -1
-        correct[CHOICE].append((premise, _above(sign * score, 0)))
+        is_correct = _above(score, 0)
+        if label == CONTRADICT:
+            is_correct = _above(0, score)
+        correct[CHOICE].append((premise, is_correct))
         twins = row["example"].removesuffix(TWIN)
         scores_of[twins][label] = score
         # Twins have the same premise.
@@ -81,7 +80,9 @@ def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> C
 
 
 def _above(first: float, second: float) -> float:
-    return 0.5 if first == second else float(first > second)
+    if first == second:
+        return 0.5
+    return float(first > second)
 
 
 def decided(probabilities: np.ndarray) -> np.ndarray:
@@ -139,8 +140,10 @@ class Overlap:
                 bigrams_of[row["text_id"]] = bigrams(row["text"])
         for row in read(self._texts):
             name = row["text_id"]
-            premise = spaced(row["text"]) if name in hypotheses_of else ""
-            for hypothesis in hypotheses_of.get(name, ()):
+            if name not in hypotheses_of:
+                continue
+            premise = spaced(row["text"])
+            for hypothesis in hypotheses_of[name]:
                 found = overlap_of(bigrams_of[hypothesis], premise)
                 self._overlaps[name, hypothesis] = found
 

@@ -186,7 +186,9 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["additional"] and row not in printed:
             continue
-        own = [SUBMITTED_COLUMN] if system["submitted"] else columns
+        own = columns
+        if system["submitted"]:
+            own = [SUBMITTED_COLUMN]
         all_columns = list(own)
         if system["additional"] and has_longer:
             analysis = [column for column in own if column.group == ANALYSIS]

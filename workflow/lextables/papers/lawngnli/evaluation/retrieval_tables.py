@@ -77,7 +77,9 @@ def table6(inputs: Inputs) -> list[Cell]:
     """Table 6: a row for each reranker of the published first stage; additional rows name theirs."""
     printed, cells = inputs.entry.names["retriever"], []
     for system in inputs.rows:
-        row = system["reranker"] if system["reranked"] else "no reranker"
+        row = "no reranker"
+        if system["reranked"]:
+            row = system["reranker"]
         (condition,) = (
             name for name, way in system["read"].items() if way == system["documents"]
         )
@@ -126,7 +128,9 @@ def _recalls(
             baseline=row,
             missing=f"no test query is {label}",
         )
-        yield cell if cell.value is not None else replace(cell, runs=())
+        if cell.value is None:
+            cell = replace(cell, runs=())
+        yield cell
 
 
 def _count_cells(
@@ -139,11 +143,9 @@ def _count_cells(
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
     are_equal = counts[ENTAIL] == counts[CONTRADICT]
-    reason = (
-        ""
-        if are_equal
-        else f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
-    )
+    reason = ""
+    if not are_equal:
+        reason = f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
     yield Cell(
         "N",
         column,
@@ -157,7 +159,9 @@ def _count_cells(
         f"{place} has {size:,} opinions"
         for place, size in sorted(pools["small"].items())
     ]
-    shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})" if short else ""
+    shortage = ""
+    if short:
+        shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})"
     yield Cell(
         "Candidates per query",
         column,

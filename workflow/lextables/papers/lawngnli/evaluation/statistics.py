@@ -17,6 +17,7 @@ from collections.abc import (
     Mapping,
 )
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -96,11 +97,8 @@ def table2(
     each distinct text, and 4 bytes a row.
     """
     lengths = _Cached(length)
-    columns = {
-        (premise, subset): _Gathered(lengths)
-        for premise in ("long", "short")
-        for subset in ("analysis", "full")
-    }
+    keys = product(("long", "short"), ("analysis", "full"))
+    columns = {key: _Gathered(lengths) for key in keys}
     for row in rows:
         if row["split"] != TRAIN:
             continue

@@ -107,7 +107,9 @@ def without_leading_verb(parenthetical: str) -> str | None:
             if next_match[1]
         ),
     }
-    return None if verbs & _UNSUPPORTIVE else _NEXT_VERB_THAT.sub("", rest)
+    if verbs & _UNSUPPORTIVE:
+        return None
+    return _NEXT_VERB_THAT.sub("", rest)
 
 
 def normalised(text: str, pipeline: Pipeline) -> str:

@@ -56,7 +56,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     head = predicate_head(tree, clause)
     if head is None:
         return None
-    form = tokens[head].lower
+    form = tree.word(head)
     if form.endswith("ing") and form not in JUDGING:
         return Rejected("present participle")
     is_verb = tokens[head].tag.startswith("VB") and morphology.is_verb(form)
@@ -66,23 +66,26 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("no independent clause")
     if tree.text.rstrip("\"'”’ ").endswith(ELLIPSES):
         return Rejected("end left out")  # the predicate may be in what follows
-    joined = tokens[head + 1].lower if head + 1 < len(tokens) else ""
     noun = head_noun(tree, clause.subject)
-    if joined in ("and", "or") and acts(tree, noun, morphology.AGENTS):
+    is_joined = tree.word(head + 1) in ("and", "or")
+    if is_joined and acts(tree, noun, morphology.AGENTS):
         # "Defendant planned and intended to kill".
         return Rejected("past tense or participle")
     if tokens[head].text[:1].isupper() or form == "cited":
         return Rejected("title")
-    start = head if clause.predicate.label == "VP" else clause.predicate.start
+    start = clause.predicate.start
+    if clause.predicate.label == "VP":
+        start = head
     while start > clause.subject.start + 1 and tokens[start - 1].tag.startswith("RB"):
         start -= 1
-    negations = [i for i in range(start, head) if tokens[i].lower in NOT]
+    negations = [i for i in range(start, head) if tree.word(i) in NOT]
     if _is_unclear(tree, clause, start, head):
         return Rejected("structure unclear")
     if not is_predicate(tree, clause, head, bool(negations)):
         return Rejected("noun phrase that states nothing")
-    words = [token.lower for token in tokens]
-    if (PARTIAL | POSSIBLY).intersection(words[clause.node.start : head]):
+    words = tree.words()
+    before_head = words[clause.node.start : head]
+    if (PARTIAL | POSSIBLY).intersection(before_head):
         return Rejected("adverb of some cases")
     if negations:
         if words[negations[0] + 1] in FOCUS:
@@ -132,7 +135,7 @@ def _is_unclear(
         return True
     if not tokens[start].tag.startswith(("JJ", "RB", "VB", "DT")):
         return True
-    if tokens[start - 1].lower in BE:
+    if tree.word(start - 1) in BE:
         return True
     return (
         _completes(tree, clause, start)
@@ -155,13 +158,15 @@ def is_predicate(
     """
     tokens = tree.tokens
     token = tokens[head]
-    first = tokens[clause.subject.start].lower
+    first = tree.word(clause.subject.start)
     if token.lower in DESCRIBING or first in ("all", "each", "every"):
         return False
     after = tokens[head + 1 : clause.node.end]
     if any(word.lower in CONDITIONS for word in after):
         return True
-    tag = after[0].tag if after else ""
+    tag = ""
+    if after:
+        tag = after[0].tag
     if not token.tag.startswith("VB"):
         if tag in ("", ".", ",", ":"):
             is_described = morphology.is_noun(token.lower)  # "age minimum"

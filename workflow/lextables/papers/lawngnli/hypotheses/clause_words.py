@@ -146,7 +146,7 @@ def verbs_of(tree: Tree, clause: Clause) -> Verbs | None:
     later = later_finite(tree, clause, group, FINITE)
     if not later:
         return group
-    between = {token.lower for token in tree.tokens[group.main : later[0]]}
+    between = set(tree.words(group.main, later[0]))
     if between & (SUBORDINATORS | {"after", "before", "since", "until"}):
         return group
     return Verbs((later[0],))
@@ -160,7 +160,7 @@ def _may_be_reduced(
     """Return whether the verb may be a participle, and a later finite verb the predicate."""
     if verb_form(tree, clause, group) is not VerbForm.FINITE:
         return True
-    form = tree.tokens[group.first].lower
+    form = tree.word(group.first)
     if form in HAVE or len(group.chain) > 1 or not morphology.is_participle(form):
         return False
     return not acts(tree, head_noun(tree, clause.subject), morphology.AGENTS)
@@ -236,10 +236,11 @@ def verb_form(
     if token.tag not in ("VBN", "VBD", "VBG"):
         return VerbForm.FINITE
     if not morphology.is_past(word):
-        is_present = morphology.finite_tag(word, token.tag) == "VBZ"
-        return VerbForm.FINITE if is_present else VerbForm.PARTICIPLE
+        if morphology.finite_tag(word, token.tag) == "VBZ":
+            return VerbForm.FINITE
+        return VerbForm.PARTICIPLE
     noun = head_noun(tree, clause.subject)
-    if tree.tokens[noun].lower in NOMINATIVE or not morphology.is_participle(word):
+    if tree.word(noun) in NOMINATIVE or not morphology.is_participle(word):
         return VerbForm.FINITE
     return _past_form(tree, clause, group.first, noun)
 
@@ -255,14 +256,14 @@ def _past_form(
     ``noun`` is the subject's.
     """
     tokens = tree.tokens
-    base = morphology.lemma(tokens[verb].lower, "VBD")
+    base = morphology.lemma(tree.word(verb), "VBD")
     if base in morphology.INTRANSITIVE:
         return VerbForm.FINITE
     after = _nodes_after(tree, clause, verb)
     if not after:
         return _form_without_object(tree, clause, verb, noun)
     following = after[0]
-    word = tokens[following.start].lower
+    word = tree.word(following.start)
     if word == "by":
         return VerbForm.PARTICIPLE
     is_governed = word.removeprefix("up") == morphology.GOVERNING.get(base)
@@ -276,7 +277,7 @@ def _past_form(
     if label in ("ADJP", "JJ"):
         return VerbForm.PARTICIPLE
     if base in morphology.ATTEMPTING and any(
-        tokens[node.start].lower == "to" for node in after[1:]
+        tree.word(node.start) == "to" for node in after[1:]
     ):
         return VerbForm.FINITE  # "Congress endeavored, in the Act, to correct it"
     if label == "S" and word == "to":
@@ -286,15 +287,17 @@ def _past_form(
         return VerbForm.PARTICIPLE
     is_clause = label in ("S", "SBAR")
     keeps_object = base in morphology.RECEIVING and word not in ADVERBIAL
-    if keeps_object and label in ("S", "SBAR", "VP") and word not in ("that", "to"):
+    if keeps_object and (is_clause or label == "VP") and word not in ("that", "to"):
         return VerbForm.PARTICIPLE if agent else VerbForm.UNCLEAR
     if is_clause and word not in ADVERBIAL | {"for"}:
-        is_told = base in morphology.TELLING
-        return VerbForm.PARTICIPLE if is_told else VerbForm.FINITE
+        if base in morphology.TELLING:
+            return VerbForm.PARTICIPLE
+        return VerbForm.FINITE
     for node in after:
-        if node.label == "SBAR" and tokens[node.start].lower == "that":
-            # Else as in "impressed with the idea that".
-            return VerbForm.FINITE if base in STATING else VerbForm.UNCLEAR
+        if node.label == "SBAR" and tree.word(node.start) == "that":
+            if base in STATING:
+                return VerbForm.FINITE
+            return VerbForm.UNCLEAR  # "impressed with the idea that"
     if _has_later_object(after):
         return VerbForm.UNCLEAR
     return _form_without_object(tree, clause, verb, noun)
@@ -327,8 +330,9 @@ def _form_without_object(
     """Return the form of a verb that has no object."""
     token = tree.tokens[verb]
     if morphology.lemma(token.lower, "VBD") in morphology.ABSOLUTE:
-        agent = acts(tree, noun, morphology.AGENTS)
-        return VerbForm.FINITE if agent else VerbForm.PARTICIPLE
+        if acts(tree, noun, morphology.AGENTS):
+            return VerbForm.FINITE
+        return VerbForm.PARTICIPLE
     # A past tense without its object is the tagger's mistake, but only in a headline.
     if token.tag == "VBD" and _is_full_style(tree, clause.subject):
         return VerbForm.UNCLEAR
@@ -369,11 +373,11 @@ def _is_object(
     label: str,
 ) -> bool:
     """Return whether a node with this label is a noun phrase and not a measure of time."""
-    first = tree.tokens[node.start].lower
+    first = tree.word(node.start)
     is_amount = label == "ADJP" and first in ("less", "more", "fewer")
     if not is_amount and label != "NP" and not label.startswith("NN"):
         return False
-    words = set(tree.words(node))
+    words = set(tree.words(node.start, node.end))
     has_measure = tree.tokens[node.start].tag == "CD" and words & MEASURES
     return not has_measure and not words <= TIMES
 

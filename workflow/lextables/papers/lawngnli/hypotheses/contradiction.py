@@ -125,9 +125,9 @@ def _no_clause(tree: Tree) -> Rejected:
 def _reason_to_reject(tree: Tree, clause: Clause) -> str:
     """Return why the clause must not be changed; empty if it may be."""
     tokens = tree.tokens
-    all_words = [token.lower for token in tokens]
+    all_words = tree.words()
     start, verb = clause.subject.start, clause.predicate.start
-    before = all_words[start - 1] if start else ""
+    before = tree.word(start - 1)
     if word_before(tree, len(tokens)) == "?":
         return "question"
     if tree.text.count("[") > tree.text.count("]"):
@@ -153,14 +153,16 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
         return "structure unclear"  # "with one exception, none"
     if _follows_noun_phrase(tree, start):
         return "structure unclear"
-    return "subordinate clause" if _has_open_clause(tree, verb) else ""
+    if _has_open_clause(tree, verb):
+        return "subordinate clause"
+    return ""
 
 
 def _reason_in_subject(tree: Tree, clause: Clause) -> str:
     """Return what in the subject forbids a change; empty if nothing does."""
     start, end = clause.subject.start, clause.subject.end
     base = core(clause.subject)
-    words = tree.words(base)
+    words = tree.words(base.start, base.end)
     tags = {token.tag for token in tree.tokens[base.start : base.end]}
     if tags & {"WDT", "WP", "WRB"}:
         return "relative or interrogative subject"
@@ -169,10 +171,11 @@ def _reason_in_subject(tree: Tree, clause: Clause) -> str:
         return "weak quantifier in the subject"
     for i in range(start + 1, end):
         above = labels_above(clause.subject, i)
-        if tree.tokens[i].lower in NOT and not above & {"SBAR", "S", "VP", "PP"}:
+        if tree.word(i) in NOT and not above & {"SBAR", "S", "VP", "PP"}:
             return "contrast in the subject"
-    before = tree.tokens[start - 1].lower if start else ""
-    return "only in the subject" if FOCUS & {words[0], before} else ""
+    if FOCUS & {words[0], tree.word(start - 1)}:
+        return "only in the subject"
+    return ""
 
 
 def _follows_noun_phrase(tree: Tree, start: int) -> bool:
@@ -199,9 +202,9 @@ def _has_open_clause(tree: Tree, end: int) -> bool:
     The verb at ``end`` is then that of the subordinate clause: "the fact that a firm
     performs a function".
     """
-    tokens, opened = tree.tokens, 0
-    for i in range(end):
-        token, before = tokens[i], tokens[max(0, i - 1)]
+    opened = 0
+    before = tree.tokens[0]
+    for i, token in enumerate(tree.tokens[:end]):
         is_object = token.lower == "that" and before.tag == "VBG"
         if is_object or opens_clause(token):
             if not _is_elliptic(tree, i):
@@ -210,6 +213,7 @@ def _has_open_clause(tree: Tree, end: int) -> bool:
             opened = 0
         elif token.tag in ("VBD", "VBN") or is_finite(token, before):
             opened = max(0, opened - 1)
+        before = token
     return opened > 0
 
 
@@ -219,12 +223,12 @@ def _is_elliptic(tree: Tree, i: int) -> bool:
     "Where appropriate", "while waiting", "whether or not"; and not "when exhausted claims
     involve".
     """
-    token, following = tree.tokens[i : i + 2]
+    token, following, *rest = tree.tokens[i : i + 3]
     if following.lower == "or":
         return True
     if token.lower == "that" or following.tag not in ("JJ", "TO", "VBG", "VBN"):
         return False
-    return not any(t.tag.startswith("NN") for t in tree.tokens[i + 2 : i + 3])
+    return not rest or not rest[0].tag.startswith("NN")
 
 
 def _starts_as_report(tree: Tree, clause: Clause) -> bool:
@@ -232,16 +236,17 @@ def _starts_as_report(tree: Tree, clause: Clause) -> bool:
 
     As "noting, in dictum, that …".
     """
-    tokens, start = tree.tokens, clause.subject.start
-    first, second = tokens[0].lower, tokens[1].lower
+    start = clause.subject.start
+    first, second = tree.word(0), tree.word(1)
     if not first.endswith("ing") or first in PREPOSITIONS or second == "of":
         return False
-    if second == "," or "that" in [token.lower for token in tokens[1:start]]:
+    before_subject = tree.words(1, start)
+    if second == "," or "that" in before_subject:
         return True
-    if start and tokens[start - 1].text == ",":
+    if tree.word(start - 1) == ",":
         return False
     if first in REPORTS:
         return True
-    if tokens[0].tag != "VBG":
+    if tree.tokens[0].tag != "VBG":
         return False
     return start > 0 or participle_of(tree, clause) is not None

@@ -211,11 +211,9 @@ def singular(form: str) -> str:
     lemmas = getLemma(lowered, "NOUN", lemmatize_oov=False)
     if lemmas:
         return lemmas[0]
-    return (
-        lowered[:-1]
-        if lowered.endswith("s") and not lowered.endswith("ss")
-        else lowered
-    )
+    if lowered.endswith("ss"):
+        return lowered
+    return lowered.removesuffix("s")
 
 
 def is_participle(form: str) -> bool:

@@ -77,8 +77,8 @@ class _Batched:
 
     def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
         """Yield the trees of each text's sentences."""
-        waiting = iter(texts)
-        while batch := [text.strip() for text in islice(waiting, self._batch)]:
+        waiting = (text.strip() for text in texts)
+        while batch := list(islice(waiting, self._batch)):
             with counted(self.warnings):
                 parsed = self._parse([_unbracketed(text) for text in batch])
             yield from map(_bracketed, parsed, batch)
@@ -107,31 +107,31 @@ class Benepar(_Batched):
             from lextables.models import constituency
 
             self._constituency = constituency.load(model)
-            tagging = ["tagger", "attribute_ruler"] if self._constituency.tags else []
-            self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer", *tagging])
+            excluded = ["ner", "lemmatizer"]
+            if self._constituency.tags:
+                excluded += ["tagger", "attribute_ruler"]
+            self._nlp = _pipeline(spacy_model, excluded)
 
     def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
-        documents = [
-            _arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))
-        ]
-        sentences = [sentence for document in documents for sentence, _ in document]
-        parses = self._constituency.parse(
-            [
-                (
-                    [t.text for t in sentence],
-                    [bool(t.space) for t in sentence],
-                    [t.tag or "X" for t in sentence],
-                )
-                for sentence in sentences
-            ]
-        )
-        trees = iter(
-            [
-                _benepar_tree(s, parse)
-                for s, parse in zip(sentences, parses, strict=True)
-            ]
-        )
-        return [list(islice(trees, len(document))) for document in documents]
+        """Return the trees of each text; all sentences are one call of the model."""
+        counts: list[int] = []  # sentences of each text
+        sentences: list[list[Token]] = []
+        for document in self._nlp.pipe(texts, batch_size=len(texts)):
+            arcs = _arcs(document)
+            counts.append(len(arcs))
+            sentences += [sentence for sentence, _ in arcs]
+        parses = self._constituency.parse([_columns(tokens) for tokens in sentences])
+        pairs = zip(sentences, parses, strict=True)
+        trees = iter([_benepar_tree(*pair) for pair in pairs])
+        return [list(islice(trees, count)) for count in counts]
+
+
+def _columns(sentence: Sequence[Token]) -> tuple[list[str], list[bool], list[str]]:
+    """Return the words, whether a space follows each, and the tags, "X" for none."""
+    words = [token.text for token in sentence]
+    spaces = [bool(token.space) for token in sentence]
+    tags = [token.tag or "X" for token in sentence]
+    return words, spaces, tags
 
 
 def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
@@ -164,13 +164,11 @@ class Dependencies(_Batched):
             self._nlp = _pipeline(spacy_model, ["ner", "lemmatizer"])
 
     def _parse(self, texts: Sequence[str]) -> list[list[Tree]]:
-        documents = [
-            _arcs(document) for document in self._nlp.pipe(texts, batch_size=len(texts))
-        ]
-        return [
-            [self._tree(sentence, arcs) for sentence, arcs in document]
-            for document in documents
-        ]
+        parsed = []
+        for document in self._nlp.pipe(texts, batch_size=len(texts)):
+            sentences = _arcs(document)
+            parsed.append([self._tree(tokens, arcs) for tokens, arcs in sentences])
+        return parsed
 
     def _tree(
         self,
@@ -210,20 +208,25 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     """Return the trees of ``_unbracketed(text)`` with the words of ``text``."""
     if "[" not in text:
         return tuple(trees)
-    brackets = {
-        at
-        for match in _BRACKETED.finditer(text)
-        for at in (match.start(), match.end() - 1)
-    }
-    positions = [at for at in range(len(text)) if at not in brackets]
-    # Where a word that begins with this character begins, and where one that ends before it ends.
-    begins = [at - (at - 1 in brackets and text[at - 1] == "[") for at in positions] + [
-        len(text)
-    ]
-    ends = [
-        0,
-        *(at + 1 + (at + 1 in brackets and text[at + 1] == "]") for at in positions),
-    ]
+    opening: set[int] = set()
+    closing: set[int] = set()
+    for match in _BRACKETED.finditer(text):
+        opening.add(match.start())
+        closing.add(match.end() - 1)
+    # For each character of the parsed text: where in ``text`` a word that begins with it begins,
+    # and where one that ends before it ends.
+    begins, ends = [], [0]
+    for at in range(len(text)):
+        if at in opening or at in closing:
+            continue
+        begin, end = at, at + 1
+        if begin - 1 in opening:
+            begin -= 1
+        if end in closing:
+            end += 1
+        begins.append(begin)
+        ends.append(end)
+    begins.append(len(text))
     at = 0
     rewritten = []
     for tree in trees:
@@ -231,13 +234,9 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
         for token in tree.tokens:
             middle = at + len(token.text)
             end = middle + len(token.space)
-            tokens.append(
-                Token(
-                    text[begins[at] : ends[middle]],
-                    token.tag,
-                    text[ends[middle] : begins[end]],
-                )
-            )
+            word = text[begins[at] : ends[middle]]
+            space = text[ends[middle] : begins[end]]
+            tokens.append(Token(word, token.tag, space))
             at = end
         rewritten.append(Tree(tuple(tokens), tree.root))
     return tuple(rewritten)
@@ -254,12 +253,13 @@ def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
         tokens: list[Token] = []
         for token in span:
             if token.is_space:
-                preceding = tokens or (sentences[-1][0] if sentences else None)
+                preceding = tokens
+                if not tokens and sentences:
+                    preceding, _ = sentences[-1]
                 if preceding:
                     last = preceding[-1]
-                    preceding[-1] = Token(
-                        last.text, last.tag, last.space + token.text_with_ws
-                    )
+                    space = last.space + token.text_with_ws
+                    preceding[-1] = Token(last.text, last.tag, space)
                 continue
             places[token.i] = len(tokens)
             tokens.append(Token(token.text, token.tag_, token.whitespace_))
@@ -320,10 +320,17 @@ def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -
     nouns make NPs, with what follows them outside the inner NP; adjectives ADJPs.  Arcs
     that cross are lifted to the head's head first.
     """
-    heads = _projective([_head(i, arcs) for i in range(len(arcs))])
-    builder = _Constituents(tokens, heads, [label for _, label in arcs])
-    nodes = [builder.sentence(i) for i, head in enumerate(heads) if head == i]
-    root = nodes[0] if len(nodes) == 1 else _over("X", nodes)
+    unlifted = [_head(i, arcs) for i in range(len(arcs))]
+    heads = _projective(unlifted)
+    labels = [label for _, label in arcs]
+    builder = _Constituents(tokens, heads, labels)
+    nodes = []
+    for i, head in enumerate(heads):
+        if head == i:
+            nodes.append(builder.sentence(i))
+    root = nodes[0]
+    if len(nodes) > 1:
+        root = _over("X", nodes)
     return Tree(tuple(tokens), root)
 
 
@@ -371,6 +378,7 @@ class _Constituents:
         heads: Sequence[int],
         labels: Sequence[str],
     ) -> None:
+        """``heads`` has the position of each token's head, a root's own; ``labels`` spaCy's."""
         self.tokens, self.labels = tokens, labels
         self.children: list[list[int]] = [[] for _ in tokens]
         for i, head in enumerate(heads):
@@ -401,44 +409,52 @@ class _Constituents:
     def leaf_or_phrase(self, i: int) -> Node:
         """Return a phrase; a lone word stays a leaf, as in the Penn Treebank."""
         node = self.phrase(i)
-        return self.leaf(i) if node.end - node.start == 1 else node
+        if node.end - node.start == 1:
+            return self.leaf(i)
+        return node
 
     def sentence(self, root: int) -> Node:
+        """Return the constituent of a root; a verb phrase becomes an S."""
         node = self.phrase(root)
-        return _over("S", [node]) if node.label == "VP" else node
+        if node.label == "VP":
+            return _over("S", [node])
+        return node
 
     def phrase(self, i: int) -> Node:
         """Return the constituent that token ``i`` heads, with all that depends on it."""
         tag, label = self.tokens[i].tag, self.labels[i]
+        dependents = self.children[i]
         if tag.startswith(_VERBAL) and label not in _NO_CLAUSES:
             return self.clause(i)
         if label in ("ROOT", "conj", "ccomp", "advcl", "relcl"):
-            subjects = self._subjects(self.children[i], i)
+            subjects = self._subjects(dependents, i)
             if subjects:
                 return self.verbless(i, subjects[0])
         if tag in _NOUNS:
             return self.noun(i)
         if tag in ("IN", "TO") and label in _PREPOSITIONS:
-            children = [self.phrase(child) for child in self.children[i]]
-            return _over("PP", [self.leaf(i), *children])
-        if tag in _PHRASES or self.children[i]:
-            children = [self.leaf_or_phrase(child) for child in self.children[i]]
-            return _over(_PHRASES.get(tag, "X"), [self.leaf(i), *children])
+            phrases = [self.phrase(child) for child in dependents]
+            return _over("PP", [self.leaf(i), *phrases])
+        if tag in _PHRASES or dependents:
+            phrases = [self.leaf_or_phrase(child) for child in dependents]
+            name = _PHRASES.get(tag, "X")
+            return _over(name, [self.leaf(i), *phrases])
         return self.leaf(i)
 
     def noun(self, i: int) -> Node:
         """Return the NP of a noun; what follows it stands outside an inner NP."""
-        after = [child for child in self.children[i] if child > i]
-        inner = [self.leaf(i)]
+        inner, after = [self.leaf(i)], []
         for child in self.children[i]:
             if child < i:
                 inner.append(self.leaf_or_phrase(child))
-        while after and self.labels[after[0]] in ("case", "prt", "nummod"):
-            inner.append(self.phrase(after.pop(0)))
+            elif not after and self.labels[child] in ("case", "prt", "nummod"):
+                inner.append(self.phrase(child))
+            else:
+                after.append(self.phrase(child))
         base = _over("NP", inner)
         if not after:
             return base
-        return _over("NP", [base, *(self.phrase(child) for child in after)])
+        return _over("NP", [base, *after])
 
     def verbless(
         self,
@@ -448,9 +464,13 @@ class _Constituents:
         """Return the clause of an adjective, noun or participle with a subject and no verb."""
         predicate, outside = [self.leaf(i)], []
         for child in self.children[i]:
-            nodes = predicate if child > subject else outside
-            nodes.append(self.phrase(child))
-        label = "ADJP" if self.tokens[i].tag.startswith("JJ") else "NP"
+            if child > subject:
+                predicate.append(self.phrase(child))
+            else:
+                outside.append(self.phrase(child))
+        label = "NP"
+        if self.tokens[i].tag.startswith("JJ"):
+            label = "ADJP"
         return _over("S", [*outside, _over(label, predicate)])
 
     def clause(self, i: int) -> Node:
@@ -462,10 +482,11 @@ class _Constituents:
                 auxiliaries.append(child)
         first = min([i, *auxiliaries])
         closing = []
-        if not phrasal and not clausal and own and self.labels[own[-1]] == "punct":
-            closing = own[-1:] if own[-1] > i else []
+        is_alone = not phrasal and not clausal
+        if is_alone and own and own[-1] > i and self.labels[own[-1]] == "punct":
+            closing = [own.pop()]
         before = [child for child in own if child < first]
-        after = [child for child in own if child > i and child not in closing]
+        after = [child for child in own if child > i]
         phrase = _over("VP", [self.leaf(i), *self._inside(after)])
         joined = self._inside(phrasal)
         shares = self._shares_auxiliaries(i, phrasal)
@@ -488,7 +509,8 @@ class _Constituents:
             phrase = _over(label, [phrase, *self._inside(clausal)])
         closing_leaves = [self.leaf(child) for child in closing]
         phrase = _over(phrase.label, [*phrase.children, *closing_leaves])
-        if outside or (subjects and self.labels[i] in ("relcl", "ccomp", "csubj")):
+        is_below = self.labels[i] in ("relcl", "ccomp", "csubj")
+        if outside or (subjects and is_below):
             return _over("SBAR", [*self._inside(outside), phrase])
         if phrase.label == "VP" and self.tokens[first].tag == "TO":
             return _over("S", [phrase])
@@ -544,7 +566,9 @@ class _Constituents:
             while part and part[-1] > verb and self.labels[part[-1]] in ("cc", "punct"):
                 joiners.insert(0, part.pop())
             subjects = self._subjects(self.children[child], len(self.tokens))
-            part = clausal if subjects or clausal else phrasal
+            part = phrasal
+            if subjects or clausal:
+                part = clausal
             part += [*joiners, child]
         return own, phrasal, clausal
 
@@ -553,8 +577,9 @@ class _Constituents:
         nodes = []
         for child in children:
             node = self.phrase(child)
-            is_lone = node.end - node.start == 1 and self.labels[child] in _LONE
-            nodes.append(self.leaf(child) if is_lone else node)
+            if node.end - node.start == 1 and self.labels[child] in _LONE:
+                node = self.leaf(child)
+            nodes.append(node)
         return nodes
 
     def _shares_auxiliaries(

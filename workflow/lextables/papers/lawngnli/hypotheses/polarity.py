@@ -51,12 +51,16 @@ class Change:
 
 def cased(model: str, words: str) -> tuple[str, ...]:
     """Return ``words``, the first with the capital and the bracketed letter of ``model``."""
+    letter, first = model[0], words[0]
     is_bracketed = model[2:3] == "]"
-    letter = model[1] if is_bracketed else model[0]
-    first = words[0].upper() if letter.isupper() else words[0]
+    if is_bracketed:
+        letter = model[1]
+    if letter.isupper():
+        first = first.upper()
     if is_bracketed:
         first = f"[{first}]"
-    return tuple((first + words[1:]).split(" "))
+    changed = first + words[1:]
+    return tuple(changed.split(" "))
 
 
 def without_negation(
@@ -77,18 +81,21 @@ def without_negation(
     has_modal = any(token.lower in MODALS for token in predicate)
     all_edits = list(edits)
     for j in range(i + 1, clause.node.end):
-        word, before = tokens[j].lower, tokens[j - 1].lower
+        word, before = tree.word(j), tree.word(j - 1)
         if word not in UNDER_NEGATION:
             continue
         if word == "until":
-            if "not" not in [token.lower for token in tokens[i + 1 : j]]:
+            if "not" not in tree.words(i + 1, j):
                 all_edits.append(replace(j, "before"))
         elif "SBAR" in labels_above(clause.node, j):
             if before in ("that", "whether"):
                 return Rejected("any in a clause below")
         elif not word.startswith("any") or not (has_modal or before in WHICHEVER):
             new = UNDER_NEGATION[word]
-            all_edits.append(delete(j) if new is None else replace(j, new))
+            edit = delete(j)
+            if new is not None:
+                edit = replace(j, new)
+            all_edits.append(edit)
     return Change(tuple(all_edits), kind, True)
 
 
@@ -108,7 +115,7 @@ def with_negation(
     first, main = verbs
     all_edits = list(edits)
     for i in outside(clause, first + 1, "SBAR"):
-        word, following = tree.tokens[i].lower, tree.tokens[i + 1 : i + 2]
+        word, following = tree.word(i), tree.tokens[i + 1 : i + 2]
         is_number = any(token.tag == "CD" for token in following)
         is_after = i > main or word == "already"
         if word in ASSERTED and is_after and not is_number:
@@ -124,12 +131,12 @@ def change_either(
 ) -> Change | Rejected:
     """Change "neither … nor" to "either … or", or back, from token ``i`` to ``end``."""
     old, joiner, new, new_joiner = "either", "or", "neither", "nor"
-    is_negated = tree.tokens[i].lower == "neither"
+    is_negated = tree.word(i) == "neither"
     if is_negated:
         old, joiner, new, new_joiner = new, new_joiner, old, joiner
     edits = [replace(i, *cased(tree.tokens[i].text, new))]
     for j in range(i + 1, end):
-        if tree.tokens[j].lower == joiner:
+        if tree.word(j) == joiner:
             edits.append(replace(j, new_joiner))
     kind = f"{old} to {new}"
     if is_negated:
@@ -145,16 +152,15 @@ def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
 
     "A tax, not a penalty".
     """
-    tokens = tree.tokens
     for i in places:
-        if tokens[i].lower not in NOT:
+        if tree.word(i) not in NOT:
             continue
         joiners = (",", "but", "and", "or", "if", "though", "although")
         if word_before(tree, i) in joiners:
             return True
-        if "but" in [token.lower for token in tokens[i:]]:
+        if "but" in tree.words(i):
             return True
-    words = [token.lower for token in tokens]
+    words = tree.words()
     return any(
         word in ("though", "although") and following in NOT
         for word, following in pairwise(words)
@@ -164,7 +170,7 @@ def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
 def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
     """Return whether a phrase says in how many cases: "at times", "in some States"."""
     for i in places:
-        word, following = tree.tokens[i].lower, tree.tokens[i + 1].lower
+        word, following = tree.word(i), tree.word(i + 1)
         if (word, following) == ("at", "times"):
             return True
         is_share = following in WEAK | {"some", "occasion", "occasions"}
@@ -178,7 +184,7 @@ def is_limited(tree: Tree, start: int) -> bool:
 
     A negation would deny the limit alone.
     """
-    words = [token.lower for token in tree.tokens[start:]]
+    words = tree.words(start)
     return any(word == "at" and last in LIMITS for word, last in pairwise(words))
 
 

@@ -45,7 +45,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """
     tokens = tree.tokens
     group = verbs_of(tree, clause)
-    if group is not None and tokens[group.first - 1].lower == "to":
+    if group is not None and tree.word(group.first - 1) == "to":
         return Rejected("bare verb")  # "no power in courts to act"
     if group is None or verb_form(tree, clause, group) is VerbForm.PARTICIPLE:
         head = predicate_head(tree, clause)
@@ -53,11 +53,13 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
             return None
         if not is_predicate(tree, clause, head, is_negated=True):
             return None
-    verb = tokens[clause.predicate.start if group is None else group.first]
+    verb = clause.predicate.start
+    if group is not None:
+        verb = group.first
     base = core(clause.subject)
     first = max(clause.node.start, clause.subject.start - 1)
     for i in range(first, base.end):
-        outcome = _contradicted(tree, clause, base, i, verb)
+        outcome = _contradicted(tree, clause, base, i, tokens[verb])
         if outcome is not None:
             return outcome
     return None
@@ -75,7 +77,7 @@ def _contradicted(
     ``base`` is the core of the subject, ``verb`` the first of the predicate.
     """
     tokens = tree.tokens
-    text, word, following = tokens[i].text, tokens[i].lower, tokens[i + 1].lower
+    text, word, following = tokens[i].text, tree.word(i), tree.word(i + 1)
     joiners = [child for child in clause.subject.children if child.label == "CC"]
     is_joined = base is not clause.subject and len(joiners) > 0
     match word:
@@ -101,7 +103,7 @@ def _contradicted(
             edit = Edit(i, i + 2, cased(text, tokens[i + 1].text))
             kind = "not in the subject removed"
             return without_negation(tree, clause, i, [edit], kind)
-        case "some" if "others" in [token.lower for token in tokens[i:]]:
+        case "some" if "others" in tree.words(i):
             return Rejected("some and others")
         case "some" | "any":
             if _holds_clause(tree, clause.subject):

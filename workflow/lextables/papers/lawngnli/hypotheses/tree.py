@@ -44,11 +44,9 @@ class Token:
     @property
     def lower(self) -> str:
         """The lower-cased word, without the brackets of a letter."""
-        word = (
-            self.text
-            if len(self.text) == 1
-            else self.text.replace("[", "").replace("]", "")
-        )
+        word = self.text
+        if len(word) > 1:
+            word = word.replace("[", "").replace("]", "")
         return word.lower()
 
 
@@ -78,9 +76,15 @@ class Tree:
         """The sentence as it was written, with the white space after it."""
         return "".join(token.text + token.space for token in self.tokens)
 
-    def words(self, node: Node) -> tuple[str, ...]:
-        """The lower-cased words of ``node``."""
-        return tuple(token.lower for token in self.tokens[node.start : node.end])
+    def words(self, start: int = 0, end: int | None = None) -> list[str]:
+        """The lower-cased words from token ``start`` to ``end`` (exclusive), or to the last."""
+        return [token.lower for token in self.tokens[start:end]]
+
+    def word(self, index: int) -> str:
+        """The lower-cased word at ``index``; empty before the first and after the last."""
+        if 0 <= index < len(self.tokens):
+            return self.tokens[index].lower
+        return ""
 
 
 def from_nltk(parse, spaces: Sequence[str]) -> Tree:
@@ -89,24 +93,25 @@ def from_nltk(parse, spaces: Sequence[str]) -> Tree:
     ``spaces`` is the white space after each word.  Function tags (``NP-SBJ``) and
     wrapping roots (``TOP``) are dropped.
     """
-    words: list[str] = []
-    tags: list[str] = []
+    tokens: list[Token] = []
 
     def read(subtree) -> Node:
+        start = len(tokens)
         label = subtree.label()
         if len(subtree) == 1 and isinstance(subtree[0], str):
-            words.append(_ESCAPES.get(subtree[0], subtree[0]))
-            tags.append(label)
-            return Node(label, len(words) - 1, len(words))
-        start = len(words)
+            word = subtree[0]
+            space = spaces[start]
+            tokens.append(Token(_ESCAPES.get(word, word), label, space))
+            return Node(label, start, start + 1)
         children = tuple(read(child) for child in subtree)
-        return Node(_plain(label), start, len(words), children)
+        return Node(_plain(label), start, len(tokens), children)
 
     root = read(parse)
+    if len(tokens) != len(spaces):
+        raise ValueError(f"{len(spaces)} spaces for {len(tokens)} words")
     while root.label in _WRAPPERS and len(root.children) == 1:
         root = root.children[0]
-    tokens = zip(words, tags, spaces, strict=True)
-    return Tree(tuple(Token(*token) for token in tokens), root)
+    return Tree(tuple(tokens), root)
 
 
 def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
@@ -133,23 +138,27 @@ def walk(node: Node) -> Iterator[Node]:
 
 def well_formed(tree: Tree) -> bool:
     """Tell whether the children of every node cover it from left to right, and the root all tokens."""
-    return (tree.root.start, tree.root.end) == (0, len(tree.tokens)) and all(
-        [node.start, *(child.end for child in node.children)]
-        == [*(child.start for child in node.children), node.end]
-        for node in walk(tree.root)
-        if not node.is_leaf
-    )
+    if (tree.root.start, tree.root.end) != (0, len(tree.tokens)):
+        return False
+    for node in walk(tree.root):
+        if node.is_leaf:
+            continue
+        place = node.start
+        for child in node.children:
+            if child.start != place:
+                return False
+            place = child.end
+        if place != node.end:
+            return False
+    return True
 
 
 def path_to(node: Node, index: int) -> list[Node]:
     """Return the nodes from ``node`` down to the leaf of token ``index``."""
     path = [node]
-    while not path[-1].is_leaf:
-        path.append(
-            next(
-                child for child in path[-1].children if child.start <= index < child.end
-            )
-        )
+    while not node.is_leaf:
+        node = next(child for child in node.children if index < child.end)
+        path.append(node)
     return path
 
 
@@ -174,7 +183,10 @@ def clauses(tree: Tree) -> tuple[Clause, ...]:
 
 
 def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
-    node = _predicated(_joined(tree, _grouped(node)))
+    """Yield the clause of ``node``, or else those of the S nodes joined in it."""
+    node = _grouped(node)
+    node = _joined(tree, node)
+    node = _predicated(node)
     predicate = _first(node.children, "VP") or _first(node.children, "ADJP")
     if predicate is not None and node.label in CLAUSES:
         before = [child for child in node.children if child.end <= predicate.start]
@@ -188,7 +200,7 @@ def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
         if child.label == "S" and is_separated:
             parts.append(child)
         is_separated = child.label in _SEPARATORS
-        joiners.add(tree.tokens[child.start].lower)
+        joiners.add(tree.word(child.start))
     if len(parts) > 1 and joiners & {"or", "nor"}:
         return
     for part in parts:
@@ -210,7 +222,7 @@ def _grouped(node: Node) -> Node:
     finite = _first(children, "MD", "VBZ", "VBP", "VBD")
     if node.label != "S" or finite is None:
         return node
-    verb = children.index(finite)
+    verb, end = children.index(finite), len(children)
     labels = [child.label for child in children]
     if "VP" in labels[:verb]:
         return node
@@ -220,7 +232,8 @@ def _grouped(node: Node) -> Node:
     noun = stop = nouns[0]
     while stop < verb and labels[stop] not in ("ADVP", "RB"):
         stop += 1
-    end = len(children) - 1 if labels[-1] == "." else len(children)
+    if labels[-1] == ".":
+        end -= 1
     return _wrapped(node, ("NP", noun, stop), ("VP", verb, end))
 
 
@@ -244,7 +257,9 @@ def _predicated(node: Node) -> Node:
     has_noun = "NP" in labels[:stop] or any(i < stop for i in nouns)
     if not has_noun or any(i > place for i in nouns):
         return node
-    label = "VP" if labels[place] == "VBN" else "ADJP"
+    label = "ADJP"
+    if heads[0] == "VBN":
+        label = "VP"
     return _wrapped(node, ("NP", 0, stop), (label, place, len(labels)))
 
 
@@ -255,9 +270,11 @@ def _joined(tree: Tree, node: Node) -> Node:
     ...)).
     """
     labels = [child.label for child in node.children]
-    stop = labels.index("VP") if "VP" in labels else 0
-    phrases = [i for i, label in enumerate(labels[:stop]) if label == "NP"]
-    if node.label != "S" or len(phrases) < 2:
+    if node.label != "S" or "VP" not in labels:
+        return node
+    before_verb = labels[: labels.index("VP")]
+    phrases = [i for i, label in enumerate(before_verb) if label == "NP"]
+    if len(phrases) < 2:
         return node
     first, last = phrases[0], phrases[-1]
     between = set(labels[first : last + 1])
@@ -343,14 +360,14 @@ def verbs(
 
     def is_verb(node: Node) -> bool:
         is_tagged = node.label == "MD" or node.label.startswith("VB")
-        return is_tagged and tree.tokens[node.start].lower not in not_verbs
+        return is_tagged and tree.word(node.start) not in not_verbs
 
     def conjuncts_of(node: Node) -> tuple[list[_Conjunct], list[str]]:
         """Return the conjuncts of a VP, and their coordinators."""
         joiners = []
         for child in node.children:
             if child.label in ("CC", "CONJP"):
-                joiners.append(tree.tokens[child.start].lower)
+                joiners.append(tree.word(child.start))
         is_joined = len(joiners) > 0
         conjuncts: list[_Conjunct] = []
         for place, child in enumerate(node.children):
@@ -364,7 +381,9 @@ def verbs(
                 break
             if conjuncts and not is_joined:
                 break
-        return conjuncts, joiners if len(conjuncts) > 1 else []
+        if len(conjuncts) < 2:
+            joiners = []
+        return conjuncts, joiners
 
     conjuncts, joiners = conjuncts_of(phrase)
     if not conjuncts:
@@ -426,23 +445,24 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
     Raises ValueError if two edits overlap.
     """
     tokens = tree.tokens
+    words_and_spaces = [[token.text, token.space] for token in tokens]
     written: list[list[str]] = []
     place = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < place:
             raise ValueError("edits overlap")
-        written.extend(
-            [token.text, token.space] for token in tokens[place : edit.start]
-        )
+        written += words_and_spaces[place : edit.start]
         place = edit.end
         if edit.start == edit.end:
             _insert(written, edit.words)
-        elif edit.words:
-            written.extend([word, " "] for word in edit.words)
-            written[-1][1] = tokens[edit.end - 1].space
+            continue
+        space = tokens[edit.end - 1].space
+        if edit.words:
+            written += [[word, " "] for word in edit.words]
+            written[-1][1] = space
         elif written:
-            _close_gap(written, tokens[edit.end - 1].space)
-    written.extend([token.text, token.space] for token in tokens[place:])
+            _close_gap(written, space)
+    written += words_and_spaces[place:]
     text = "".join(word + space for word, space in written)
     if tokens[0].text[:1].isupper():
         text = text[:1].upper() + text[1:]
@@ -452,9 +472,12 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
 def _insert(written: list[list[str]], words: Sequence[str]) -> None:
     after = " "
     opening = _OPENING | {'"', "'"}
-    if written and not written[-1][1] and written[-1][0] not in opening:
-        written[-1][1], after = " ", ""
-    written.extend([word, " "] for word in words)
+    if written:
+        word, space = written[-1]
+        if not space and word not in opening:
+            written[-1][1] = " "
+            after = ""
+    written += [[word, " "] for word in words]
     written[-1][1] = after
 
 

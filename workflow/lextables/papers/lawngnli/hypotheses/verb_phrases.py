@@ -98,7 +98,7 @@ def _is_unclear(
         return True
     if verb_as_noun(tree, group.main + 1, clause.node.end):
         return True
-    before = tokens[first - 1].lower
+    before = tree.word(first - 1)
     words = [token.text for token in tokens[clause.subject.start : first]]
     if before in ("and", "or") or (before == "," and words.count(",") == 1):
         return True
@@ -120,7 +120,7 @@ def negation_of(
     It is next to the verbs, or after the main verb with at most adverbs between.
     """
     for i in range(clause.subject.end, group.main):
-        above, word = labels_above(clause.node, i), tree.tokens[i].lower
+        above, word = labels_above(clause.node, i), tree.word(i)
         if above - {"VP", "ADVP", "CONJP", "PP", "NP"}:
             continue
         if above & {"PP", "NP"}:
@@ -142,7 +142,7 @@ def _negation_after(
     tokens, end = tree.tokens, clause.node.end
     i = _after_insertion(tree, main + 1, end)
     while i < end:
-        word = tokens[i].lower
+        word = tree.word(i)
         is_negation = word in NOT or word in ("no", "neither")
         is_adverb = tokens[i].tag.startswith("RB") and not is_negation
         if word not in QUOTES and not is_adverb:
@@ -150,10 +150,10 @@ def _negation_after(
         i += 1
     if i >= end:
         return None
-    word, following = tokens[i].lower, tokens[i + 1].lower if i + 1 < end else ""
+    word, following = tree.word(i), tree.word(i + 1) if i + 1 < end else ""
     if word in NOT:
         return "not", i
-    if following == "no" and tokens[min(i + 2, end - 1)].lower in MANNERS:
+    if following == "no" and tree.word(min(i + 2, end - 1)) in MANNERS:
         return "no phrase", i + 1
     if labels_above(clause.node, i) & {"SBAR", "S"}:
         return None
@@ -165,7 +165,9 @@ def _negation_after(
         return "no object", i
     if word == "neither":
         return "neither", i
-    return ("negative pronoun", i) if word in NEGATIVE_PRONOUNS else None
+    if word in NEGATIVE_PRONOUNS:
+        return "negative pronoun", i
+    return None
 
 
 def _after_insertion(
@@ -187,7 +189,7 @@ def _is_comparative(tree: Tree, i: int) -> bool:
     for token in tree.tokens[i : i + 1]:
         if token.lower == "different" or token.tag in ("JJR", "RBR"):
             return True
-    return "than" in [token.lower for token in tree.tokens[i + 1 : i + 3]]
+    return "than" in tree.words(i + 1, i + 3)
 
 
 # Removing a negation.
@@ -202,7 +204,7 @@ def _remove(
 ) -> Change | Rejected:
     """Return the change that takes away the negation at token ``i``."""
     tokens = tree.tokens
-    word = tokens[i].lower
+    word = tree.word(i)
     if kind == "neither":
         return change_either(tree, clause, i, clause.node.end)
     reason = _reason_to_keep(tree, clause, group, i)
@@ -217,9 +219,9 @@ def _remove(
     elif kind == "no object":
         edits, name = [_no_object(tree, clause, group, i)], "object"
     elif kind == "no phrase":
-        is_means = (tokens[i - 1].lower, tokens[i + 1].lower) == ("by", "means")
-        edits = [delete(i - 1, i + 2) if is_means else replace(i, "some")]
-        name = "phrase"
+        edits, name = [replace(i, "some")], "phrase"
+        if (tree.word(i - 1), tree.word(i + 1)) == ("by", "means"):
+            edits = [delete(i - 1, i + 2)]
     else:
         return _remove_not(tree, clause, group, i)
     return without_negation(tree, clause, i, edits, f"negative {name} removed")
@@ -232,7 +234,7 @@ def _remove_not(
     i: int,
 ) -> Change | Rejected:
     """Return the change that takes away "not" or "never" at token ``i``."""
-    word, first = tree.tokens[i].lower, tree.tokens[group.first].lower
+    word, first = tree.word(i), tree.word(group.first)
     edits, kind = [delete(i)], "not removed"
     if word == "never":
         kind = "never removed"
@@ -254,8 +256,7 @@ def _reason_to_keep(
     i: int,
 ) -> str:
     """Return why the negation at token ``i`` cannot be removed; empty if it can."""
-    tokens = tree.tokens
-    words = [token.lower for token in tokens]
+    words = tree.words()
     if "nor" in words[i + 1 :]:
         return "not … nor"
     for j in outside(clause, i + 1, "SBAR"):
@@ -277,10 +278,10 @@ def _without_do(
     i: int,
 ) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs."""
-    tag = morphology.tense_of(tree.tokens[group.first].lower)
+    tag = morphology.tense_of(tree.word(group.first))
     edits = [delete(group.first), delete(i)]
     for j in (group.main, *group.main_peers):
-        edits.append(replace(j, morphology.inflect(tree.tokens[j].lower, tag)))
+        edits.append(replace(j, morphology.inflect(tree.word(j), tag)))
     return edits
 
 
@@ -295,8 +296,8 @@ def _no_object(
     It becomes "some", or an article if the subject is said to be the object.
     """
     tokens = tree.tokens
-    is_there = tokens[clause.subject.start].lower == "there"
-    if tokens[group.main].lower not in BE or is_there:
+    is_there = tree.word(clause.subject.start) == "there"
+    if tree.word(group.main) not in BE or is_there:
         return replace(i, "some")
     return replace(i, morphology.indefinite_article(tokens[i + 1].text))
 
@@ -310,19 +311,19 @@ def _add(
     group: Verbs,
 ) -> Change | Rejected:
     """Return the change that negates the verb, which has no negation."""
-    tokens, end = tree.tokens, clause.node.end
-    first = tokens[group.first].lower
+    end = clause.node.end
+    first = tree.word(group.first)
     before = []
     for i in outside(clause, clause.node.start, "SBAR"):
         if i < group.first:
             before.append(i)
-    if any(tokens[i].lower in NEGATIVES for i in before):
+    if any(tree.word(i) in NEGATIVES for i in before):
         return Rejected("double negation")
     beside = [*range(clause.subject.end, group.main)]
     if first in BE and group.main + 1 < end:
         beside.append(group.main + 1)
     for i in beside:
-        word = tokens[i].lower
+        word = tree.word(i)
         if word in NEGATIVE_ADVERBS:
             return Rejected("negative adverb")
         if word in FOCUS:
@@ -332,7 +333,7 @@ def _add(
         if word == "still":
             edit = replace(i, "no", "longer")
             return Change((edit,), "still to no longer", False)
-    following = tokens[group.main + 1].lower if group.main + 1 < end else ""
+    following = tree.word(group.main + 1) if group.main + 1 < end else ""
     if following in NEGATIVE_ADVERBS or following == "yet":
         return Rejected("negative adverb")
     if following == "either":
@@ -365,7 +366,7 @@ def _reason_not_to_add(
 
     ``places`` are the tokens up to the main verb.
     """
-    words = [token.lower for token in tree.tokens]
+    words = tree.words()
     so_far = set(words[clause.node.start : group.first])
     if so_far & POSSIBLY or (has_auxiliary and so_far & PARTIAL):
         return "adverb of some cases"
@@ -388,12 +389,14 @@ def _reason_not_to_add(
         is_complement = path_to(clause.node, i)[-2].label in COMPLEMENTS
         if words[i] == "but" and follows_adjective and is_complement:
             return "not … but"
-    return "only if" if is_only_if(tree, clause, group.main + 1) else ""
+    if is_only_if(tree, clause, group.main + 1):
+        return "only if"
+    return ""
 
 
 def _has_joined_auxiliary(tree: Tree, group: Verbs) -> bool:
     """Return whether another auxiliary is joined to one of the verb's: "can and must"."""
-    words = [token.lower for token in tree.tokens]
+    words = tree.words()
     for i in group.chain:
         if words[i] not in AUXILIARIES:
             continue
@@ -415,21 +418,22 @@ def _not_after(
     "May" with a verb of action allows where one who acts is the subject; else it says what
     is possible, and "may not be violated" would deny either.
     """
-    word = tree.tokens[group.first]
-    chain = [tree.tokens[i].lower for i in group.chain]
-    is_possible = word.lower in ("may", "might")
+    written = tree.tokens[group.first].text
+    chain = [tree.word(i) for i in group.chain]
+    auxiliary = chain[0]
+    is_possible = auxiliary in ("may", "might")
     # "May have" and "may not have" can both be true; so can "might" and "might not".
     has_have = is_possible and len(chain) > 2 and chain[1] == "have"
-    if word.lower == "might" or has_have:
-        return replace(group.first, *cased(word.text, "could not"))
+    if auxiliary == "might" or has_have:
+        return replace(group.first, *cased(written, "could not"))
     noun = head_noun(tree, clause.subject)
-    is_agent = tree.tokens[noun].tag.startswith(("NNP", "PRP"))
-    is_agent = is_agent or acts(tree, noun, morphology.AGENTS)
+    is_name = tree.tokens[noun].tag.startswith(("NNP", "PRP"))
+    is_agent = is_name or acts(tree, noun, morphology.AGENTS)
     is_state = "be" in chain or chain[-1] in STATES or not is_agent
-    if word.lower == "can" or (is_possible and is_state):
-        return replace(group.first, *cased(word.text, "cannot"))
+    if auxiliary == "can" or (is_possible and is_state):
+        return replace(group.first, *cased(written, "cannot"))
     place = group.first + 1
-    while place < clause.node.end and tree.tokens[place].lower in SENTENCE_ADVERBS:
+    while place < clause.node.end and tree.word(place) in SENTENCE_ADVERBS:
         place += 1
     return insert(place, "not")
 
@@ -440,8 +444,8 @@ def _add_do(
     group: Verbs,
 ) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
-    tokens = tree.tokens
-    form, tag = tokens[group.first].lower, tokens[group.first].tag
+    verb = tree.tokens[group.first]
+    form, tag = verb.lower, verb.tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
     if _misses_its_verb(tree, clause, group):
@@ -451,7 +455,8 @@ def _add_do(
         return Rejected("bare verb")
     peers = []
     for i in group.peers:
-        if tokens[i].tag == tag and tokens[i].lower not in BE | HAVE | DO:
+        is_alike = tree.tokens[i].tag == tag
+        if is_alike and tree.word(i) not in BE | HAVE | DO:
             peers.append(i)
     if "or" in group.joiners and len(peers) < len(group.peers):
         return Rejected("alternative verb phrases")
@@ -462,7 +467,8 @@ def _add_do(
     if place < group.first:
         edits = [insert(place, do, "not"), replace(group.first, base)]
     for i in peers:
-        edits.append(replace(i, morphology.lemma(tokens[i].lower, tense)))
+        peer = morphology.lemma(tree.word(i), tense)
+        edits.append(replace(i, peer))
     return with_negation(tree, clause, (group.first, group.main), edits, "do not added")
 
 
@@ -473,7 +479,7 @@ def _before_adverbs(
 ) -> int:
     """Return where the adverbs before the verb at ``place`` begin that a negation precedes."""
     while tree.tokens[place - 1].tag.startswith("RB"):
-        adverb = tree.tokens[place - 1].lower
+        adverb = tree.word(place - 1)
         if adverb in LINKS | SENTENCE_ADVERBS or place <= clause.subject.end:
             break
         place -= 1
@@ -489,7 +495,7 @@ def _misses_its_verb(
 
     "The States have long regulated insurance".
     """
-    if tree.tokens[group.first].lower not in HAVE:
+    if tree.word(group.first) not in HAVE:
         return False
     for token in tree.tokens[group.main + 1 : clause.node.end]:
         if not token.tag.startswith("RB"):
@@ -501,8 +507,9 @@ def _is_plural(tree: Tree, subject: Node) -> bool:
     if any(child.label == "CC" for child in subject.children):
         return True
     noun = tree.tokens[head_noun(tree, subject)]
-    plural = ("they", "we", "you", "i", "these", "those")
-    return noun.tag in ("NNS", "NNPS") or noun.lower in plural
+    if noun.tag in ("NNS", "NNPS"):
+        return True
+    return noun.lower in ("they", "we", "you", "i", "these", "those")
 
 
 def _is_singular(tree: Tree, subject: Node) -> bool:

@@ -28,6 +28,7 @@ from collections.abc import (
 )
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from eyecite.models import (
     CitationBase,
@@ -166,9 +167,9 @@ _ARTICLE = re.compile(
     re.IGNORECASE,
 )
 
-_IN_STRINGS = frozenset(
-    word.strip(",") for phrase in _SIGNALS for word in phrase.split()
-)
+_LONE_STOP = re.compile(r"\.(?!\.)")
+_PAIRS = ("()", "[]")
+_IN_STRINGS = frozenset(" ".join(_SIGNALS).replace(",", "").split())
 _NAME_JOINTS = frozenset(
     "v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split()
 )
@@ -280,29 +281,30 @@ def removed_spans(
     """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
     if not paragraph.strip():
         return []
-    citations = _merged(
-        span
-        for chain in _chains(paragraph, _cites(paragraph, tokenizer or hyperscan()))
-        for span in _removed(paragraph, chain)
-    )
-    names = _names_alone(paragraph, citations) if citations else ()
-    # A name that ends in an abbreviation brings a full stop of its own.
-    stops = [
-        (end, end + 1)
-        for start, end in citations
-        if paragraph[:start].endswith(".")
-        and re.compile(r"\.(?!\.)").match(paragraph, end)
-    ]
-    marks = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
-    return _merged([*citations, *names, *stops, *marks])
+    cites = _cites(paragraph, tokenizer or hyperscan())
+    of_chains: list[tuple[int, int]] = []
+    for chain in _chains(paragraph, cites):
+        of_chains += _removed(paragraph, chain)
+    citations = _merged(of_chains)
+    spans = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
+    if citations:
+        spans += _names_alone(paragraph, citations)
+    for start, end in citations:
+        # A name that ends in an abbreviation brings a full stop of its own.
+        if paragraph[:start].endswith(".") and _LONE_STOP.match(paragraph, end):
+            spans.append((end, end + 1))
+    return _merged([*citations, *spans])
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        elif start < end:
+        if merged:
+            first, last = merged[-1]
+            if start <= last:
+                merged[-1] = first, max(end, last)
+                continue
+        if start < end:
             merged.append((start, end))
     return merged
 
@@ -315,29 +317,27 @@ def _names_alone(
     They were strings of citations some of which eyecite does not know: "See Koch v. Poe, 1 Cal. 2d 3; Act of
     June 24, 1948, c. 5."
     """
-    bounds = [0, *(at for span in citations for at in span), len(paragraph)]
-    positions = [
-        at
-        for start, end in zip(bounds[::2], bounds[1::2], strict=True)
-        for at in range(start, end)
-    ]
-    shorter = "".join(map(paragraph.__getitem__, positions))
-    gaps = {
-        at for at in range(1, len(positions)) if positions[at] != positions[at - 1] + 1
-    }
+    positions: list[int] = []  # of the characters of ``shorter`` in the paragraph
+    gaps = set()  # offsets in ``shorter`` where a citation was
+    kept_from = 0
+    for start, end in citations:
+        positions += range(kept_from, start)
+        gaps.add(len(positions))
+        kept_from = end
+    positions += range(kept_from, len(paragraph))
+    shorter = _without(paragraph, citations)
     for start, end in _sentences(shorter):
         text = shorter[start:end]
-        balanced = all(
-            text.count(opening) == text.count(closing)
-            for opening, closing in ("()", "[]")
-        )
-        if (
-            balanced
-            and all(map(_is_name, text.split()))
-            and not gaps.isdisjoint(range(start + 1, end))
-        ):
-            before = len(shorter[:start].rstrip())
-            yield positions[before] if before else 0, positions[end - 1] + 1
+        is_balanced = all(text.count(pair[0]) == text.count(pair[1]) for pair in _PAIRS)
+        if not is_balanced or not all(map(_is_name, text.split())):
+            continue
+        if gaps.isdisjoint(range(start + 1, end)):
+            continue
+        before = len(shorter[:start].rstrip())
+        first = 0
+        if before:
+            first = positions[before]
+        yield first, positions[end - 1] + 1
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -374,20 +374,23 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    citations = citations_of(searchable(paragraph), tokenizer)
-    # eyecite's own full span is not used: its end can run over the next citation, and its start, where
-    # the name holds no "v.", into the sentence before.
-    spans = [
-        (*_core(cite), type(cite)) for cite in citations if isinstance(cite, _REMOVED)
-    ]
-    spans += [(*match.span(), None) for match in _CROSS_REFERENCE.finditer(paragraph)]
+    """Return the citations and cross-references of a paragraph, ascending, none overlapping."""
+    spans: list[tuple[int, int, type[CitationBase] | None]] = []
+    for citation in citations_of(searchable(paragraph), tokenizer):
+        # eyecite's own full span is not used: its end can run over the next citation, and its
+        # start, where the name holds no "v.", into the sentence before.
+        if isinstance(citation, _REMOVED):
+            spans.append((*_core(citation), type(citation)))
+    for match in _CROSS_REFERENCE.finditer(paragraph):
+        spans.append((*match.span(), None))
     cites: list[_Cite] = []
-    for start, end, kind in sorted(spans, key=lambda span: span[:2]):
-        last = cites[-1].end if cites else 0
-        if end <= last:  # inside the parenthetical or the tail of the citation before
+    last = 0  # where the citation before ends, with its parentheticals
+    for start, end, kind in sorted(spans, key=itemgetter(0, 1)):
+        if end <= last:
             continue
         start = max(start, last)
-        if supra := _SUPRA_BEFORE.search(paragraph, last, start):
+        supra = _SUPRA_BEFORE.search(paragraph, last, start)
+        if supra:
             start = supra.start()
         label = _PAGE_LABEL.search(paragraph, last, start)
         if label:
@@ -397,13 +400,12 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
             name, name_end = _name(paragraph, last, start)
             if kind is None and " v. " not in paragraph[name:name_end]:
                 name, name_end = start, start
-        elif kind is FullJournalCitation and (
-            article := _article(paragraph, last, start)
-        ):
-            name = name_end = article
-        cites.append(
-            _Cite(name, name_end, start, _tail(paragraph, end), label is not None)
-        )
+        elif kind is FullJournalCitation:
+            article = _article(paragraph, last, start)
+            if article:
+                name, name_end = article, article
+        last = _tail(paragraph, end)
+        cites.append(_Cite(name, name_end, start, last, label is not None))
     return cites
 
 
@@ -421,7 +423,9 @@ def _article(
 ) -> int | None:
     """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
     match = _ARTICLE.search(paragraph, max(begin, start - _LONGEST_TITLE), start)
-    return match.start("article") if match else None
+    if match is None:
+        return None
+    return match.start("article")
 
 
 def _tail(paragraph: str, end: int) -> int:
@@ -520,14 +524,14 @@ def _breaks(
 
 
 def _begins_name(words: list[re.Match[str]], at: int) -> bool:
-    word = words[at].group().lower().rstrip(",")
-    following = words[at + 1].group().lower() if at + 1 < len(words) else ""
-    if (word, following) in (("in", "re"), ("ex", "parte")):
+    written = words[at].group()
+    word = written.lower().rstrip(",")
+    for following in words[at + 1 : at + 2]:
+        if (word, following.group().lower()) in (("in", "re"), ("ex", "parte")):
+            return True
+    if written[0].isupper() and word not in _NOT_A_NAME:
         return True
-    capital = words[at].group()[0].isupper() and word not in _NOT_A_NAME
-    return capital or (
-        _OPENED_NAME.match(word.title()) is not None and word[1:] not in _NOT_A_NAME
-    )
+    return bool(_OPENED_NAME.match(word.title())) and word[1:] not in _NOT_A_NAME
 
 
 def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
@@ -549,17 +553,16 @@ def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
     before = paragraph[:start].rstrip()
     after = paragraph[end:]
     following = after.lstrip()[:1]
-    if _opens_sentence(before) and (_ends_sentence(paragraph, end, signalled)):
+    if _opens_sentence(before) and _ends_sentence(paragraph, end, signalled):
         return [_sentence(paragraph, start, end)]
     if before.endswith("(") and following == ")":
+        opening = len(before[:-1].rstrip())
         closing = end + after.index(")") + 1
-        return [(len(before[:-1].rstrip()), closing)]
-    if (
-        before
-        and (before[-1] in ",;" or before.rstrip(_CLOSERS)[-1:] in (",", ";"))
-        and following in ("", *",;.?!:)–—-")
-        and (signalled or not _is_subject(paragraph, chain, before, after))
-    ):
+        return [(opening, closing)]
+    unquoted = before.rstrip(_CLOSERS)
+    follows_comma = before.endswith((",", ";")) or unquoted.endswith((",", ";"))
+    is_clause = follows_comma and following in ("", *",;.?!:)–—-")
+    if is_clause and (signalled or not _is_subject(paragraph, chain, before, after)):
         return _clause(paragraph, before, end, following)
     return list(_inside_sentence(paragraph, chain))
 
@@ -687,4 +690,6 @@ def _clause(
     mark = len(before.rstrip(_CLOSERS)) - 1
     if following == ",":
         return [(len(before), at + 1)]
-    return [(mark, mark + 1), (len(before), at)] if following else [(len(before), end)]
+    if not following:
+        return [(len(before), end)]
+    return [(mark, mark + 1), (len(before), at)]

@@ -304,11 +304,9 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
     for place, page in enumerate(opinion.pages):
         if page.label not in cited:
             continue
-        following = (
-            opinion.pages[place + 1].offset
-            if place + 1 < len(opinion.pages)
-            else opinion.body_end
-        )
+        following = opinion.body_end
+        if place + 1 < len(opinion.pages):
+            following = opinion.pages[place + 1].offset
         span = _paragraphs(opinion.text, page.offset, min(following, opinion.body_end))
         if span is None:
             continue
@@ -336,4 +334,6 @@ def _paragraphs(
     if start >= end:
         return None
     closing = text.find("\n", end)
-    return text.rfind("\n", 0, start) + 1, len(text) if closing < 0 else closing
+    if closing < 0:
+        closing = len(text)
+    return text.rfind("\n", 0, start) + 1, closing

@@ -80,14 +80,13 @@ def cited_cases(
     contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]
 ) -> set[int]:
     """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
-    return {
-        row["cited_case_id"]
-        for paths in zip(contradictions, parentheticals, strict=True)
-        for outcome, row in outcomes(
-            *paths, ["example_id", "twin"], ["example_id", "cited_case_id"]
-        )
-        if outcome["twin"] is not None
-    }
+    cases = set()
+    columns = ["example_id", "twin"], ["example_id", "cited_case_id"]
+    for paths in zip(contradictions, parentheticals, strict=True):
+        for outcome, row in outcomes(*paths, *columns):
+            if outcome["twin"] is not None:
+                cases.add(row["cited_case_id"])
+    return cases
 
 
 def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:

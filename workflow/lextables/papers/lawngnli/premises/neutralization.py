@@ -87,11 +87,14 @@ class CitationNetwork:
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Read (citing case id, cited case id) pairs in any order, repeats allowed."""
-        edges = np.fromiter(pairs, dtype=np.dtype((np.int64, 2)))
-        edges = edges[edges[:, 0] != edges[:, 1]]
-        edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
-        self.case_ids, places = np.unique(edges, return_inverse=True)
-        sources, self._targets = places.reshape(edges.shape).astype(np.int32).T
+        read = np.fromiter(pairs, dtype=np.dtype((np.int64, 2)))
+        to_others = read[read[:, 0] != read[:, 1]]
+        both_ways = np.concatenate([to_others, to_others[:, ::-1]])
+        edges = np.unique(both_ways, axis=0)
+        # Cases by their positions in ``case_ids``; edges are sorted by their first case.
+        self.case_ids, positions = np.unique(edges, return_inverse=True)
+        sources, targets = positions.reshape(edges.shape).astype(np.int32).T
+        self._targets = targets
         self._starts = np.searchsorted(sources, np.arange(len(self.case_ids) + 1))
 
     def neighbours(self, case_id: int) -> np.ndarray:
@@ -189,7 +192,7 @@ def _pairings(
     """
     premises = sorted(examples, key=lambda key: (examples[key], key))
     texts = [text for _, text in premises]
-    searchable = [spaced(text) for text in texts]
+    spaced_texts = [spaced(text) for text in texts]
     positions_of = defaultdict(list)  # {cited case: positions of its premises}
     for position, (case_id, _) in enumerate(premises):
         positions_of[case_id].append(position)
@@ -209,17 +212,17 @@ def _pairings(
             # In the order of example ids, which decides between equal scores.
             allowed = []
             for position in sorted(similarities):
-                if overlap(hypothesis, searchable[position]) < MAX_OVERLAP:
+                if overlap(hypothesis, spaced_texts[position]) < MAX_OVERLAP:
                     allowed.append(position)
             if not allowed:
                 yield query.example_id, None
                 continue
             scores = bm25.scores(query.hypothesis, allowed)
             best = int(np.argmax(scores))
-            found = allowed[best]
-            source, score = examples[premises[found]], float(scores[best])
-            pairing = Pairing(source, similarities[found], score, len(allowed))
-            yield query.example_id, pairing
+            position = allowed[best]
+            source = examples[premises[position]]
+            similarity, score = similarities[position], float(scores[best])
+            yield query.example_id, Pairing(source, similarity, score, len(allowed))
 
 
 def _nearest(
@@ -243,13 +246,8 @@ def _nearest(
     vectors = embeddings[candidates].astype(np.float64)
     exact = np.einsum("ij,j->i", vectors, query.astype(np.float64))
     order = np.argsort(-exact, kind="stable")[:top]
-    return dict(
-        zip(
-            candidates[order].tolist(),
-            exact[order].tolist(),
-            strict=True,
-        )
-    )
+    positions, similarities = candidates[order], exact[order]
+    return dict(zip(positions.tolist(), similarities.tolist(), strict=True))
 
 
 def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
@@ -264,9 +262,8 @@ def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
     embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
     embeddings[: len(first)] = first
     for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
-        embeddings[start : start + ENCODE_BATCH] = _checked(
-            encode, texts[start : start + ENCODE_BATCH]
-        )
+        batch = slice(start, start + ENCODE_BATCH)
+        embeddings[batch] = _checked(encode, texts[batch])
     return embeddings
 
 

@@ -92,13 +92,12 @@ class Released:
             self._citing[row["cited_case_id"]].append(row)
         self._measure()
         self.masks_fault = self._masks_fault()
-        remaining = Counter(row["example_id"] for row in self.rows if not row["fault"])
-        twins = Counter(row["example_id"] for row in self.rows)
+        without_twin = set()
         for row in self.rows:
-            if (
-                not row["fault"]
-                and remaining[row["example_id"]] < twins[row["example_id"]]
-            ):
+            if row["fault"]:
+                without_twin.add(row["example_id"])
+        for row in self.rows:
+            if not row["fault"] and row["example_id"] in without_twin:
                 row["fault"] = NO_TWIN
 
     def _measure(self) -> None:
@@ -122,24 +121,24 @@ class Released:
             return "the filter file is not here"
         if not all("characters" in row for row in self.rows):
             return "the masks need every premise"
-        totals = dict.fromkeys(self._masks, 0)
+        totals = Counter(dict.fromkeys(self._masks, 0))
         for row in self.rows:
-            row["places"] = totals.copy()
-            totals = {
-                name: total + row["characters"][name] for name, total in totals.items()
-            }
-        for name, total in totals.items():
-            if total != len(self._masks[name]):
-                return f"the {name} premises have {total:,} characters and the mask {len(self._masks[name]):,}"
+            row["places"] = dict(totals)
+            totals.update(row["characters"])
+        for name, mask in self._masks.items():
+            if totals[name] != len(mask):
+                premises = f"the {name} premises have {totals[name]:,} characters"
+                return f"{premises} and the mask {len(mask):,}"
         return ""
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
         """Each cited case, in order of their numbers, with place and text of its one majority opinion."""
-        merged = heapq.merge(*map(_lazily, self._cases), key=itemgetter(0))
+        shards = [_lazily(path) for path in self._cases]
+        merged = heapq.merge(*shards, key=itemgetter(0))
         for case_id, group in groupby(merged, key=itemgetter(0)):
-            case = next((row for _, row in group if row), None)
-            if case is not None and case_id in self._citing:
-                yield case, majority(case["opinions"])
+            found = [row for _, row in group if row]
+            if found and case_id in self._citing:
+                yield found[0], majority(found[0]["opinions"])
 
     def _without_citations(
         self,
@@ -162,6 +161,7 @@ class Released:
         counter, finished = TokenCounter(), []
 
         def premises() -> Iterator[Row]:
+            """Yield the rows of long premises; their examples are added to ``finished``."""
             for case, text in self._majorities():
                 rows = [
                     row for row in self._citing[case["case_id"]] if not row["fault"]
@@ -198,18 +198,19 @@ class Released:
         case: Row,
         text: str,
     ) -> Row:
+        """Return the row of the data set: a row of the ID file with its short premise."""
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
-        places = [
-            {"start": len(unlabelled(text[:a])), "end": len(unlabelled(text[:b]))}
-            for a, b in spans
-        ]
+        places = []
+        for start, end in spans:
+            before, up_to_end = unlabelled(text[:start]), unlabelled(text[:end])
+            places.append({"start": len(before), "end": len(up_to_end)})
+        source = row["example_id"]
+        if row["label"] == "neutral":
+            source = "unknown"  # it does not say which example its premise is from
         return row | {
             "cited_jurisdiction": case["jurisdiction"],
-            # A Neutral row does not say which example its premise is from.
-            "premise_example_id": "unknown"
-            if row["label"] == "neutral"
-            else row["example_id"],
+            "premise_example_id": source,
             "short_premise_original": short,
             "short_premise": self._without_citations("short", short, row),
             "premise_start": places[0]["start"],
@@ -219,7 +220,8 @@ class Released:
 
     def funnel(self) -> list[tuple[str, int]]:
         """Return the number of rows that remain after each fault."""
-        counts, remaining = Counter(row["fault"] for row in self.rows), len(self.rows)
+        counts = Counter(row["fault"] for row in self.rows)
+        remaining = len(self.rows)
         steps = [("rows of the ID file", remaining)]
         for fault in FAULTS:
             remaining -= counts[fault]
@@ -228,13 +230,13 @@ class Released:
 
     def named(self) -> dict[str, list[int]]:
         """Return the cases that are not found, and by fault the indices of the rows that have it."""
+        keys = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}
         names: dict[str, set[int]] = defaultdict(set)
         for row in self.rows:
-            if row["fault"]:
-                key = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}.get(
-                    row["fault"], "index"
-                )
-                names[f"{row['fault']}: {key}"].add(row[key])
+            fault = row["fault"]
+            if fault:
+                key = keys.get(fault, "index")
+                names[f"{fault}: {key}"].add(row[key])
         return {fault: sorted(values) for fault, values in sorted(names.items())}
 
 
@@ -259,7 +261,8 @@ def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
 
 def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
     names = [column.name for column in table.columns]
-    return ({name: row[name] for name in names} for row in rows)
+    for row in rows:
+        yield {name: row[name] for name in names}
 
 
 def differences(

@@ -181,9 +181,9 @@ class _Edit:
 
     def applied(self, text: str) -> str:
         """Return ``text`` after the edit."""
-        start = len(text) if self.start is None else self.start
-        end = len(text) if self.end is None else self.end
-        return text[:start] + self.text + text[end:]
+        if self.start is None:
+            return text + self.text
+        return text[: self.start] + self.text + text[self.end :]
 
 
 @cache
@@ -192,7 +192,9 @@ def _edits() -> Mapping[int, Sequence[_Edit]]:
     edits = defaultdict(list)
     with EDITS.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            start, end = (int(row[at]) if row[at] else None for at in ("start", "end"))
+            start, end = None, None
+            if row["start"]:
+                start, end = int(row["start"]), int(row["end"])
             edits[int(row["index"])].append(_Edit(start, end, row["text"]))
     return edits
 
@@ -203,7 +205,8 @@ def _expanded(nlp: Any, text: str) -> str:
     A mistake of these norms: "Id." is "Idaho".
     """
     sentences = []
-    for sentence in nlp(re.sub("^[a-z]*ing that ", "", text)).sents:
+    document = nlp(re.sub("^[a-z]*ing that ", "", text))
+    for sentence in document.sents:
         words = "".join(_norm(token) for token in sentence)
         words = words.replace("  ", " ").replace("can not", "cannot")
         sentences.append(words.strip())
@@ -214,7 +217,9 @@ def _norm(token: Any) -> str:
     """The norm of a spaCy token, with a space before it if it differs from the token."""
     if token.is_punct or token.lower_ == token.norm_:
         return token.text_with_ws
-    norm = token.norm_.title() if token.is_title else token.norm_
+    norm = token.norm_
+    if token.is_title:
+        norm = norm.title()
     return f" {norm}{token.whitespace_}"
 
 
@@ -310,28 +315,37 @@ def _replaced(
 
 
 def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
-    """The words of a predicate with "not" added or removed (`negate2` of the released code)."""
-    tags = _ADJECTIVES if is_adjective else _VERBS
-    places = [place for place, token in enumerate(tokens) if token.tag in tags]
-    if not places:
+    """The words of a predicate with "not" added or removed (`negate2` of the released code).
+
+    The head is the first word with a tag of an adjective or a verb; None if there is none.
+    """
+    tags = _VERBS
+    if is_adjective:
+        tags = _ADJECTIVES
+    place = 0
+    while place < len(tokens) and tokens[place].tag not in tags:
+        place += 1
+    if place == len(tokens):
         return None
-    place = places[0]
-    word, before, after = tokens[place], tokens[:place], tokens[place + 1 :]
-    following = after[0].text if after else ""
-    if not is_adjective and (word.text, following) == ("can", "not"):
-        return f"{_text(tokens[: place + 1])} {_text(after[1:])}"
+    head, before, after = tokens[place], tokens[:place], tokens[place + 1 :]
+    up_to_head, from_head = _text(tokens[: place + 1]), _text(tokens[place:])
+    following, next_tag = "", ""
+    if after:
+        following, next_tag = after[0].text, after[0].tag
+    if not is_adjective and (head.text, following) == ("can", "not"):
+        return f"{up_to_head} {_text(after[1:])}"
     if before and before[-1].text in _NOT:
-        return _text(before[:-1]) + _text(tokens[place:])
+        return _text(before[:-1]) + from_head
     if following in _NOT:
         has_verb = len(after) > 1 and after[1].tag == "VB"
-        if is_adjective or not has_verb or word.text not in _DO.values():
-            return _text(tokens[: place + 1]) + _text(after[1:])
-        verb = inflect(after[1].text, tense_of(word.text))
+        if is_adjective or not has_verb or head.text not in _DO.values():
+            return up_to_head + _text(after[1:])
+        verb = inflect(after[1].text, tense_of(head.text))
         return f"{_text(before)}{verb}{after[1].space}{_text(after[2:])}"
     if is_adjective:
-        return f"{_text(before)}not {_text(tokens[place:])}"
-    new = _with_not(word, after[0].tag if after else "")
-    return f"{_text(before)}{new}{word.space}{_text(after)}"
+        return f"{_text(before)}not {from_head}"
+    negated_head = _with_not(head, next_tag)
+    return f"{_text(before)}{negated_head}{head.space}{_text(after)}"
 
 
 def _with_not(verb: Token, next_tag: str) -> str:

@@ -121,9 +121,9 @@ class _Restricted(pickle.Unpickler):
     def value(self) -> Any:
         """The content of the file: a DataFrame, or plain values."""
         loaded = self.load()
-        return (
-            self._dataframe(loaded.state) if isinstance(loaded, self.frame) else loaded
-        )
+        if isinstance(loaded, self.frame):
+            return self._dataframe(loaded.state)
+        return loaded
 
     def _dataframe(self, state: Row) -> pd.DataFrame:
         """Put the blocks of a frame together; a block holds columns of one type, one in each row."""

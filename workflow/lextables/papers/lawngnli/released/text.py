@@ -120,12 +120,13 @@ def unlabelled(text: str) -> str:
 
 def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
     """Return place and text of the majority opinion; None unless there is exactly one."""
-    texts = [
-        (at, opinion["text"])
-        for at, opinion in enumerate(opinions)
-        if opinion["type"] == MAJORITY
-    ]
-    return texts[0] if len(texts) == 1 else None
+    texts = []
+    for at, opinion in enumerate(opinions):
+        if opinion["type"] == MAJORITY:
+            texts.append((at, opinion["text"]))
+    if len(texts) != 1:
+        return None
+    return texts[0]
 
 
 def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
@@ -137,15 +138,19 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     missing.
     """
     # A line begins after its line end and the one space that is left of the indentation.
-    starts = [0, *(end.start() + 2 for end in re.finditer("\n", text)), len(text) + 1]
+    after_line_ends = (end.start() + 2 for end in re.finditer("\n", text))
+    starts = [0, *after_line_ends, len(text) + 1]
     spans = []
     for page in sorted(pages):
         page_mark, next_mark = f"@{page}@", f"@{int(page) + 1}@"
-        at, end_at = text.find(page_mark), text.find(next_mark)
-        start = 0 if at < 0 else starts[bisect_right(starts, at + len(page_mark)) - 1]
-        end = (
-            len(text) if end_at < 0 else max(starts[bisect_left(starts, end_at)] - 2, 0)
-        )
+        start, end = 0, len(text)
+        at, next_at = text.find(page_mark), text.find(next_mark)
+        if at >= 0:
+            line = bisect_right(starts, at + len(page_mark)) - 1
+            start = starts[line]
+        if next_at >= 0:
+            line = bisect_left(starts, next_at)
+            end = max(starts[line] - 2, 0)
         if start == 0 and end == len(text):
             return []
         spans.append((start, min(end + 1, len(text))))
