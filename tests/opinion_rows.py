@@ -70,6 +70,17 @@ def example(
     } | changed
 
 
+def long_premise(case_id, text, tokens=3, closing=1):
+    return {
+        "case_id": case_id,
+        "opinion_id": f"{case_id}-0",
+        "original": "x",
+        "text": text,
+        "tokens": tokens,
+        "closing_paragraphs": closing,
+    }
+
+
 # Opinions that mention rent less and less often; then a dissent, one of two majority opinions, an opinion of
 # another state, and an empty one.
 ABOUT = [

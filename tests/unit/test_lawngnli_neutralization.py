@@ -84,36 +84,35 @@ def test_premises_that_share_half_of_the_bigrams_are_excluded():
 def near_and_far():
     """Return one query, 30 near premises (ids 1 to 30), and 40 distant ones with higher BM25 scores."""
     asked = row(0, 1, 2, "owes tenant double rent", "unlike")
-    near = [
-        row(i, 3000 + i, 4000 + i, "unlike", f"rent unpaid {'y' * i}")
-        for i in range(1, 31)
-    ]
-    far = [
-        row(100 + i, 1000 + i, 2000 + i, "unlike", f"rent double tenant {'x' * i}")
-        for i in range(40)
-    ]
-    vectors = {r["short_premise"]: [1.0, 0.0] for r in near} | {
-        r["short_premise"]: [0.5, 1.0] for r in far
-    }
-    vectors[asked["hypothesis"]] = [1.0, 0.0]
-    return [asked, *far, *near], lambda texts: np.array(
-        [vectors.get(t, [0.0, 0.0]) for t in texts], np.float32
-    )
+    vectors = {asked["hypothesis"]: [1.0, 0.0]}
+    rows = [asked]
+    for i in range(1, 71):
+        premise, vector = f"rent unpaid {'y' * i}", [1.0, 0.0]
+        if i > 30:
+            premise, vector = f"rent double tenant {'x' * i}", [0.5, 1.0]
+        rows.append(row(i, 3000 + i, 4000 + i, "unlike", premise))
+        vectors[premise] = vector
+
+    def stated(texts):
+        return np.array([vectors.get(text, [0, 0]) for text in texts], np.float32)
+
+    return rows, stated
 
 
-def test_only_the_thirty_nearest_premises_are_scored():
+@pytest.mark.parametrize(
+    ("neighbours", "similarity", "found"),
+    [
+        ([], 1, 1),
+        # Neighbours are excluded before the thirty nearest are selected.
+        (range(4001, 4026), 0.5, 31),
+    ],
+)
+def test_only_the_thirty_nearest_premises_are_scored(neighbours, similarity, found):
     rows, stated = near_and_far()
-    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), stated)[0]
-    assert (pairing.candidates, pairing.similarity) == (30, 1.0)
-    assert pairing.premise_example_id <= 30
-
-
-def test_neighbours_are_excluded_before_the_thirty_nearest_are_selected():
-    rows, stated = near_and_far()
-    edges = [(1, 2), *((1, 4000 + i) for i in range(1, 26))]
-    pairing = neutral_premises(rows, CitationNetwork(edges), stated)[0]
-    assert (pairing.candidates, pairing.similarity) == (30, 0.5)
-    assert pairing.premise_example_id == 100
+    network = CitationNetwork([(1, case) for case in (2, *neighbours)])
+    pairing = neutral_premises(rows, network, stated)[0]
+    assert (pairing.candidates, pairing.similarity) == (30, similarity)
+    assert pairing.premise_example_id == found
 
 
 def test_equal_premises_are_one_candidate_with_the_lowest_example_id():
@@ -127,24 +126,15 @@ def test_equal_premises_are_one_candidate_with_the_lowest_example_id():
 
 def test_ties_are_resolved_by_the_lower_example_id():
     # All similarities are equal, so the lowest ids are selected; from 20 on, the BM25 scores are equal too.
-    same = [
-        row(
-            i,
-            1000 + i,
-            2000 + i,
-            "x y",
-            f"{'due rent' if i >= 20 else 'none alike'} p{i}",
-        )
-        for i in range(2, 90)
-    ]
-    asked = row(1, 1, 2, "rent due now", "unlike")
+    rows = [row(1, 1, 2, "rent due now", "unlike")]
+    for i in reversed(range(2, 90)):
+        words = "due rent" if i >= 20 else "none alike"
+        rows.append(row(i, 1000 + i, 2000 + i, "x y", f"{words} p{i}"))
 
     def flat(texts):
         return np.ones((len(texts), 4), dtype=np.float32)
 
-    pairing = neutral_premises(
-        [asked, *reversed(same)], CitationNetwork([(1, 2)]), flat
-    )[1]
+    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), flat)[1]
     assert (pairing.premise_example_id, pairing.candidates) == (20, 30)
 
 
@@ -152,50 +142,33 @@ def test_results_equal_those_of_a_search_without_an_index(monkeypatch):
     monkeypatch.setattr(neutralization, "QUERY_BATCH", 7)
     monkeypatch.setattr(neutralization, "ENCODE_BATCH", 5)
     drawn = random.Random(2)
-    rows = [
-        row(
-            i,
-            drawn.randrange(30),
-            drawn.randrange(30),
-            f"q{drawn.randrange(9)} w{drawn.randrange(9)}",
-            f"w{i % 9} q{i % 7} e{i}",
-        )
-        for i in range(80)
-    ]
+    rows = []
+    for i in range(80):
+        cases = drawn.randrange(30), drawn.randrange(30)
+        hypothesis = f"q{drawn.randrange(9)} w{drawn.randrange(9)}"
+        rows.append(row(i, *cases, hypothesis, f"w{i % 9} q{i % 7} e{i}"))
     network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
     found = neutral_premises(rows, network, encode, top=3)
     shuffled = neutral_premises(drawn.sample(rows, len(rows)), network, encode, top=3)
     assert list(shuffled.items()) == list(found.items())
+    texts = [r["short_premise"] for r in rows]
+    premises = encode(texts).astype(np.float64)
     for asked in rows:
-        left_out = {
-            asked["citing_case_id"],
+        citing, hypothesis = asked["citing_case_id"], asked["hypothesis"]
+        excluded = {
+            citing,
             asked["cited_case_id"],
-            *network.neighbours(asked["citing_case_id"]).tolist(),
+            *network.neighbours(citing).tolist(),
         }
-        allowed = [r for r in rows if r["cited_case_id"] not in left_out]
-        vector = encode([asked["hypothesis"]])[0].astype(np.float64)
-        products = [
-            float(encode([r["short_premise"]])[0].astype(np.float64) @ vector)
-            for r in allowed
-        ]
-        top = sorted(
-            range(len(allowed)),
-            key=lambda i: (-round(products[i], 9), allowed[i]["example_id"]),
-        )[:3]
-        top.sort(key=lambda i: allowed[i]["example_id"])
-        kept = [
-            i
-            for i in top
-            if f" {asked['hypothesis']} " not in f" {allowed[i]['short_premise']} "
-        ]
-        scores = bm25_scores(
-            asked["hypothesis"], [allowed[i]["short_premise"] for i in kept]
-        )
+        allowed = [r["example_id"] for r in rows if r["cited_case_id"] not in excluded]
+        products = premises @ encode([hypothesis])[0].astype(np.float64)
+        nearest = sorted(allowed, key=lambda i: (-round(products[i], 9), i))[:3]
+        kept = [i for i in sorted(nearest) if f"{hypothesis} " not in texts[i]]
+        scores = bm25_scores(hypothesis, [texts[i] for i in kept])
         best = kept[int(np.argmax(scores))]
-        assert (
-            found[asked["example_id"]].premise_example_id == allowed[best]["example_id"]
-        )
-        assert found[asked["example_id"]].similarity == pytest.approx(products[best])
+        pairing = found[asked["example_id"]]
+        assert pairing.premise_example_id == best
+        assert pairing.similarity == pytest.approx(products[best])
 
 
 def test_only_neutral_rows_get_new_premises_and_unpaired_rows_are_removed():
@@ -263,13 +236,11 @@ def test_neighbours_are_citing_and_cited_cases(case_id, expected):
 @pytest.mark.parametrize("cases", [[], [10], [20, 40], [99]])
 def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
     names = [column.name for column in CITES.columns]
-    for n, some in enumerate((PAIRS[:3], [], PAIRS[3:])):
-        dataset.write(
-            CITES,
-            (dict(zip(names, pair, strict=True)) for pair in sorted(some)),
-            tmp_path / str(n),
-        )
-    found = list(pairs_of(cases, (tmp_path / str(n) for n in range(3))))
+    paths = [tmp_path / name for name in "abc"]
+    for path, some in zip(paths, (PAIRS[:3], [], PAIRS[3:]), strict=True):
+        rows = [dict(zip(names, pair, strict=True)) for pair in sorted(some)]
+        dataset.write(CITES, rows, path)
+    found = list(pairs_of(cases, paths))
     assert all(set(pair) & set(cases) for pair in found)
     part, whole = CitationNetwork(found), CitationNetwork(PAIRS)
     for case in cases:

@@ -2,10 +2,12 @@
 
 import json
 import statistics
+from collections import defaultdict
+from operator import itemgetter
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
@@ -35,24 +37,20 @@ from registered import context
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 TASK = PAPER.tasks["lawngnli_nli"]
 TABLES = ("table5", "table12", "table13", "table14", "table15", "table16")
-PRINTED = {
-    table: [
-        cell
-        for cell in load_published(ROOT / "resources/published/lawngnli.csv")
-        if cell.table == table
-    ]
-    for table in TABLES
-}
-HEADS = [
-    {"head_id": head, "answers": list(answers)}
-    for head, answers in sorted(ANSWERS.items())
-]
+PRINTED = defaultdict(list)
+for published in load_published(ROOT / "resources/published/lawngnli.csv"):
+    PRINTED[published.table].append(published)
+HEADS = [{"head_id": head, "answers": [*ANSWERS[head]]} for head in sorted(ANSWERS)]
 THREE, TWO = PREFIX["nli"], PREFIX["entailment"]
 DATA_SET = "0" * 64
-COLUMNS = {
-    name: entry["condition"]
-    for name, entry in PAPER.tables["table5"].names["columns"].items()
-}
+
+
+def columns_of(table):
+    """Return {published column of a table: its condition, group and labels}."""
+    return PAPER.tables[table].names["columns"]
+
+
+COLUMNS = {name: entry["condition"] for name, entry in columns_of("table5").items()}
 (VERSUS,) = (name for name in COLUMNS if name.startswith("(6)"))
 CONDITIONS = sorted({*COLUMNS.values(), "none > long", "none > short", "short > short"})
 ALBERT, BART = "albert-xxlarge-v2_anli", "facebook_bart-large_anli"
@@ -64,17 +62,17 @@ ALBERT, BART = "albert-xxlarge-v2_anli", "facebook_bart-large_anli"
 def panels(table):
     """Return {name of a published row: its panel} for all rows that a table may contain."""
     heads = [where["heads"] for where in PAPER.tables[table].rows]
-    of = ((panel, (panel.heads or TASK.heads)[0]) for panel in TASK.models.values())
-    return {
-        PREFIX[head] + panel.row: panel
-        for panel, head in of
-        if head in heads and not panel.additional
-    }
+    found = {}
+    for panel in TASK.models.values():
+        head = (panel.heads or TASK.heads)[0]
+        if head in heads and not panel.additional:
+            found[PREFIX[head] + panel.row] = panel
+    return found
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_registered_columns_are_the_published_ones_and_have_valid_settings(table):
-    columns = PAPER.tables[table].names["columns"]
+    columns = columns_of(table)
     assert list(columns) == list(dict.fromkeys(cell.column for cell in PRINTED[table]))
     for entry in columns.values():
         trained, _, view = entry["condition"].partition(" > ")
@@ -83,61 +81,47 @@ def test_registered_columns_are_the_published_ones_and_have_valid_settings(table
         assert entry.get("labels", "gold") in ("automatic", "gold")
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_each_published_row_has_a_registered_model(table):
-    others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
-    rows = {cell.row for cell in PRINTED[table]} - others
-    assert rows <= panels(table).keys()
-    assert len(rows) == {"table5": 12, "table12": 6, "table16": 6}.get(
-        table, len(panels(table))
-    )
-
-
 def test_two_label_models_are_those_trained_on_docnli():
-    two = {
-        panel.row for panel in TASK.models.values() if panel.heads == ("entailment",)
-    }
-    assert (
-        two == {panel.row for panel in TASK.models.values() if panel.after == "docnli"}
-        and len(two) == 7
-    )
+    panels = TASK.models.values()
+    two = {panel.row for panel in panels if panel.heads == ("entailment",)}
+    assert two == {panel.row for panel in panels if panel.after == "docnli"}
+    assert len(two) == 7
 
 
 def planned(grid):
-    """Return the plan of LawngNLI with all weights and this hyperparameter grid."""
-    return plan(
-        PAPER, context("lawngnli", data="release", models="paper", grid=grid, seeds=[0])
-    )
+    """Return the plan of LawngNLI with all weights, and {folder of a run: its spec} of inferences."""
+    given = {"data": "release", "models": "paper", "grid": grid, "seeds": [0]}
+    made = plan(PAPER, context("lawngnli", **given))
+    inferences = {}
+    for run, spec in made.specs.items():
+        if run.paper == "lawngnli_nli" and "readings" in spec.settings:
+            inferences[run.folder] = spec
+    return made, inferences
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_papers_settings_cover_each_published_cell(table):
-    made, columns = planned("paper"), PAPER.tables[table].names["columns"]
+    made, inferences = planned("paper")
     read_by = {
         PREFIX[row["heads"]] + row["row"]: row["runs"]["100"]
         for row in made.rows[table]
     }
-    conditions = {
-        run.folder: {reading["condition"] for reading in spec.settings["readings"]}
-        for run, spec in made.specs.items()
-        if "readings" in spec.settings
-    }
-    cells = [cell for cell in PRINTED[table] if cell.row in panels(table)]
-    assert cells
+    others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
+    cells = [cell for cell in PRINTED[table] if cell.row not in others]
+    assert {cell.row for cell in cells} <= panels(table).keys()
     for cell in cells:
         (folder,) = read_by[cell.row]
-        assert columns[cell.column]["condition"] in conditions[folder], cell
+        readings = inferences[folder].settings["readings"]
+        condition = columns_of(table)[cell.column]["condition"]
+        assert condition in [reading["condition"] for reading in readings], cell
 
 
 @pytest.mark.parametrize("grid", sorted(TASK.grids))
 def test_each_run_has_a_view_with_every_grid(grid):
-    made = planned(grid)
-    found = [
-        spec
-        for run, spec in made.specs.items()
-        if run.paper == "lawngnli_nli" and "readings" in spec.settings
-    ]
-    assert found and all(spec.settings["readings"] and spec.sources for spec in found)
+    _, inferences = planned(grid)
+    assert inferences
+    assert all(spec.settings["readings"] for spec in inferences.values())
+    assert all(spec.sources for spec in inferences.values())
 
 
 # Computed values.
@@ -145,12 +129,13 @@ def test_each_run_has_a_view_with_every_grid(grid):
 
 def examples():
     """Return 24 test examples with three and with two labels; four of them are not in the analysis subset."""
+    texts = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
     rows = []
     for number in range(26):
-        label, analysis = ANSWERS["nli"][number % 3], number % 3 < 2 or number < 12
-        shared = {
+        label, analysis = number % 3, number % 3 < 2 or number < 12
+        shared = dict.fromkeys(texts, "t") | {
             "example": f"e{number:02}",
-            "split": "train" if number >= 24 else "test",
+            "split": ["test", "train"][number >= 24],
             "premise": str(number // 2),
             "reading": f"r{number:02}",
             "analysis": analysis,
@@ -158,48 +143,32 @@ def examples():
             "above_median": analysis and number % 5 == 2,
             "difficult": True,
         }
-        shared |= dict.fromkeys(
-            ("short", "short_bm25", "long", "long_bm25", "hypothesis"), "t"
-        )
-        for head, times in (
-            ("nli", [""]),
-            ("entailment", [":1", ":2"][: 1 + (label == "entail")]),
-        ):
-            answer = (
-                label
-                if head == "nli"
-                else "entail"
-                if label == "entail"
-                else "not entail"
-            )
-            rows += [
-                shared
-                | {"example_id": f"e{number:02}:{head}{time}", "head_id": head}
-                | {"label": ANSWERS[head].index(answer)}
-                for time in times
-            ]
-    return sorted(rows, key=lambda row: row["example_id"])
+        answers = [("nli", label), ("entailment:1", int(label > 0))]
+        if label == 0:
+            answers.append(("entailment:2", 0))
+        for name, answer in answers:
+            head = name.partition(":")[0]
+            own = {"example_id": f"e{number:02}:{name}", "head_id": head}
+            rows.append(shared | own | {"label": answer})
+    return sorted(rows, key=itemgetter("example_id"))
 
 
 def asked(head="nli", group="analysis"):
-    rows = (
-        row for row in examples() if row["split"] == "test" and row["head_id"] == head
-    )
-    return [row for row in rows if not group or row[group]]
+    """Return the test examples of a head and a group; "" for all."""
+    test = [row for row in examples() if row["split"] == "test"]
+    return [row for row in test if row["head_id"] == head and row.get(group, True)]
 
 
 def answers_of(name, head="nli", conditions=CONDITIONS):
     """Return {condition: {example: answer}}, seeded by the run's name; about 2/3 correct, others random."""
     drawn = np.random.default_rng([*map(ord, name)])
-    return {
-        condition: {
-            row["example_id"]: row["label"]
-            if drawn.random() < 2 / 3
-            else int(drawn.integers(len(ANSWERS[head])))
-            for row in asked(head, "")
-        }
-        for condition in conditions
-    }
+    given = {condition: {} for condition in conditions}
+    for answers in given.values():
+        for row in asked(head, ""):
+            answers[row["example_id"]] = row["label"]
+            if drawn.random() >= 2 / 3:
+                answers[row["example_id"]] = int(drawn.integers(len(ANSWERS[head])))
+    return given
 
 
 class Table:
@@ -208,11 +177,8 @@ class Table:
     def __init__(self, folder, name="table5", notes=DATA_SET):
         self.folder, self.name, self.systems, self.answers = folder, name, [], {}
         write(PAIRS, examples(), folder / "examples.parquet")
-        write(
-            TEXTS,
-            [{"text_id": "t", "text": "the lease was void"}],
-            folder / "texts.parquet",
-        )
+        text = {"text_id": "t", "text": "the lease was void"}
+        write(TEXTS, [text], folder / "texts.parquet")
         census = {"notes": {"rows_sha256 of lawngnli's examples": notes}}
         (folder / "census.json").write_text(json.dumps(census))
 
@@ -222,24 +188,14 @@ class Table:
         for folder in folders:
             self.answers[folder] = answers_of(folder, head, conditions)
             self._write(folder, head)
-        known = {
-            "row": row,
-            "additional": False,
-            "submitted": False,
-            "reason": "",
-            "parameters": 1,
-            "trained": True,
-        }
-        known |= {
-            "averages": 1,
-            "baseline": False,
-            "lenient": False,
-            "setting": "multi",
-            "heads": head,
-        }
-        self.systems.append(
-            known | {"runs": {"100": folders} if folders else {}} | changes
+        system = dict.fromkeys(
+            ("additional", "submitted", "baseline", "lenient"), False
         )
+        system |= {"row": row, "reason": "", "parameters": 1, "trained": True}
+        system |= {"averages": 1, "setting": "multi", "heads": head, "runs": {}}
+        if folders:
+            system["runs"] = {"100": folders}
+        self.systems.append(system | changes)
         return folders
 
     def _write(self, folder, head):
@@ -263,17 +219,25 @@ class Table:
         found, _ = score(predictions, examples(), HEADS, ["test"], task, "")
         (self.folder / folder).mkdir(parents=True)
         write(SCORES, found, self.folder / folder / "scores.parquet")
-        record = json.dumps({"settings": {}})
+        self.record(folder, {})
+
+    def record(self, folder, settings):
+        """Write the settings of a run."""
+        record = json.dumps({"settings": settings})
         (self.folder / folder / "run.json").write_text(record)
 
     def cells(self, make=accuracy):
-        self.fill()
-        inputs = Inputs(
-            self.folder, self.folder, self.systems, PRINTED[self.name], PAPER, self.name
-        )
-        found = list(make(inputs))
+        """Return {(row, column): cell}, with a system without runs for each other published row."""
+        printed = PRINTED[self.name]
+        there = {PREFIX[system["heads"]] + system["row"] for system in self.systems}
+        for row in panels(self.name).keys() & {cell.row for cell in printed} - there:
+            head = "nli" if row.startswith(THREE) else "entailment"
+            name = row.removeprefix(PREFIX[head])
+            self.add(name, (), head=head, reason="not here")
+        folders = (self.folder, self.folder)
+        found = list(make(Inputs(*folders, self.systems, printed, PAPER, self.name)))
         # Raises an error if a published cell is missing or if a cell occurs twice.
-        build(PRINTED[self.name], found, comparable=False)
+        build(printed, found, comparable=False)
         return {(cell.row, cell.column): cell for cell in found}
 
     def right(self, folder, condition, group="analysis", head="nli"):
@@ -281,14 +245,9 @@ class Table:
         given = self.answers[folder][condition]
         return [given[row["example_id"]] == row["label"] for row in asked(head, group)]
 
-    def fill(self):
-        """Add a system without runs for each published row that has no system."""
-        for row in {cell.row for cell in PRINTED[self.name]}:
-            head = "nli" if row.startswith(THREE) else "entailment"
-            name = row.removeprefix(PREFIX[head])
-            there = {(system["heads"], system["row"]) for system in self.systems}
-            if row in panels(self.name) and (head, name) not in there:
-                self.add(name, (), head=head, reason="not here")
+    def share(self, *answers):
+        """Return the share of correct answers (`right`)."""
+        return pytest.approx(statistics.fmean(self.right(*answers)))
 
 
 @pytest.fixture
@@ -296,15 +255,17 @@ def table(tmp_path):
     return Table(tmp_path)
 
 
-def test_mcnemar_is_1_for_systems_with_the_same_correct_answers():
-    assert nli_tables.mcnemar([[True, False], [True, False]]) == 1.0
-    assert nli_tables.mcnemar([[True] * 10, [False] * 10]) == pytest.approx(2 / 2**10)
-
-
 # Values of an exact binomial test over the examples that only one of two systems answers correctly.
 @pytest.mark.parametrize(
     ("only_first", "only_second", "p_value"),
-    [(0, 0, 1.0), (0, 1, 1.0), (1, 8, 0.0390625), (7, 7, 1.0), (3, 20, 0.00048828125)],
+    [
+        (0, 0, 1),
+        (0, 1, 1),
+        (10, 0, 2**-9),
+        (1, 8, 10 / 2**8),
+        (7, 7, 1),
+        (3, 20, 2**-11),
+    ],
 )
 def test_mcnemar_has_the_value_of_the_binomial_test(only_first, only_second, p_value):
     first = [True, False] + [True] * only_first + [False] * only_second
@@ -330,51 +291,34 @@ def test_balanced_accuracy_is_the_mean_recall_of_the_labels_that_occur(
 
 
 def test_published_rows_have_the_accuracy_and_exact_interval_of_each_column(table):
-    (folder,) = table.add(ALBERT)
+    folders = table.add(ALBERT, ("a", "b", "c"))
     cells = table.cells()
     for column, condition in COLUMNS.items():
-        cell, right = cells[THREE + ALBERT, column], table.right(folder, condition)
-        assert cell.value == pytest.approx(statistics.fmean(right))
-        expected = proportion_confint(sum(right), len(right), method="beta")
-        assert (cell.low, cell.high) == pytest.approx(expected)
-        assert (cell.runs, cell.seeds) == ((folder,), (pytest.approx(cell.value),))
+        cell = cells[THREE + ALBERT, column]
+        rights = np.array([table.right(folder, condition) for folder in folders])
+        ends = [
+            proportion_confint(sum(right), len(right), method="beta")
+            for right in rights
+        ]
+        # Value and interval are means over seeds.
+        assert cell.seeds == pytest.approx(tuple(rights.mean(axis=1)))
+        assert (cell.low, cell.high) == pytest.approx(tuple(np.mean(ends, axis=0)))
+        assert cell.value == pytest.approx(rights.mean())
+        assert cell.runs == tuple(folders)
         assert cells[THREE + BART, column].reason == "not here"
-    assert not [
-        row for row, column in cells if ALBERT in row and "all lengths" in column
-    ]
-
-
-def test_value_and_interval_are_means_over_seeds(table):
-    folders = table.add(ALBERT, ("a", "b", "c"))
-    cell = table.cells()[THREE + ALBERT, VERSUS]
-    rights = [table.right(folder, COLUMNS[VERSUS]) for folder in folders]
-    assert (
-        cell.seeds == pytest.approx(tuple(map(statistics.fmean, rights)))
-        and len(set(cell.seeds)) > 1
-    )
-    ends = np.array(
-        [proportion_confint(sum(right), len(right), method="beta") for right in rights]
-    )
-    assert [cell.value, cell.low, cell.high] == pytest.approx(
-        [np.mean(rights), *ends.mean(axis=0)]
-    )
+        assert (THREE + ALBERT, f"{column}, all lengths") not in cells
+    assert len(set(cell.seeds)) > 1
 
 
 def test_additional_rows_also_have_scores_over_all_lengths(table):
     (folder,) = table.add("Ours", additional=True, baseline=True, trained=False)
     cells = table.cells()
     for column, condition in COLUMNS.items():
-        short, long = (
-            cells[THREE + "Ours", column],
-            cells[THREE + "Ours", f"{column}, all lengths"],
-        )
-        assert short.value == pytest.approx(
-            statistics.fmean(table.right(folder, condition))
-        )
-        assert long.value == pytest.approx(
-            statistics.fmean(table.right(folder, condition, ""))
-        )
+        short = cells[THREE + "Ours", column]
+        assert short.value == table.share(folder, condition)
         assert short.seeds is None and short.baseline == "Ours"
+        all_lengths = cells[THREE + "Ours", f"{column}, all lengths"]
+        assert all_lengths.value == table.share(folder, condition, "")
 
 
 def test_rows_have_their_trained_views_and_published_rows_a_reason_for_the_others(
@@ -393,13 +337,10 @@ def test_rows_have_their_trained_views_and_published_rows_a_reason_for_the_other
 
 def test_columns_with_too_few_test_examples_are_not_run(table):
     (folder,) = table.add("Ours", additional=True)
-    record = json.dumps({"settings": {"min_test": 24}})
-    (table.folder / folder / "run.json").write_text(record)
+    table.record(folder, {"min_test": 24})
     cells = table.cells()
-    assert (
-        cells[THREE + "Ours", VERSUS].reason
-        == f"{len(asked())} test examples, fewer than 24"
-    )
+    reason = f"{len(asked())} test examples, fewer than 24"
+    assert cells[THREE + "Ours", VERSUS].reason == reason
     assert cells[THREE + "Ours", f"{VERSUS}, all lengths"].value is not None
 
 
@@ -407,20 +348,17 @@ def test_accuracy_by_label_uses_only_examples_of_that_label(tmp_path):
     made = Table(tmp_path, "table_labels")
     (folder,) = made.add("Ours", additional=True)
     inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "table_labels")
-    cells = {
-        (cell.row, cell.column): cell for cell in nli_tables.accuracy_by_label(inputs)
+    values = {
+        cell.row: cell.value
+        for cell in nli_tables.accuracy_by_label(inputs)
+        if cell.column == "(6), neutral"
     }
-    right = made.right(folder, "long_bm25 > long_bm25", "")
-    of_label = [
-        one
-        for one, row in zip(right, asked("nli", ""), strict=True)
-        if row["label"] == 1
-    ]
-    assert cells["Ours", "(6), neutral"].value == pytest.approx(
-        statistics.fmean(of_label)
-    )
-    assert cells["Test examples", "(6), neutral"].value == len(of_label)
-    assert cells[GUESSING, "(6), neutral"].value in (0, 1)
+    given = made.answers[folder]["long_bm25 > long_bm25"]
+    neutral = [row for row in asked("nli", "") if row["label"] == 1]
+    correct = [given[row["example_id"]] == 1 for row in neutral]
+    assert values["Ours"] == pytest.approx(statistics.fmean(correct))
+    assert values["Test examples"] == len(neutral)
+    assert values[GUESSING] in (0, 1)
 
 
 def test_models_without_a_published_row_are_not_in_the_table(table):
@@ -432,15 +370,15 @@ def test_submitted_predictions_have_a_separate_column(table):
     (folder,) = table.add(
         "Theirs", conditions=[SUBMITTED], additional=True, submitted=True, trained=False
     )
-    cells = {key: cell for key, cell in table.cells().items() if "Theirs" in key[0]}
-    assert {column: cell.value for (_, column), cell in cells.items()} == pytest.approx(
-        {
-            "Predictions given": statistics.fmean(table.right(folder, SUBMITTED)),
-            "Predictions given, all lengths": statistics.fmean(
-                table.right(folder, SUBMITTED, "")
-            ),
-        }
-    )
+    values = {
+        column: cell.value
+        for (row, column), cell in table.cells().items()
+        if "Theirs" in row
+    }
+    assert values == {
+        "Predictions given": table.share(folder, SUBMITTED),
+        "Predictions given, all lengths": table.share(folder, SUBMITTED, ""),
+    }
 
 
 def test_p_values_are_the_maximum_over_models_and_seeds(table):
@@ -450,36 +388,25 @@ def test_p_values_are_the_maximum_over_models_and_seeds(table):
     cells = table.cells()
 
     def value(folder, column, group="analysis"):
-        pair = [
-            table.right(folder, condition, group)
-            for condition in (COLUMNS[column], COLUMNS[VERSUS])
-        ]
-        one, other = map(np.array, pair)
-        counts = [
-            [np.sum((one == a) & (other == b)) for b in (True, False)]
-            for a in (True, False)
-        ]
+        one = table.right(folder, COLUMNS[column], group)
+        other = table.right(folder, COLUMNS[VERSUS], group)
+        counts = confusion_matrix(one, other, labels=[True, False])
         return statsmodels_mcnemar(counts, exact=True).pvalue
 
-    printed = {
-        cell.column for cell in PRINTED["table5"] if cell.row == nli_tables.P_VALUES
-    }
-    assert printed == {column for column in COLUMNS if column[1] in "1234"}
-    for column in printed:
-        expected = max(value(folder, column) for folder in folders)
-        assert cells[nli_tables.P_VALUES, column].value == pytest.approx(expected)
-    # A published 0 is a p-value below 0.0005 according to the captions, so it has three decimals.
-    assert {
-        cell.decimals for cell in PRINTED["table5"] if cell.row == nli_tables.P_VALUES
-    } == {3}
+    printed = [cell for cell in PRINTED["table5"] if cell.row == nli_tables.P_VALUES]
+    assert {cell.column[:3] for cell in printed} == {"(1)", "(2)", "(3)", "(4)"}
+    for cell in printed:
+        expected = max(value(folder, cell.column) for folder in folders)
+        assert cells[cell.row, cell.column].value == pytest.approx(expected)
+        # A published 0 is a p-value below 0.0005 according to the captions: three decimals.
+        assert cell.decimals == 3
     own = THREE + "Ours, p-value versus (6)"
-    for column in COLUMNS:
-        if column != VERSUS:
-            assert cells[own, column].value == pytest.approx(value(ours, column))
-            assert cells[own, f"{column}, all lengths"].value == pytest.approx(
-                value(ours, column, "")
-            )
-    assert (own, VERSUS) not in cells and (own, f"{VERSUS}, all lengths") not in cells
+    expected = {}
+    for column in COLUMNS.keys() - {VERSUS}:
+        expected[column] = value(ours, column)
+        expected[f"{column}, all lengths"] = value(ours, column, "")
+    found = {column: cell.value for (row, column), cell in cells.items() if row == own}
+    assert found == pytest.approx(expected)
 
 
 def test_without_a_published_model_there_is_no_p_value(table):
@@ -492,37 +419,25 @@ def test_without_a_published_model_there_is_no_p_value(table):
 
 
 def test_n_counts_the_test_examples_of_each_column(tmp_path):
-    table = Table(tmp_path, "table14")
-    cells = table.cells()
+    cells = Table(tmp_path, "table14").cells()
     groups = ("analysis", "analysis", "above_median", "negated")
-    for prefix, head in ((THREE, "nli"), (TWO, "entailment")):
-        found = [
-            cells[f"{prefix}N", column].value
-            for column in PAPER.tables["table14"].names["columns"]
-        ]
-        assert found == [len(asked(head, group)) for group in groups]
+    for column, group in zip(columns_of("table14"), groups, strict=True):
+        assert cells[f"{THREE}N", column].value == len(asked("nli", group))
+        assert cells[f"{TWO}N", column].value == len(asked("entailment", group))
     # With two labels, Entail examples occur twice.
     assert cells[f"{TWO}N", "No / All"].value > cells[f"{THREE}N", "No / All"].value
 
 
 @pytest.mark.parametrize("name", ["table14", "table15"])
 def test_subsets_and_two_label_models_are_scored_separately(tmp_path, name):
-    table = Table(tmp_path, name)
-    (three,), (two,) = (
-        table.add(ALBERT),
-        table.add("albert-xxlarge-v2_DocNLI", head="entailment"),
-    )
+    table, docnli = Table(tmp_path, name), "albert-xxlarge-v2_DocNLI"
+    (three,), (two,) = table.add(ALBERT), table.add(docnli, head="entailment")
     cells = table.cells()
-    for column, entry in PAPER.tables[name].names["columns"].items():
-        group = entry.get("group", "analysis")
-        for prefix, row, folder, head in (
-            (THREE, ALBERT, three, "nli"),
-            (TWO, "albert-xxlarge-v2_DocNLI", two, "entailment"),
-        ):
-            right = table.right(folder, entry["condition"], group, head)
-            assert cells[prefix + row, column].value == pytest.approx(
-                statistics.fmean(right)
-            )
+    for column, entry in columns_of(name).items():
+        where = entry["condition"], entry.get("group", "analysis")
+        assert cells[THREE + ALBERT, column].value == table.share(three, *where)
+        found = cells[TWO + docnli, column].value
+        assert found == table.share(two, *where, "entailment")
 
 
 # Table 16.
@@ -542,13 +457,10 @@ GOLD = {
 def readings(tmp_path, monkeypatch):
     """Write two readings of seven pairs (equal for five test pairs) and of a pair of another data set."""
     lines = ["data_set,pair,reader,reading,confidence,note"]
-    both = {name: (label, label) for name, label in GOLD.items()}
-    both |= {"r06": ("entail", "neutral"), "r24": ("entail", "entail")}
-    for name, labels in both.items():
-        lines += [
-            f"{DATA_SET},{name},{who},{of},high,"
-            for who, of in zip("AB", labels, strict=True)
-        ]
+    for name, label in (GOLD | {"r06": "entail", "r24": "entail"}).items():
+        second = "neutral" if name == "r06" else label
+        lines.append(f"{DATA_SET},{name},A,{label},high,")
+        lines.append(f"{DATA_SET},{name},B,{second},high,")
     lines += [f"{'1' * 64},r09,{who},entail,high," for who in "AB"]
     path = tmp_path / "readings.csv"
     path.write_text("\n".join(lines) + "\n")
@@ -566,25 +478,18 @@ def test_gold_labels_are_labels_on_which_both_readers_of_this_data_set_agree(
     # Pairs on which they disagree and pairs outside the test split are excluded.
     rows = [row for row in asked() if row["reading"] in GOLD]
     assert len(rows) == 5
-    for column, entry in PAPER.tables["table16"].names["columns"].items():
-        labels = [
-            ANSWERS["nli"].index(GOLD[row["reading"]])
-            if entry["labels"] == "gold"
-            else row["label"]
-            for row in rows
-        ]
-        given = [table.answers[folder][entry["condition"]] for folder in folders]
-        values = [
-            balanced_accuracy_score(
-                labels, [answers[row["example_id"]] for row in rows]
-            )
-            for answers in given
-        ]
+    for column, entry in columns_of("table16").items():
+        labels = [row["label"] for row in rows]
+        if entry["labels"] == "gold":
+            labels = [ANSWERS["nli"].index(GOLD[row["reading"]]) for row in rows]
+        values = []
+        for folder in folders:
+            given = table.answers[folder][entry["condition"]]
+            answers = [given[row["example_id"]] for row in rows]
+            values.append(balanced_accuracy_score(labels, answers))
         cell = cells[THREE + ALBERT, column]
-        assert (cell.value, cell.seeds) == (
-            pytest.approx(np.mean(values)),
-            pytest.approx(tuple(values)),
-        )
+        assert cell.value == pytest.approx(np.mean(values))
+        assert cell.seeds == pytest.approx(tuple(values))
         assert cells[f"{THREE}N", column].value == 5
         assert cells[THREE + "Ours", column].value is not None
         assert cells[THREE + BART, column].reason == "not here"
@@ -595,11 +500,9 @@ def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
     table.add(ALBERT)
     table.add("Ours", additional=True)
     cells = table.cells(by_readings)
-    for column in PAPER.tables["table16"].names["columns"]:
-        assert (
-            cells[THREE + ALBERT, column].value,
-            cells[THREE + ALBERT, column].reason,
-        ) == (None, NOT_READ)
+    for column in columns_of("table16"):
+        cell = cells[THREE + ALBERT, column]
+        assert (cell.value, cell.reason) == (None, NOT_READ)
         assert cells[f"{THREE}N", column].value == 0
         assert (THREE + "Ours", column) not in cells
 
@@ -610,8 +513,6 @@ def test_table_16_gives_a_reason_for_views_that_a_model_was_not_trained_on(
     table = Table(tmp_path, "table16")
     table.add(ALBERT, conditions=["long_bm25 > long_bm25"])
     cells = table.cells(by_readings)
-    reasons = [
-        cells[THREE + ALBERT, column].reason
-        for column in PAPER.tables["table16"].names["columns"]
-    ]
+    columns = columns_of("table16")
+    reasons = [cells[THREE + ALBERT, column].reason for column in columns]
     assert reasons == [NOT_UNDER, NOT_UNDER, "", ""]

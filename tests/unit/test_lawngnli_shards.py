@@ -11,7 +11,7 @@ from lextables.papers.lawngnli.citations.candidates import write_candidates
 from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.citations.resolution import tokenizer
 from lextables.papers.lawngnli.dataset import examples as built
-from lextables.papers.lawngnli.dataset.labels import LABELS, assign_labels, closed_group
+from lextables.papers.lawngnli.dataset.labels import LABELS, assign_labels
 from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
 from lextables.papers.lawngnli.hypotheses.contradictions import write_contradictions
 from lextables.papers.lawngnli.hypotheses.difficulty import (
@@ -31,7 +31,7 @@ from lextables.papers.lawngnli.premises.long_premises import (
 )
 from lextables.papers.lawngnli.premises.neutralization import CitationNetwork, pairs_of
 from lextables.pipeline import dataset
-from opinion_rows import encode
+from opinion_rows import encode, long_premise
 
 SETTINGS = built.ExampleSettings(seed=0)
 VOLUMES = sorted(
@@ -50,35 +50,24 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
     index, majorities = CaseIndex(folder / "index"), MajorityOpinions(opinions)
     shards = []
     for n, path in enumerate(opinions):
-        shard = built.Shard(
-            *(
-                folder / f"{name}-{n}.parquet"
-                for name in ("par", "con", "cites", "long")
-            )
-        )
-        write_candidates(path, index, tokens, folder / f"can-{n}.parquet", shard.cites)
-        write_parentheticals(
-            folder / f"can-{n}.parquet",
-            index,
-            majorities,
-            pipeline,
-            shard.parentheticals,
-        )
+        shard, found = shard_of(folder, n), folder / f"can-{n}.parquet"
+        write_candidates(path, index, tokens, found, shard.cites)
+        write_parentheticals(found, index, majorities, pipeline, shard.parentheticals)
         write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
         shards.append(shard)
-    cases = cited_cases(
-        [s.contradictions for s in shards], [s.parentheticals for s in shards]
-    )
-    for places, path, shard in zip(
-        by_shard(cases, index), opinions, shards, strict=True
-    ):
-        write_long_premises(places, path, shard.long_premises)
-    names = ("examples", "long_premises", "unfiltered")
-    counts = built.write_examples(
-        shards, encode, SETTINGS, folder / names[0], folder / names[1]
-    )
-    built.write_unfiltered(shards, folder / names[2])
-    return counts, {name: (folder / name).read_bytes() for name in names}
+    contradicted = [shard.contradictions for shard in shards]
+    cases = cited_cases(contradicted, [shard.parentheticals for shard in shards])
+    for n, places in enumerate(by_shard(cases, index)):
+        write_long_premises(places, opinions[n], shards[n].long_premises)
+    files = [folder / name for name in ("examples", "long_premises", "unfiltered")]
+    counts = built.write_examples(shards, encode, SETTINGS, *files[:2])
+    built.write_unfiltered(shards, files[2])
+    return counts, {path.name: path.read_bytes() for path in files}
+
+
+def shard_of(folder: Path, n: int) -> built.Shard:
+    names = ("par", "con", "cites", "long")
+    return built.Shard(*[folder / f"{name}-{n}.parquet" for name in names])
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +91,6 @@ def rows(finished) -> list[dict]:
     return list(dataset.read(finished[0] / "examples"))
 
 
-@pytest.fixture(scope="module")
-def originals(finished) -> dict[str, dict]:
-    """Return {example id: candidate} before labels, balance and twins."""
-    return {row["example_id"]: row for row in dataset.read(finished[0] / "unfiltered")}
-
-
 def test_the_number_of_shards_does_not_change_the_files(
     tmp_path: Path, tools, finished, monkeypatch
 ) -> None:
@@ -121,10 +104,9 @@ def test_the_number_of_shards_does_not_change_the_files(
 def test_volumes_under_two_numbers_in_two_shards_do_not_change_the_files(
     tmp_path: Path, tools, finished, monkeypatch
 ) -> None:
-    copies = [
-        Path(shutil.copy(volume, tmp_path / f"{n}.zip"))
-        for n, volume in enumerate(VOLUMES)
-    ]
+    copies = []
+    for n, volume in enumerate(VOLUMES):
+        copies.append(Path(shutil.copy(volume, tmp_path / f"{n}.zip")))
     monkeypatch.setitem(globals(), "VOLUMES", [*VOLUMES, *copies])
     assert build(tmp_path, len(copies), tools) == finished[1:]
 
@@ -133,91 +115,56 @@ def test_a_citing_state_has_all_labels_and_premises_of_cited_jurisdictions(
     rows,
 ) -> None:
     of_the_state = [row for row in rows if row["citing_jurisdiction"] == "Illinois"]
-    assert {row["cited_jurisdiction"] for row in of_the_state} == {
-        "Illinois",
-        "United States",
-    }
+    cited = {row["cited_jurisdiction"] for row in of_the_state}
+    assert cited == {"Illinois", "United States"}
     assert {row["label"] for row in of_the_state} == {*LABELS}
 
 
 def test_labels_and_negation_are_balanced_with_twins(rows) -> None:
-    assert Counter(row["label"] for row in rows) == dict.fromkeys(
-        LABELS, len(rows) // 3
-    )
-    assert Counter(row["label"] for row in rows if row["negated"]) == dict.fromkeys(
-        LABELS, len(rows) // 6
-    )
-    assert (
-        len(
-            set(
-                Counter(
-                    closed_group(row["label"], row["negated"]) for row in rows
-                ).values()
-            )
-        )
-        == 1
-    )
+    kinds = Counter((row["label"], row["negated"]) for row in rows)
+    assert len(kinds) == 6 and len(set(kinds.values())) == 1
     same = ("example_id", "split", "short_premise", "premise_example_id")
     for first, second in zip(rows[::2], rows[1::2], strict=True):
         assert (first["is_twin"], second["is_twin"]) == (False, True)
         assert [first[name] for name in same] == [second[name] for name in same]
 
 
-def test_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(
-    finished, rows, originals
+def test_only_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(
+    finished, rows
 ) -> None:
-    neutrals = [row for row in rows if row["label"] == "neutral"]
-    citing = {row["citing_case_id"] for row in neutrals}
-    network = CitationNetwork(pairs_of(citing, [finished[0] / "cites-0.parquet"]))
-    assert {row["is_twin"] for row in neutrals} == {True, False}
-    for row in neutrals:
-        before, source = (
-            originals[row["example_id"]],
-            originals[row["premise_example_id"]],
-        )
-        assert row["cited_case_id"] != before["cited_case_id"]
-        assert row["cited_case_id"] not in network.neighbours(row["citing_case_id"])
-        assert row["cited_jurisdiction"] == before["cited_jurisdiction"]
-        for name in (
-            "cited_case_id",
-            "pages",
-            "premise_start",
-            "premise_end",
-            "premise_spans",
-        ):
+    folder = finished[0]
+    originals = {row["example_id"]: row for row in dataset.read(folder / "unfiltered")}
+    citing = {row["citing_case_id"] for row in rows}
+    network = CitationNetwork(pairs_of(citing, [folder / "cites-0.parquet"]))
+    for row in rows:
+        before = originals[row["example_id"]]
+        source = originals[row["premise_example_id"]]
+        for name in ("cited_case_id", "pages", "premise_end", "premise_spans"):
             assert row[name] == source[name]
         assert row["short_premise_original"] == source["short_premise"]
+        cited = row["cited_case_id"]
+        if row["label"] != "neutral":
+            assert source == before
+            is_changed = row["label"] == "contradict"
+            assert row["hypothesis"] == before[("hypothesis", "twin")[is_changed]]
+            continue
+        assert cited not in (
+            before["cited_case_id"],
+            *network.neighbours(row["citing_case_id"]),
+        )
+        assert row["cited_jurisdiction"] == before["cited_jurisdiction"]
         if not row["is_twin"]:
             assert bigram_overlap(row["hypothesis"], source["short_premise"]) < 0.5
-
-
-def test_the_other_labels_keep_their_premise(rows, originals) -> None:
-    others = [row for row in rows if row["label"] != "neutral"]
-    assert {row["label"] for row in others} == {"entail", "contradict"}
-    for row in others:
-        before = originals[row["example_id"]]
-        assert row["short_premise_original"] == before["short_premise"]
-        assert (
-            row["hypothesis"]
-            == before["hypothesis" if row["label"] == "entail" else "twin"]
-        )
 
 
 def test_long_premises_are_sorted_by_case_and_files_are_opened_when_needed(
     tmp_path: Path, monkeypatch
 ) -> None:
-    row = {
-        "opinion_id": "1-0",
-        "original": "o",
-        "text": "t",
-        "tokens": 3,
-        "closing_paragraphs": 1,
-    }
+    row = long_premise(1, "t")
     held = {"late": [20, 21], "none": [], "early": [1, 4, 9], "inside": [2, 3]}
     for name, cases in held.items():
-        dataset.write(
-            LONG_PREMISES, (row | {"case_id": case} for case in cases), tmp_path / name
-        )
+        held_rows = [row | {"case_id": case} for case in cases]
+        dataset.write(LONG_PREMISES, held_rows, tmp_path / name)
     opened = []
 
     def read(path, columns=None):
@@ -242,26 +189,22 @@ def test_hypotheses_that_are_too_easy_after_conversion_are_removed(
     tmp_path: Path, finished, monkeypatch
 ) -> None:
     folder, counts, _ = finished
-    shard = built.Shard(
-        *(folder / f"{name}-0.parquet" for name in ("par", "con", "cites", "long"))
-    )
+    shard = shard_of(folder, 0)
     rows = {row["example_id"]: row for row in built.entail_rows([shard])}
     labels = assign_labels(rows.values(), 0)
-    converted = min(
-        example
-        for example, label in labels.items()
-        if label == "contradict"
-        and not difficulty_fault(rows[example]["twin"], rows[example]["short_premise"])
-    )
+    converted = [
+        row
+        for row in rows.values()
+        if labels[row["example_id"]] == "contradict"
+        and not difficulty_fault(row["twin"], row["short_premise"])
+    ]
     # A.1.6 requires four words: "fees are not due" has four, "fees are due" has three.
-    rows[converted] |= {"hypothesis": "fees are not due", "twin": "fees are due"}
+    converted[0] |= {"hypothesis": "fees are not due", "twin": "fees are due"}
     monkeypatch.setattr(
         built, "entail_rows", lambda shards, columns=None: rows.values()
     )
-    after = built.write_examples(
-        [shard], encode, SETTINGS, tmp_path / "again", tmp_path / "again_long"
-    )
+    again = tmp_path / "again"
+    after = built.write_examples([shard], encode, SETTINGS, again, tmp_path / "long")
     assert after[built.CONVERTED] == counts[built.CONVERTED] - 1
-    assert converted not in {
-        row["example_id"] for row in dataset.read(tmp_path / "again")
-    }
+    left = {row["example_id"] for row in dataset.read(again)}
+    assert converted[0]["example_id"] not in left
