@@ -154,9 +154,10 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
     A batch has at most ``tokens`` tokens, or one longer text.
     """
     counts = np.asarray(lengths)
-    for length in np.unique(counts)[::-1]:
+    for length in np.unique(counts)[::-1].tolist():
         positions = np.flatnonzero(counts == length)
-        size = max(1, tokens // max(1, int(length)))
+        size = tokens // max(1, length)
+        size = max(1, size)
         for start in range(0, len(positions), size):
             yield positions[start : start + size]
 

@@ -71,6 +71,7 @@ class BM25Index:
         k1: float = 0.9,
         b: float = 0.4,
     ) -> None:
+        """Index documents, {id: its terms}."""
         self.postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
         lengths: dict[str, int] = {}
         for doc_id in sorted(documents):
@@ -98,7 +99,8 @@ class BM25Index:
         scores: dict[str, float] = defaultdict(float)
         for term in query:
             idf = self.idf(term)
-            for doc_id, frequency in self.postings.get(term, ()):
+            postings = self.postings.get(term, ())
+            for doc_id, frequency in postings:
                 saturated = frequency + self.saturation[doc_id]
                 scores[doc_id] += idf * frequency / saturated
         hits = sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))

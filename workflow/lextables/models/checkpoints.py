@@ -184,6 +184,7 @@ class Checkpoints(TrainerCallback):
         control,
         **kwargs,
     ):
+        """Mark the checkpoint of a save, and delete the others."""
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
         write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
@@ -220,6 +221,7 @@ class InTheLog(TrainerCallback):
         logs=None,
         **kwargs,
     ):
+        """Log the loss and the number of updates."""
         if "loss" in logs:
             progress = (state.global_step, state.max_steps, logs["loss"])
             _log.info("update %d of %d, loss %.3g", *progress)

@@ -74,6 +74,7 @@ class InParts(Trainer):
         decayed: str,
         **kwargs: Any,
     ) -> None:
+        """Take the arguments of transformers' `Trainer` by keyword."""
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)

@@ -122,6 +122,7 @@ def fit_many(
     """
 
     def fit(output: int) -> tuple[np.ndarray, float]:
+        """Return the weights (features,) and the intercept of one output."""
         targets = labels[:, output]
         if _is_constant(targets):
             return np.zeros(features.shape[1]), _sure_logit(targets)

@@ -205,6 +205,7 @@ class CausalModel:
 
     @loading_weights()
     def __init__(self, place: str | Path, device: torch.device) -> None:
+        """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
         file, folder = gguf_file(place), Path(place)
         options = {"trust_remote_code": False}
         dtype = torch.float32 if device.type == "cpu" else "auto"

@@ -145,6 +145,7 @@ class MultiHead(nn.Module):
         loss: Loss = "binary_cross_entropy",
         weights: Weights | None = None,
     ) -> None:
+        """Combine an encoder with its heads; ``own`` is None for a head of its family."""
         super().__init__()
         self.body, self.own, self.loss = body, own, loss
         self.sizes = tuple(sizes)

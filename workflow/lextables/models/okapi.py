@@ -89,9 +89,9 @@ class OkapiBM25:
         of_texts = [self._words_of(position) for position in positions]
         all_words = np.concatenate([words for words, _ in of_texts])
         words, frequencies = np.unique(all_words, return_counts=True)
-        numbers = [self._numbers.get(word, -1) for word in query.split()]
-        query_words = np.array(numbers, dtype=np.int32)
-        query_words = query_words[np.isin(query_words, words)]
+        query_words = self._numbers_of(query)
+        is_known = np.isin(query_words, words)
+        query_words = query_words[is_known]
         if not len(query_words):
             return np.zeros(len(positions))
         counts = np.zeros((len(positions), len(query_words)))
@@ -101,6 +101,11 @@ class OkapiBM25:
         query_frequencies = _counts_of(query_words, words, frequencies)
         idf = idf_by_frequency(by_frequency)[query_frequencies]
         return okapi_scores(counts, idf, self._lengths.take(positions))
+
+    def _numbers_of(self, query: str) -> np.ndarray:
+        """Return the number of each word, int32 (words,); -1 for one in no text."""
+        numbers = [self._numbers.get(word, -1) for word in query.split()]
+        return np.array(numbers, dtype=np.int32)
 
     def _words_of(self, position: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the different words of a text, ascending, and their counts."""
@@ -126,6 +131,7 @@ class Paragraphs:
     """The paragraphs of one text, indexed for any number of queries."""
 
     def __init__(self, text: str) -> None:
+        """Count the words of each line that is not blank."""
         self.text = text
         self._lines = [line for line in text.split("\n") if line.strip()]
         lengths = []
@@ -158,13 +164,15 @@ class Paragraphs:
         """
         if len(self) <= most:
             return self.text
-        return "\n".join(self._lines[at] for at in self.chosen(query, most))
+        chosen = [self._lines[number] for number in self.chosen(query, most)]
+        return "\n".join(chosen)
 
     def chosen(self, query: str, most: int = MOST) -> list[int]:
         """Return the positions of the paragraphs that `best` returns, ascending."""
         if len(self) <= most:
             return list(range(len(self)))
-        order = np.argsort(-self.scores(query), kind="stable")
+        scores = self.scores(query)
+        order = np.argsort(-scores, kind="stable")
         return sorted(order[:most].tolist())
 
     def scores(self, query: str) -> np.ndarray:

@@ -171,6 +171,7 @@ class Ledger:
         limits: Limits,
         model: str,
     ) -> None:
+        """Use the ledger in ``folder``, which is created if necessary."""
         self._path = Path(folder) / "ledger.sqlite"
         self._limits, self._model = limits, model
         self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,8 +40,9 @@ class Trees:
         for root in self.roots.tolist():
             node = np.full(len(features), root)
             for _ in range(DEPTH):
-                below = features[rows, self.feature[node]] <= self.threshold[node]
-                node = np.where(below, self.left[node], self.right[node])
+                values = features[rows, self.feature[node]]
+                is_below = values <= self.threshold[node]
+                node = np.where(is_below, self.left[node], self.right[node])
             logits += self.value[node]
         return logits
 

@@ -497,7 +497,7 @@ def read_views(
 
 def save(model: Classifier, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
-    heads = model.heads.values()
+    heads = list(model.heads.values())
     answers = [head.answers for head in heads]
     arrays = {"rare": model.rare, "answers": np.array(answers)}
     for number, head in enumerate(heads):

@@ -239,11 +239,13 @@ def searched(
         for row in read(path):
             by_updates[row["updates"]].append(row)
         for updates, rows in sorted(by_updates.items()):
+            trial = rate, updates
             scores = _validation_scores(settings, rows, examples, heads)
             if settings.setting == "multi":
                 scores = {JOINT: _question_mean(scores, heads)}
             for head, value in scores.items():
-                values[head].setdefault((rate, updates), []).append(value)
+                of_trials = values[head]
+                of_trials.setdefault(trial, []).append(value)
     return {head: _best(trials) for head, trials in values.items()}
 
 

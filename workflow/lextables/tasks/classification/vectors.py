@@ -93,7 +93,8 @@ def read_vectors(path: str | Path) -> Mapping[str, np.ndarray]:
     """
     pieces_of: dict[str, list[np.ndarray]] = {}
     for table in row_groups(path, ["text_id", "vector"]):
-        values = table["vector"].combine_chunks().flatten().to_numpy()
+        lists = table["vector"].combine_chunks()
+        values = lists.flatten().to_numpy()
         vectors = values.reshape(table.num_rows, -1)
         text_ids = table["text_id"].to_pylist()
         for text_id, vector in zip(text_ids, vectors, strict=True):

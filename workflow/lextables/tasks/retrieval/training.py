@@ -145,6 +145,7 @@ def search(
         return run.work / f"scores-{updates}.parquet"
 
     def visit(model: torch.nn.Module, updates: int) -> None:
+        """Write the scores of the candidates after this number of updates."""
         scores = pair_scores(
             run.tuning,
             model,
@@ -152,15 +153,15 @@ def search(
             texts,
             pools,
         )
-        rows = (
-            {
+        rows = []
+        for (query, name), score in sorted(scores.items()):
+            row = {
                 "updates": updates,
                 "query_id": query,
                 "document_id": name,
                 "score": score,
             }
-            for (query, name), score in sorted(scores.items())
-        )
+            rows.append(row)
         write(TRIED, rows, part(updates))
 
     _, record = _train(run, visit)

@@ -324,16 +324,17 @@ class _Judge:
                     PAIR,
                 )
             )
-        answers = iter(pick(self.model, requests, samples=1) if requests else ())
+        picked = pick(self.model, requests, samples=1) if requests else []
+        answers = iter(picked)
         for query in new:
             answer, answer_in_other_order = next(answers), next(answers)
             winner = self._winner(pairs[query], answer, answer_in_other_order)
             self.better[query, frozenset(pairs[query])] = winner
-        return [
-            query
-            for query, pair in pairs.items()
-            if self.better[query, frozenset(pair)] == pair[1]
-        ]
+        changed = []
+        for query, pair in pairs.items():
+            if self.better[query, frozenset(pair)] == pair[1]:
+                changed.append(query)
+        return changed
 
     def prompt(
         self,
@@ -341,6 +342,7 @@ class _Judge:
         first: str,
         second: str,
     ) -> Prompt:
+        """Return the prompt that compares two documents in this order."""
         prompt, cut = fitted(
             self.model,
             self.template,

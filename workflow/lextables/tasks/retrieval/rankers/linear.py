@@ -111,7 +111,8 @@ class Similarity:
         """
         pool = sorted(self.collection.pool(query_id, self.settings.pool))
         index = self.corpus or self._index(pool)
-        scores = dict(index.search(analyze(text), len(pool)))
+        terms = analyze(text)
+        scores = dict(index.search(terms, len(pool)))
         bm25 = np.array([scores.get(document, 0.0) for document in pool])
         columns = [_standardised(bm25)]
         for space in self.spaces:

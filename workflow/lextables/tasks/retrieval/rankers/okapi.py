@@ -62,13 +62,15 @@ def _whole_scores(
     texts: Mapping[str, str],
     pools: Pools,
 ) -> Scores:
+    """Return the scores of each query's documents, which are read as a whole."""
     names = sorted(set(chain(*pools.values())))
     place = {document: at for at, document in enumerate(names)}
     model = OkapiBM25(documents[document] for document in names)
     for query_id, text in texts.items():
         pool = [place[document] for document in pools[query_id]]
         if pool:
-            yield query_id, model.scores(text, pool).tolist()
+            scores = model.scores(text, pool)
+            yield query_id, scores.tolist()
 
 
 def _filtered_scores(
