@@ -32,6 +32,8 @@ from lextables.tasks.classification.settings import (
 
 # The ids of a text and of the second text of its pair (empty for a single text).
 Key = tuple[str, str]
+# {head: some of its examples, sorted by id}
+RowsByHead = Mapping[str, Sequence[Row]]
 PLAIN = View(text="text_id", pair="pair_id")
 
 

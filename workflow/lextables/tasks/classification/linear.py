@@ -43,6 +43,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
     Key,
+    RowsByHead,
     Text,
     View,
     by_head,
@@ -321,7 +322,7 @@ def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
 
 def learn(
     texts: Sequence[Text],
-    training: Mapping[str, Sequence[Row]],
+    training: RowsByHead,
     answers: Mapping[str, int],
     settings: LinearSettings,
     vectors: Vectors | None = None,
@@ -356,7 +357,7 @@ def learn(
 def predict(
     model: Classifier,
     texts: Sequence[Text],
-    to_predict: Mapping[str, Sequence[Row]],
+    to_predict: RowsByHead,
     settings: LinearSettings,
     vectors: Vectors | None = None,
 ) -> Iterator[Row]:
@@ -398,9 +399,7 @@ class LinearFiles:
         """Return the vectors of each text, or None without a file."""
         return read_vectors(self.vectors) if self.vectors else None
 
-    def contents(
-        self, rows: Mapping[str, Sequence[Row]], view: View | None
-    ) -> list[Text]:
+    def contents(self, rows: RowsByHead, view: View | None) -> list[Text]:
         """Return the texts of examples; `BadInput` for a missing or empty text."""
         example_of = {}
         for of_head in rows.values():

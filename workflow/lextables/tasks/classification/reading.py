@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import (
     Callable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from functools import partial
@@ -25,6 +24,7 @@ from lextables.pipeline.dataset import (
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
+    RowsByHead,
     by_head,
     key_of,
     named,
@@ -44,8 +44,6 @@ SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
 }
-# {head: the examples to read}, as `examples.by_head` returns them.
-Asked = Mapping[str, Sequence[Row]]
 
 
 def read_views(
@@ -122,7 +120,7 @@ def padding(model: MultiHead) -> int:
 def read_heads(
     model: MultiHead,
     heads: Sequence[str],
-    to_predict: Asked,
+    to_predict: RowsByHead,
     tokens: Tokens,
     device: torch.device,
 ) -> list[Row]:

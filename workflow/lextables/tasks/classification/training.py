@@ -58,6 +58,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
     Labels,
+    RowsByHead,
     Trial,
     by_head,
     check_labels,
@@ -94,8 +95,8 @@ class Material:
     """The answers, training examples and test examples of each head (`by_head`)."""
 
     answers: Mapping[str, Sequence[str]]
-    training: Mapping[str, Sequence[Row]]
-    to_predict: Mapping[str, Sequence[Row]]
+    training: RowsByHead
+    to_predict: RowsByHead
 
 
 @dataclass(frozen=True)

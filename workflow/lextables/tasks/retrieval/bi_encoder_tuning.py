@@ -20,7 +20,11 @@ from lextables.models import (
 from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.own_settings import PRODUCTS
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    Pair,
+    TextPair,
+)
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 
@@ -76,7 +80,7 @@ def finetune(
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 
-def score(model: SentenceTransformer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+def score(model: SentenceTransformer, pairs: Sequence[TextPair]) -> np.ndarray:
     """Return the model's own similarity of each pair of a query's and a document's text."""
     query_texts = [query for query, _ in pairs]
     document_texts = [document for _, document in pairs]
@@ -94,7 +98,7 @@ def graded_batches(
     batch_size: int,
     documents: int,
     seed: int,
-) -> list[tuple[str, str]]:
+) -> list[Pair]:
     """Return ``updates`` batches of ``batch_size`` (query, document) pairs, one after the other.
 
     A query in a batch has ``documents`` documents, drawn from its gains in turn, the highest first, so that

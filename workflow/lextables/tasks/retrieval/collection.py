@@ -25,6 +25,10 @@ from lextables.pipeline.files import JsonObject
 Task = JsonObject  # a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}
 Hits = dict[str, list[tuple[str, float]]]
+# The hits of the runs of one system, which differ in their condition.
+HitsByCondition = dict[str, Hits]
+Pair = tuple[str, str]  # the ids of a query and a document
+TextPair = tuple[str, str]  # the texts of a query and a document
 
 PREDICTIONS = Table(
     "predictions",
@@ -165,9 +169,7 @@ def best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
-def reorder(
-    hits: Mapping[str, Iterable[str]], scores: Mapping[tuple[str, str], float]
-) -> Hits:
+def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[Pair, float]) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
     reordered = {}
     for query_id, documents in sorted(hits.items()):

@@ -9,13 +9,16 @@ from sentence_transformers import CrossEncoder
 from lextables.models import cross_encoder
 from lextables.models.cross_encoder import score
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.collection import Collection
+from lextables.tasks.retrieval.collection import (
+    Collection,
+    TextPair,
+)
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 __all__ = ["finetune", "load", "score", "training_pairs"]
 
 
-def training_pairs(collection: Collection) -> tuple[list[tuple[str, str]], list[float]]:
+def training_pairs(collection: Collection) -> tuple[list[TextPair], list[float]]:
     """Return the judged pairs of the training queries, and their gains divided by the highest gain."""
     top_gain = collection.task["top_gain"]
     form = collection.task["forms"][0]

@@ -19,7 +19,7 @@ from lextables.models.own_settings import (
 )
 from lextables.tasks.retrieval.collection import (
     Collection,
-    Hits,
+    HitsByCondition,
     best_first,
 )
 from lextables.tasks.retrieval.ranking import (
@@ -39,14 +39,14 @@ def retrieve(
     collection: Collection,
     runs: Mapping[str, RankingSettings],
     encoders: Encoders,
-) -> dict[str, Hits]:
+) -> HitsByCondition:
     """Rank the pool of each validation and test query, ties by document id ascending.
 
     ``runs`` are by condition.  Every text is encoded once for all forms and queries.
     Documents are processed in batches: memory holds `BATCH` texts and one number for each
     document of each pool.  Returns {condition: hits}.
     """
-    hits: dict[str, Hits] = {}
+    hits: HitsByCondition = {}
     for read in sorted({run.documents for run in runs.values()}):
         same = {name: run for name, run in runs.items() if run.documents == read}
         hits.update(_retrieve(collection, same, READ[read], encoders))
@@ -58,7 +58,7 @@ def _retrieve(
     runs: Mapping[str, RankingSettings],
     read: Callable[[str], Callable[[str], Parts]],
     encoders: Encoders,
-) -> dict[str, Hits]:
+) -> HitsByCondition:
     """`retrieve` for conditions that read the same of documents."""
     first = next(iter(runs.values()))
     texts: dict[RunQuery, str] = {}
@@ -86,7 +86,7 @@ def _retrieve(
             for query in queries_of[document]:
                 scores[query][document] = nearest_part[document, texts[query]]
 
-    hits: dict[str, Hits] = {name: {} for name in runs}
+    hits: HitsByCondition = {name: {} for name in runs}
     for name, query_id in texts:
         ranking = best_first(scores[name, query_id])
         hits[name][query_id] = ranking[: first.top]

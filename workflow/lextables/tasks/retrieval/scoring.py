@@ -22,6 +22,7 @@ from lextables.pipeline.dataset import (
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     Collection,
+    Pair,
     Task,
     reorder,
 )
@@ -157,16 +158,16 @@ def choose(
     return choice, means
 
 
-def _candidates(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def _candidates(pairs: Iterable[Pair]) -> dict[str, list[str]]:
     documents: dict[str, list[str]] = defaultdict(list)
     for query, document in sorted(pairs):
         documents[query].append(document)
     return documents
 
 
-def _by_updates(path: str | Path) -> dict[int, dict[tuple[str, str], float]]:
+def _by_updates(path: str | Path) -> dict[int, dict[Pair, float]]:
     """Return {updates: {(query id, document id): score}} of a file of `collection.TRIED`."""
-    scores: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
+    scores: dict[int, dict[Pair, float]] = defaultdict(dict)
     for row in read(path):
         pair = row["query_id"], row["document_id"]
         scores[row["updates"]][pair] = row["score"]

@@ -37,6 +37,8 @@ from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     TRIED,
     Collection,
+    Pair,
+    TextPair,
 )
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
@@ -69,7 +71,7 @@ class Tuning(Protocol):
         ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
         """
 
-    def score(self, model: Any, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
+    def score(self, model: Any, pairs: Sequence[TextPair]) -> Sequence[float]:
         """Return the relevance of each (query's text, document's text)."""
 
 
@@ -79,7 +81,7 @@ def pair_scores(
     collection: Collection,
     texts: Mapping[str, str],
     hits: Pairs,
-) -> dict[tuple[str, str], float]:
+) -> dict[Pair, float]:
     """Return {(query id, document id): score} of every hit; ``texts`` are those of the queries."""
     pairs = []
     for query_id in sorted(hits):

@@ -4,14 +4,14 @@ from lextables.tasks.retrieval import (
     dense,
     encoders,
 )
-from lextables.tasks.retrieval.collection import Hits
+from lextables.tasks.retrieval.collection import HitsByCondition
 from lextables.tasks.retrieval.ranking import (
     Ranking,
     RankingSettings,
 )
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each query, or its hits (`dense.retrieve`); {condition: hits}."""
     _, loaded = encoders.load(ranking)
     runs = ranking.runs(RankingSettings)

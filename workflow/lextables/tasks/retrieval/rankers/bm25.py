@@ -7,7 +7,7 @@ from lextables.models.bm25 import (
     BM25Index,
     analyze,
 )
-from lextables.tasks.retrieval.collection import Hits
+from lextables.tasks.retrieval.collection import HitsByCondition
 from lextables.tasks.retrieval.ranking import (
     Ranking,
     RankingSettings,
@@ -25,7 +25,7 @@ class BM25Settings(RankingSettings):
     """Share of the normalisation by the length of a document."""
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each validation and test query; {condition: hits}.
 
     Documents are analysed once for all forms of the queries.

@@ -27,6 +27,8 @@ from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.retrieval.collection import (
     Collection,
     Hits,
+    HitsByCondition,
+    Pair,
     reorder,
 )
 from lextables.tasks.retrieval.filtering import read_as
@@ -35,7 +37,6 @@ from lextables.tasks.retrieval.ranking import (
     RankingSettings,
 )
 
-Pair = tuple[str, str]  # the ids of a query and a document
 # A model with the answers of its heads.
 Classifier = tuple[multi_head.MultiHead, Mapping[str, Sequence[str]]]
 
@@ -55,7 +56,7 @@ class ClassifierSettings(RankingSettings):
     """The settings of the weights whose tokenizer the classifier uses."""
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Reorder the hits of the test queries; {condition: hits}."""
     where = device.pick(ranking.device)
     model = multi_head.load_trained(ranking.trained[0], where)

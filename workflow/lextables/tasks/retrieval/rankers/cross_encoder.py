@@ -12,7 +12,8 @@ from lextables.models import (
 )
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import (
-    Hits,
+    HitsByCondition,
+    TextPair,
     reorder,
 )
 from lextables.tasks.retrieval.filtering import read_as
@@ -22,10 +23,10 @@ from lextables.tasks.retrieval.ranking import (
 )
 
 # A function from (text of a query, text of a document) to their relevance.
-Score = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+Score = Callable[[Sequence[TextPair]], Sequence[float]]
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Reorder the hits of the test queries; {condition: hits}."""
     where = device.pick(ranking.device)
     if ranking.trained:
@@ -38,7 +39,7 @@ def rank(ranking: Ranking) -> dict[str, Hits]:
     return rerank(ranking, partial(cross_encoder.score, model))
 
 
-def rerank(ranking: Ranking, score: Score) -> dict[str, Hits]:
+def rerank(ranking: Ranking, score: Score) -> HitsByCondition:
     """Reorder the hits of the test queries by ``score``; {condition: hits}."""
     reranked = {}
     for condition, run in ranking.runs(RankingSettings).items():

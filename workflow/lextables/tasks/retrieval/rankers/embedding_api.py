@@ -5,7 +5,7 @@ from functools import partial
 from lextables.models import api
 from lextables.models.spending import Limits
 from lextables.tasks.retrieval import dense
-from lextables.tasks.retrieval.collection import Hits
+from lextables.tasks.retrieval.collection import HitsByCondition
 from lextables.tasks.retrieval.ranking import (
     Encoders,
     Ranking,
@@ -13,7 +13,7 @@ from lextables.tasks.retrieval.ranking import (
 )
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each query (`dense.retrieve`); {condition: hits}."""
     embed = partial(
         api.embed,

@@ -9,6 +9,7 @@ from lextables.models import own_settings
 from lextables.tasks.retrieval import encoders
 from lextables.tasks.retrieval.collection import (
     Hits,
+    HitsByCondition,
     scored,
 )
 from lextables.tasks.retrieval.rankers.fusion import (
@@ -32,7 +33,7 @@ class FeedbackSettings(FusionSettings):
     """The number of first hits that a query is moved towards."""
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Fuse the systems whose hits the job reads, with feedback; {condition: hits}."""
     model, loaded = encoders.load(ranking)
     own_settings.check_products(model)

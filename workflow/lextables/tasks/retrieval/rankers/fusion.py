@@ -11,6 +11,7 @@ from statistics import (
 
 from lextables.tasks.retrieval.collection import (
     Hits,
+    HitsByCondition,
     best_first,
     scored,
 )
@@ -29,7 +30,7 @@ class FusionSettings(RankingSettings):
     """The weight of each system."""
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Fuse the systems whose hits the job reads; {condition: hits}."""
     hits = {}
     for condition, run in ranking.runs(FusionSettings).items():

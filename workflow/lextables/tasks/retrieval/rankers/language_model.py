@@ -46,6 +46,8 @@ from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import (
     Collection,
     Hits,
+    HitsByCondition,
+    Pair,
 )
 from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.ranking import (
@@ -89,10 +91,10 @@ class Candidates:
 
     queries: Mapping[str, str]
     hits: Mapping[str, Sequence[str]]
-    texts: Mapping[tuple[str, str], str]
+    texts: Mapping[Pair, str]
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Reorder the first hits of the test queries; {condition: hits}."""
     model = cached_model.of_rule(ranking.model, ranking)
     runs = ranking.runs(AskingSettings)

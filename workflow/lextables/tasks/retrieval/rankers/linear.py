@@ -27,7 +27,7 @@ from lextables.models.bm25 import (
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import (
     Collection,
-    Hits,
+    HitsByCondition,
     best_first,
 )
 from lextables.tasks.retrieval.ranking import (
@@ -123,7 +123,7 @@ class Similarity:
         return pool, np.column_stack(columns)
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Train on the training and validation queries and rank the pool of each test query.
 
     Returns {condition: hits}.
@@ -147,7 +147,7 @@ def retrieve(
     collection: Collection,
     runs: Mapping[str, LinearSettings],
     encoders: Encoders | None = None,
-) -> tuple[dict[str, Hits], Ranker]:
+) -> tuple[HitsByCondition, Ranker]:
     """Train on the training and validation queries and rank the pool of each test query.
 
     The form of the first of the ``runs`` is used for training.  Without ``encoders`` the model
@@ -167,7 +167,7 @@ def retrieve(
     similarity = Similarity(collection, first, spaces)
     model = fit(collection, similarity, training, first.penalty)
 
-    hits: dict[str, Hits] = {}
+    hits: HitsByCondition = {}
     for condition, texts in test.items():
         hits[condition] = {}
         for query_id, text in texts.items():

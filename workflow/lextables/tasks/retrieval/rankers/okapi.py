@@ -12,7 +12,7 @@ from itertools import (
 
 from lextables.models.okapi import OkapiBM25
 from lextables.tasks.retrieval.collection import (
-    Hits,
+    HitsByCondition,
     best_first,
 )
 from lextables.tasks.retrieval.filtering import read_as
@@ -30,7 +30,7 @@ Scores = Iterator[
 ]  # (query id, score of each document of its pool)
 
 
-def rank(ranking: Ranking) -> dict[str, Hits]:
+def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each query, or its hits; ties by document id ascending.
 
     Each pool is a collection of its own for BM25.  Documents are whole or filtered.  Returns
