@@ -5,14 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
+import source_registry
 from caselaw_volume import metadata, write_zip
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import DiskFull
-from lextables.sources.registry import load
 from lextables.sources.transfer import Client
 
 DEAD = "http://127.0.0.1:9"
@@ -34,13 +33,6 @@ def registry(tmp_path):
         "unpinned": "no checksum is published",
         "variants": {"converted": converted},
     }
-    entry = {
-        "title": "C",
-        "licence": "CC0",
-        "citation": "C 2018",
-        "homepage": "https://example.org",
-    }
-    path = tmp_path / "sources.yaml"
     metadata = {
         "addresses": [f"{DEAD}/{{reporter}}/{{volume}}/CasesMetadata.json"],
         "unpinned": "none",
@@ -49,8 +41,7 @@ def registry(tmp_path):
         "{reporter}/{volume}.zip": volumes,
         "{reporter}/{volume}/CasesMetadata.json": metadata,
     }
-    path.write_text(yaml.safe_dump({"caselaw": entry | {"files": files}}))
-    return load(path)
+    return source_registry.registry(tmp_path, "caselaw", files)
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import zipfile
 from io import BytesIO
 
 import pytest
-import yaml
 
 from http_server import answer, serving_in_turn
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.sources import fetch as fetching
 from lextables.sources.fetch import damaged, fault_of, fetch
-from lextables.sources.registry import load, resolve
+from lextables.sources.registry import resolve
 from lextables.sources.transfer import Client, retry_after
+from source_registry import registry
 
 LIMITS = {"attempts": 2, "timeouts": (0.5, 0.5), "window": 0.3, "minimum_rate": 200}
 NINES = "9" * 5000
@@ -52,17 +52,7 @@ def slowly(start, drops, seconds=0.05):
 
 def registered(tmp_path, addresses, name="data.zip"):
     file = {"addresses": addresses, "unpinned": "none is published"}
-    entry = {
-        "title": "A",
-        "licence": "CC0",
-        "citation": "A 2020",
-        "homepage": "https://example.org",
-    }
-    path = tmp_path / "sources.yaml"
-    path.write_text(
-        yaml.safe_dump({"acord": entry | {"files": {name: file}}}), encoding="utf-8"
-    )
-    return resolve(load(path), "acord", name)
+    return resolve(registry(tmp_path, "acord", {name: file}), "acord", name)
 
 
 def get(tmp_path, *addresses, name="data.zip", **limits):

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass, field
 
 import pytest
-import yaml
 
 from http_server import answer, serving
 from lextables.pipeline.errors import BadInput
@@ -18,8 +17,9 @@ from lextables.sources.fetch import (
     fetched_before,
     manual_download,
 )
-from lextables.sources.registry import RELEASE, Candidate, SourceFile, load, resolve
+from lextables.sources.registry import RELEASE, Candidate, SourceFile, resolve
 from lextables.sources.transfer import Client
+from source_registry import registry
 
 BODY = bytes(range(256)) * 40
 SIZE = len(BODY)
@@ -96,25 +96,13 @@ class Fetcher:
     sleeps: list = field(default_factory=list)
     messages: list = field(default_factory=list)
 
-    def wanted(self, name="data.bin", **file):
+    def wanted(self, name="data.bin", **changes):
         file = {
             "addresses": [f"{self.server.url}/a"],
             "size": SIZE,
             "digest": digest(BODY),
-        } | file
-        entry = {
-            "title": "A",
-            "licence": "CC0",
-            "citation": "A 2020",
-            "homepage": "https://example.org",
-        }
-        content = {
-            "acord": entry
-            | {"files": {name: {k: v for k, v in file.items() if v is not None}}}
-        }
-        path = self.folder / "sources.yaml"
-        path.write_text(yaml.safe_dump(content), encoding="utf-8")
-        return resolve(load(path), "acord", name)
+        } | changes
+        return resolve(registry(self.folder, "acord", {name: file}), "acord", name)
 
     def fetch(self, wanted, attempts=5, timeouts=(5, 5), **options):
         client = Client(attempts=attempts, timeouts=timeouts, sleep=self.sleeps.append)
@@ -124,11 +112,8 @@ class Fetcher:
     def error(self, wanted, **options):
         with pytest.raises(BadInput) as raised:
             self.fetch(wanted, **options)
-        return (
-            str(raised.value)
-            .replace(self.server.url, "S")
-            .replace(str(self.folder), "T")
-        )
+        message = str(raised.value).replace(self.server.url, "S")
+        return message.replace(str(self.folder), "T")
 
     def mirror(self, body, name="data.bin", folder="mirror"):
         path = self.folder / folder / "acord" / name
@@ -142,11 +127,7 @@ class Fetcher:
 
     @property
     def files(self):
-        return (
-            sorted(p.name for p in self.file.parent.iterdir())
-            if self.file.parent.exists()
-            else []
-        )
+        return sorted(path.name for path in self.file.parent.glob("*"))
 
     @property
     def requests(self):
@@ -317,24 +298,21 @@ def test_a_partial_file_is_not_resumed_from_another_address(fetcher, server):
 
 
 def test_a_damaged_partial_file_is_fetched_again_or_rejected(fetcher, server):
-    for content, ranges in (
-        (OTHER, [(f"bytes={SIZE}-", ONE), WHOLE]),
-        (OTHER[:4000], [FROM_4000]),
-    ):
-        server.answers["/a"] = [Answer(cut=4000)]
-        fetcher.error(fetcher.wanted(), attempts=1)
-        (fetcher.file.parent / "data.bin.part").write_bytes(content)
-        server.answers["/a"], server.requests[:] = [Answer()], []
-        if len(content) == SIZE:
-            fetcher.fetch(fetcher.wanted())
-            assert fetcher.file.read_bytes() == BODY
-        else:
-            spliced = digest(OTHER[:4000] + BODY[4000:])
-            assert f"sent bytes with digest {spliced} where" in fetcher.error(
-                fetcher.wanted()
-            )
-            assert "data.bin.part" not in fetcher.files
-        assert fetcher.ranges == ranges
+    part = fetcher.file.parent / "data.bin.part"
+    cut, whole = Answer(cut=4000), Answer()
+    server.answers["/a"] = [cut, whole, whole, cut, whole]
+    fetcher.error(fetcher.wanted(), attempts=1)
+    part.write_bytes(OTHER)
+    fetcher.fetch(fetcher.wanted())
+    assert fetcher.file.read_bytes() == BODY
+    fetcher.error(fetcher.wanted(), attempts=1)
+    part.write_bytes(OTHER[:4000])
+    spliced = digest(OTHER[:4000] + BODY[4000:])
+    message = f"sent bytes with digest {spliced} where"
+    assert message in fetcher.error(fetcher.wanted())
+    assert not part.exists()
+    whole_part = (f"bytes={SIZE}-", ONE)
+    assert fetcher.ranges == [WHOLE, whole_part, WHOLE, WHOLE, FROM_4000]
 
 
 def test_wrong_bytes_are_rejected_and_the_previous_file_is_kept(fetcher, server):
