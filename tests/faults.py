@@ -79,27 +79,20 @@ class Place:
         for path in sorted((self.folder / RESULTS).rglob("*")):
             name = path.relative_to(self.folder / RESULTS)
             hidden = any(part.startswith(".") for part in name.parts)
-            if (
-                path.is_file()
-                and not hidden
-                and name.parts[0] not in HISTORY
-                and name.name != "log.txt"
-            ):
-                digests[name.as_posix()] = hashlib.sha256(
-                    without_times(path)
-                ).hexdigest()
+            is_history = name.parts[0] in HISTORY or name.name == "log.txt"
+            if path.is_file() and not hidden and not is_history:
+                digest = hashlib.sha256(without_times(path))
+                digests[name.as_posix()] = digest.hexdigest()
         return digests
 
     def unfinished(self) -> list[Path]:
         """Return locks, incomplete marks and partial files, which exist only during a run."""
         state = self.folder / ".snakemake"
-        marks = [
-            path
-            for part in ("locks", "incomplete")
-            for path in (state / part).rglob("*")
-        ]
-        return marks + [
-            path for end in ("part", "old") for path in self.folder.rglob(f".*.{end}")
+        return [
+            *(state / "locks").rglob("*"),
+            *(state / "incomplete").rglob("*"),
+            *self.folder.rglob(".*.part"),
+            *self.folder.rglob(".*.old"),
         ]
 
 

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from itertools import product
 from statistics import fmean, median
 
 import pytest
@@ -71,10 +72,8 @@ def test_the_explanation_of_clause_lengths_has_the_values_of_the_data(release_re
     ]
 
     def lengths(least):
-        return sorted(
-            words[clause]
-            for clause in {name for name, stars in rated if stars >= least}
-        )
+        clauses = {name for name, stars in rated if stars >= least}
+        return [words[clause] for clause in clauses]
 
     computed = {
         least: (round(fmean(lengths(least))), round(median(lengths(least))))
@@ -130,9 +129,8 @@ def test_baselines_are_listed_without_changing_verdicts(tables):
     # Baselines reach these values of language models, but no value of pointwise GPT4o or GPT4o-mini.
     of_d5 = tables["table_d5"]
     rows = ("Llama-1B / pointwise", "Llama-1B / pairwise", "Llama-3B / pairwise")
-    assert all(
-        of_d5[f"BM25 / {row}", column]["baselines"] for row in rows for column in D3
-    )
+    for row, column in product(rows, D3):
+        assert of_d5[f"BM25 / {row}", column]["baselines"]
     for model, not_reached in (("GPT4o", {"5-star prec@5"}), ("GPT4o-mini", set())):
         pairwise = {
             column
@@ -215,18 +213,15 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
     for query in others:
         gains.update(collection.judged[query])
     least = 2  # gain of three stars
-    known = {
-        c
-        for query in others
-        for c, gain in collection.judged[query].items()
-        if gain >= least
-    }
-    relevant = [
-        c
-        for query in test
-        for c, gain in collection.judged[query].items()
-        if gain >= least
-    ]
+
+    def relevant_to(queries):
+        clauses = []
+        for query in queries:
+            gains_of = collection.judged[query]
+            clauses += [clause for clause, gain in gains_of.items() if gain >= least]
+        return clauses
+
+    known, relevant = set(relevant_to(others)), relevant_to(test)
     # Two in five relevant clauses of test queries are also relevant to a training or validation query.
     assert (sum(clause in known for clause in relevant), len(relevant)) == (254, 620)
     # Rank clauses only by their gains for training and validation queries, without the query and the text.

@@ -120,10 +120,10 @@ def test_parentheticals_of_a_volume_are_extracted(
             tmp_path / "candidates", index, majorities, tokens_of(), tmp_path / "read"
         ),
     ]
-    assert {
-        step: sum(outcome.funnel.get(step, 0) for outcome in outcomes)
-        for step in FUNNEL
-    } == FUNNEL
+    funnel = Counter()
+    for outcome in outcomes:
+        funnel.update(outcome.funnel)
+    assert {step: funnel[step] for step in FUNNEL} == FUNNEL
     rows = list(dataset.read(tmp_path / "read"))
     assert len(rows) == FUNNEL["no repetition in the citing case"]
     for row in rows:

@@ -1,5 +1,7 @@
 """The plan: which rows have runs, which have a reason, and which runs each table needs."""
 
+from itertools import product
+
 from lextables import ROOT
 from lextables.papers import packages, planning
 from lextables.pipeline.run import Run
@@ -67,44 +69,29 @@ def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(
     found = laid_out(**WHOLE)
     baselines = {row["row"]: row for row in found.rows["table2"] if row["baseline"]}
     assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 4
-    settings = {
-        run.model: spec.settings
-        for run, spec in found.specs.items()
-        if run.experiment == "train"
-    }
-    assert {
-        name: settings[name]["features"]
-        for name in settings
-        if name.startswith("linear")
-    } == {
+    settings = {}
+    for run, spec in found.specs.items():
+        if run.experiment == "train" and run.model.startswith("linear"):
+            settings[run.model] = spec.settings
+    assert {name: of_model["features"] for name, of_model in settings.items()} == {
         "linear": "words",
         "linear-exact": "words",
         "linear-vectors": "vectors",
         "linear-both": "both",
     }
     assert "weights" not in settings["linear"]
-    assert (settings["linear"]["relaxed"], settings["linear-exact"]["relaxed"]) == (
-        "Parties",
-        None,
-    )
-    # Lenient baselines mark whole sentences as parties; published values are not compared with them.
-    marked = [
-        panel.row
-        for panel in PAPER.tasks["cuad"].models.values()
-        if panel.baseline and not panel.lenient
-    ]
-    assert marked == [row for row in baselines if not baselines[row]["lenient"]]
-    assert marked == ["TF-IDF, linear models and trees, parties by their names"]
+    assert settings["linear"]["relaxed"] == "Parties"
+    assert settings["linear-exact"]["relaxed"] is None
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
-    (curve,) = [
-        row
-        for row in found.rows["figure6"]
-        if row["row"] == "TF-IDF, linear models and trees"
-    ]
-    assert set(curve["runs"]) == {"3", "10", "30", "100"}
+    # Lenient baselines mark whole sentences as parties; published values are not compared with them.
+    marked = [name for name, row in baselines.items() if not row["lenient"]]
+    assert marked == ["TF-IDF, linear models and trees, parties by their names"]
+    curves = {row["row"]: row["runs"] for row in found.rows["figure6"]}
+    name = "TF-IDF, linear models and trees"
+    assert curves[name].keys() == {"3", "10", "30", "100"}
     monkeypatch.setattr("lextables.models.weights.package_folder", lambda package: None)
     gone = rows(data="release", models="available", mirror=str(tmp_path))
-    assert gone["TF-IDF, linear models and trees"]["runs"]
+    assert gone[name]["runs"]
     reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
     for name in (
         "Sentence embeddings, linear models and trees",
@@ -140,16 +127,13 @@ def test_one_trial_is_selected_and_is_trained_and_read_with_each_seed():
     searched = [
         run for run in of(specs, "search") if run.condition.startswith(f"{name}-")
     ]
-    rates, epochs = (3e-5, 1e-4, 3e-4), (1, 4)
-    trials = [
-        {"learning_rate": rate, "epochs": count} for rate in rates for count in epochs
-    ]
-    assert [run.condition for run in searched] == [
-        f"{name}-lr{rate:.0e}-e{count}" for rate in rates for count in epochs
-    ]
-    assert {run.seed for run in searched} == {0}
-    for run, trial in zip(searched, trials, strict=True):
-        assert trial.items() <= specs[run].settings.items()
+    trials = []
+    for run, (rate, count) in zip(
+        searched, product((3e-5, 1e-4, 3e-4), (1, 4)), strict=True
+    ):
+        trials.append({"learning_rate": rate, "epochs": count})
+        assert (run.condition, run.seed) == (f"{name}-lr{rate:.0e}-e{count}", 0)
+        assert trials[-1].items() <= specs[run].settings.items()
     # The choice needs the searches in the order of its trials, and scores them as in the paper.
     ((choice, chosen),) = of(specs, "choice", condition=name).items()
     assert chosen.needs == tuple(searched)
@@ -209,17 +193,12 @@ def test_searches_and_trainings_start_from_the_pretrained_weights():
     assert (spec.settings["updates"], spec.settings["max_length"]) == (30000, 512)
     for experiment in ("search", "train"):
         started = of(found.specs, experiment, name)
-        assert started and {entry.weights_of for entry in started.values()} == {
-            pretrained
-        }
+        assert started
         for entry in started.values():
+            assert entry.weights_of == pretrained
             assert entry.settings["weights"].endswith(f"/{pretrained.folder}/weights")
-    plain = [
-        entry
-        for name in ("search", "train")
-        for entry in of(found.specs, name).values()
-    ]
-    assert {entry.weights_of for entry in plain} == {None}
+        plain = of(found.specs, experiment).values()
+        assert {entry.weights_of for entry in plain} == {None}
 
 
 def test_smaller_shares_have_more_epochs_as_in_the_paper():

@@ -54,30 +54,29 @@ def passage(premise, hypothesis, label):
 
 def contracts(*choices):
     """A file of ContractNLI with one document per dictionary {hypothesis key: choice}."""
-    return json.dumps(
-        {
-            "documents": [
-                {"id": number, "text": f"Contract {number}.", "spans": []}
-                | {
-                    "annotation_sets": [
-                        {
-                            "annotations": {
-                                k: {"choice": v, "spans": []} for k, v in one.items()
-                            }
-                        }
-                    ]
-                }
-                for number, one in enumerate(choices)
-            ],
-            "labels": {
-                "nda-1": {"short_description": "a", "hypothesis": "It is marked."},
-                "nda-2": {"short_description": "b", "hypothesis": "It is returned."},
-            },
+    documents = []
+    for number, one in enumerate(choices):
+        annotations = {key: {"choice": one[key], "spans": []} for key in one}
+        document = {
+            "id": number,
+            "text": f"Contract {number}.",
+            "spans": [],
+            "annotation_sets": [{"annotations": annotations}],
         }
-    )
+        documents.append(document)
+    labels = {
+        "nda-1": {"short_description": "a", "hypothesis": "It is marked."},
+        "nda-2": {"short_description": "b", "hypothesis": "It is returned."},
+    }
+    return json.dumps({"documents": documents, "labels": labels})
 
 
 def anli_files():
+    rounds = {}
+    for one, label in (("R1", "e"), ("R2", "n"), ("R3", "c")):
+        record = lines(turn(f"{one} came.", "It came.", label))
+        for split in ("train", "dev", "test"):
+            rounds[f"anli_v1.0/{one}/{split}.jsonl"] = record
     return {
         "snli": {
             # The release has a macOS metadata file for each of its files.
@@ -118,13 +117,7 @@ def anli_files():
                 claim("Ormsby is a town.", "Ormsby is new.", "hidden")
             ),
         },
-        "anli": {
-            f"anli_v1.0/{one}/{split}.jsonl": lines(
-                turn(f"{one} came.", "It came.", label)
-            )
-            for one, label in zip(("R1", "R2", "R3"), "enc", strict=True)
-            for split in ("train", "dev", "test")
-        },
+        "anli": rounds,
     }
 
 

@@ -103,9 +103,9 @@ def test_agreement_by_question_and_category(data):
         100 * (5 / 3) / (8 / 3)
     )
     assert found["N-2", "Share of all disagreement (%)"] == 0.0
-    every = [share for of in shares.values() for share in of]
+    total = sum(map(sum, shares.values()))
     assert found["All questions", "Absolute agreement"] == pytest.approx(
-        100 * sum(every) / 8
+        100 * total / 8
     )
     assert found["All questions", "Answers of two coders or more"] == 8
 

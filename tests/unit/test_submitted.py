@@ -241,11 +241,11 @@ def plan(find, name, *entries):
 
 def shown(found, row):
     """Tables that show a row."""
-    return {
-        table
-        for table, rows in found.rows.items()
-        if any(shown["row"] == row for shown in rows)
-    }
+    tables = set()
+    for table, rows in found.rows.items():
+        if row in [shown["row"] for shown in rows]:
+            tables.add(table)
+    return tables
 
 
 def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
