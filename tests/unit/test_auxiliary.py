@@ -59,11 +59,11 @@ def gone(tmp_path, monkeypatch):
     (tmp_path / "sources.yaml").write_text(json.dumps(SOURCES))
     registry = load_sources(tmp_path / "sources.yaml")
     table = {"title": "A", "where": "B"}
-    paper = Paper.model_validate(
-        {"title": "A", "citation": "B", "data": DATA, "tables": {"table1": table}}
-    )
+    head = {"title": "A", "citation": "B", "data": DATA, "tables": {"table1": table}}
 
-    def find(mirror=(), fetched=(), **values):
+    def find(mirror=(), left_out=(), fetched=(), **values):
+        keys = head | {"not_in_sample": {"data": [*left_out]}}
+        paper = Paper.model_validate(keys)
         for folder, files in (
             (tmp_path / "mirror", mirror),
             (tmp_path / "results/sources", fetched),
@@ -104,6 +104,14 @@ def test_downloaded_files_are_available_only_if_complete(gone):
     files = ["one/a.zip", "one/b.zip", "one/c.zip", "two/d.zip"]
     assert gone(fetched=files).keys() == {"extra", "by_hand"}
     assert gone(fetched=[f"{file}.json" for file in files]) == {}
+
+
+def test_the_sample_leaves_out_data_sets_that_the_registry_names(gone):
+    """The registry names ``extra``; with another grid, the whole sample is planned."""
+    files = ["one/a.zip", "one/b.zip", "one/c.zip"]
+    assert gone(files, ["extra"])["by_hand"] == ASK
+    assert gone(files, ["extra"], data="sample")["extra"] == "not part of the sample"
+    assert "extra" not in gone(files, ["extra"])
 
 
 def test_sample_files_are_not_downloaded_or_replaced_by_released_files(gone):

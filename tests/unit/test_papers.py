@@ -21,6 +21,7 @@ from lextables.tables.render import label
 from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
 from optimisers import CONSTANT
+from registered import context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 GRID = {
@@ -260,7 +261,9 @@ def test_the_error_for_a_missing_module_names_it():
 def excluded(paper, *names):
     config = load_config({"papers": "acord", "exclude_rows": [*names]}, ["acord"], ROOT)
     return planning.plan(
-        paper, Context(config, MODELS, ROOT, False), config.excluded("ledgar")
+        paper,
+        Context(config, MODELS, ROOT, False),
+        planning.excluded("ledgar", paper, config),
     )
 
 
@@ -304,6 +307,46 @@ def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
     assert not [
         run for run in excluded(fused, "Both / None").specs if run.model == "both"
     ]
+
+
+def test_the_sample_leaves_out_rows_that_the_registry_names(paper):
+    left_out = {"rows": ["BM25 / None", OURS], "tables": ["table3"]}
+    entry = type(paper).model_validate(paper.model_dump() | {"not_in_sample": left_out})
+
+    def planned(**values):
+        config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
+        reasons = planning.excluded("ledgar", entry, config)
+        plan = planning.plan(entry, Context(config, MODELS, ROOT, False), reasons)
+        (row,) = plan.rows["table3"]
+        return row["row"], bool(row["runs"]), row["reason"], plan
+
+    *row, plan = planned()
+    assert row == ["BM25 / None", False, "not part of the sample"]
+    assert "bm25" not in {run.model for run in plan.specs}
+    assert [row["row"] for row in plan.rows["table2"]] == ["MiniLM"]
+    *row, _ = planned(data="release", models="available", grid="sample")
+    assert row == ["BM25 / None", True, ""]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "fault"),
+    [
+        ({"tables": ["table9"]}, "'table9', which is not a table of the paper"),
+        ({"data": ["ledgar"]}, "'ledgar', which is not an auxiliary data set"),
+        ({"runs": ["BM25"]}, "runs"),
+    ],
+)
+def test_what_the_sample_leaves_out_must_exist(tmp_path, left_out, fault):
+    path = written(tmp_path, PAPER | {"not_in_sample": left_out})
+    with pytest.raises(BadInput, match=fault):
+        packages.load(path)
+
+
+@pytest.mark.parametrize("name", ["acord", "cuad", "lawngnli", "maud", "privacy"])
+def test_every_row_that_the_sample_leaves_out_exists(name):
+    paper = packages.load(ROOT / f"resources/papers/{name}.yaml")
+    plan = planning.plan(paper, context(name))
+    assert plan.names >= {*paper.not_in_sample.rows}
 
 
 @pytest.mark.parametrize(

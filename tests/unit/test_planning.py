@@ -110,7 +110,7 @@ def test_other_runs_are_refused_with_the_reason(planned):
 
 
 def test_linear_models_read_the_vectors_of_their_encoder(planned):
-    project = planned()
+    project = planned(grid="small")
     runs = Runs(project)
     files = runs.vectors("{dataset}/{encoder}/{piece}", piece="piece")
     found = {}

@@ -50,8 +50,9 @@ def test_an_auxiliary_data_set_that_is_absent_has_no_job(load_project):
     project = load_project(papers=["lawngnli"])
     names = [job.name for job in data_jobs(project, [])]
     assert names
-    absent = replace(project.context, absent={names[0]: "no mirror has it"})
-    jobs = data_jobs(replace(project, context=absent), [])
+    absent = {**project.absent, names[0]: "no mirror has it"}
+    context = replace(project.context, absent=absent)
+    jobs = data_jobs(replace(project, context=context), [])
     assert [job.name for job in jobs] == names[1:]
 
 

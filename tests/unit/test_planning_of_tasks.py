@@ -105,7 +105,7 @@ def test_only_kinds_with_a_model_request_a_gpu(project):
 
 def test_models_of_answers_are_those_of_the_kinds_of_a_rule(project):
     jobs = AnswerJobs(Runs(project))
-    assert jobs.models("answer", "prior", "random") == "prior|random"
+    assert jobs.models("answer", "linear", "random") == "linear|random"
     assert jobs.models("answer", "never") == "(?!)"
     table = jobs.tables("highlights")
     assert table(wildcards("privacy", "mark", "x")) == [

@@ -41,6 +41,17 @@ def test_a_table_reads_its_data_set_and_the_runs_that_it_shows(planned):
     assert {*tables.files_of("maud", "figure2")} < {*tables.files("maud")}
 
 
+def test_the_report_on_the_sample_leaves_out_tables_that_the_registry_names(planned):
+    tables = Tables(planned("maud"))
+    (left_out, *_) = tables.project.papers["maud"].not_in_sample.tables
+    files = {*tables.files_of("maud", left_out)}
+    assert files and not files & {*tables.in_report("maud")}
+    assert files < {*tables.files("maud")}
+    config = tables.project.context.config.model_copy(update={"grid": "paper"})
+    object.__setattr__(tables.project.context, "config", config)
+    assert tables.in_report("maud") == tables.files("maud")
+
+
 def test_a_table_names_data_sets_that_are_not_available(planned):
     project = planned("lawngnli")
     tables = Tables(project)
@@ -51,6 +62,7 @@ def test_a_table_names_data_sets_that_are_not_available(planned):
     )
     table = wildcards(paper="lawngnli", table=name)
     censuses = [f"{DATA}/{other}/census.json" for other in entry.beside]
+    object.__setattr__(project.context, "absent", {})
     assert (tables.beside(table), tables.absent(table)) == (censuses, {})
     object.__setattr__(project.context, "absent", {entry.beside[0]: "no file"})
     assert tables.beside(table) == censuses[1:]

@@ -63,7 +63,7 @@ FILES = {
     "lease.txt": "THIS LEASE",
     "our-cluster.yaml": "partitions:\n  compute: {}\n",
     "run.txt": "q Q0 d 1 1 mine\n",
-    "publish/cuad/nbest/read.linear.linear.seed0.json": "{}",
+    "publish/cuad/nbest/read.linear-exact.linear.seed0.json": "{}",
     "seed0_nbest_predictions_.json": "{}",
     "seed1_nbest_predictions_.json": '{"a": []}',
     "bulk/us.jsonl": "{}",

@@ -65,7 +65,7 @@ def test_a_row_that_cannot_run_does_not_block_its_table_and_runs_later(
     assert (
         table[MINE]["verdict"] == "not run" and "no model mine" in table[MINE]["reason"]
     )
-    assert table["Answers of the other sites"]["ours"]
+    assert table["random guesses"]["ours"]
     assert screen.splitlines()[-1] == f"Not run: {table[MINE]['reason']}."
     assert table["GPT-4"]["reason"] == "excluded in the configuration"
     assert not [

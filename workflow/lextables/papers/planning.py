@@ -1,7 +1,6 @@
 """The plan of a paper: runs of its data sets, rows of its tables, and data sets that are not available."""
 
 from collections.abc import (
-    Collection,
     Container,
     Iterable,
     Iterator,
@@ -10,6 +9,7 @@ from collections.abc import (
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 from lextables.papers.registry import (
     Paper,
@@ -48,19 +48,21 @@ PLANNERS: dict[str, type[Planner]] = {
     "answers": AnswersPlanner,
 }
 ALL = "all"
+SAMPLE = "sample"  # the data, and the grid
 TRAIN = "train"
 EXCLUDED = "excluded in the configuration"
+NOT_IN_SAMPLE = "not part of the sample"
 
 
 def plan(
     paper: Paper,
     context: Context,
-    excluded: Collection[str] = (),
+    excluded: Mapping[str, str] = MappingProxyType({}),
 ) -> Plan:
     """Plan the runs of a paper under a configuration, and the rows of each of its tables.
 
-    Published rows in ``excluded`` are not run, and additional rows are removed, with the
-    runs that no other row needs.
+    ``excluded`` are {row: why it is not run}.  Of these, published rows stay without runs,
+    and additional rows are removed, with the runs that no other row needs.
     """
     planners = {}
     for name, task in paper.tasks.items():
@@ -87,6 +89,23 @@ def plan(
     for name, table in paper.tables.items():
         tables[name] = _table_rows(table, rows, planners)
     return Plan(specs, tables, frozenset(row.row for row in every))
+
+
+def excluded(
+    name: str,
+    paper: Paper,
+    config: Config,
+) -> dict[str, str]:
+    """Return {row of a paper that a configuration leaves out: the reason}."""
+    reasons = dict.fromkeys(config.excluded(name), EXCLUDED)
+    if leaves_out(config):
+        reasons.update(dict.fromkeys(paper.not_in_sample.rows, NOT_IN_SAMPLE))
+    return reasons
+
+
+def leaves_out(config: Config) -> bool:
+    """Return whether a configuration runs the sample, without what papers leave out of it."""
+    return config.data == SAMPLE and config.grid in ("auto", SAMPLE)
 
 
 def share_trainings(
@@ -172,12 +191,12 @@ def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
     return needed
 
 
-def _exclude(rows: Iterable[Row], excluded: Container[str]) -> Iterator[Row]:
+def _exclude(rows: Iterable[Row], excluded: Mapping[str, str]) -> Iterator[Row]:
     for row in rows:
         if row.row not in excluded:
             yield row
         elif not row.additional:
-            yield replace(row, runs={}, reason=EXCLUDED)
+            yield replace(row, runs={}, reason=excluded[row.row])
 
 
 def _table_rows(
@@ -210,6 +229,9 @@ def absent_data(
     for paper in papers.values():
         for name, entry in paper.data.items():
             if not entry.auxiliary:
+                continue
+            if leaves_out(config) and name in paper.not_in_sample.data:
+                reasons[name] = NOT_IN_SAMPLE
                 continue
             files = []
             for several in entry.named(mirrors).values():

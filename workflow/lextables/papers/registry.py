@@ -180,6 +180,18 @@ class TableEntry(Entry):
         return ""
 
 
+class NotInSample(Entry):
+    """What a run on the sample leaves out, because something else exercises the same code.
+
+    ``rows`` are not run, and ``data`` are auxiliary data sets.  ``tables`` are missing in
+    the report, and are built by the targets with their names and by `tables`.
+    """
+
+    rows: tuple[Line, ...] = ()
+    data: tuple[Name, ...] = ()
+    tables: tuple[TableName, ...] = ()
+
+
 class Responsible(Entry):
     """Statements of a paper on the origin of its data, in Croissant's vocabulary of responsible AI.
 
@@ -250,6 +262,7 @@ class Paper(ShownPaper):
     data: Mapping[Name, DataSet] = {}
     texts: Mapping[Name, Texts] = {}
     tasks: Mapping[Name, SerializeAsAny[Entry]] = {}
+    not_in_sample: NotInSample = NotInSample()
     publish: Publication = Publication()
 
     @model_validator(mode="after")
@@ -262,7 +275,23 @@ class Paper(ShownPaper):
                 if key not in keys:
                     what = f"given has {key!r}, not a key of the paper"
                     raise ValueError(f"the data set {name}: {what}")
+        _check_left_out(self)
         return self
+
+
+def _check_left_out(paper: Paper) -> None:
+    """Raise ValueError for a name in ``not_in_sample`` that does not exist.
+
+    Names of rows are checked with the plans (`planning.check_excluded`).
+    """
+    auxiliary = {name for name, entry in paper.data.items() if entry.auxiliary}
+    left_out = paper.not_in_sample
+    for name in sorted({*left_out.data} - auxiliary):
+        what = f"{name!r}, which is not an auxiliary data set of the paper"
+        raise ValueError(f"not_in_sample.data has {what}")
+    for name in sorted({*left_out.tables} - paper.tables.keys()):
+        what = f"{name!r}, which is not a table of the paper"
+        raise ValueError(f"not_in_sample.tables has {what}")
 
 
 def _check_table(

@@ -193,7 +193,8 @@ def load(
     context = replace(context, submitted=predictions.rows)
     plans = {}
     for name in checked.papers:
-        plans[name] = planning.plan(papers[name], context, checked.excluded(name))
+        excluded = planning.excluded(name, papers[name], checked)
+        plans[name] = planning.plan(papers[name], context, excluded)
     plans = planning.share_trainings(plans, papers)
     planning.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(

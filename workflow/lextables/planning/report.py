@@ -58,7 +58,7 @@ class Report:
         records: list[str] = []
         for paper in self.project.config.papers:
             names.update(self.data_sets(paper))
-            tables += self.tables.files(paper)
+            tables += self.tables.in_report(paper)
             records += [
                 f"{results}/{run.folder}/run.json" for run in plans[paper].specs
             ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
+from lextables.papers import planning
 from lextables.papers.registry import TableEntry
 from lextables.planning.project import Project
 from lextables.planning.rule_values import (
@@ -53,6 +54,21 @@ class Tables:
         files = []
         for name in self.project.papers[paper].tables:
             files += self.files_of(paper, name)
+        return files
+
+    def in_report(self, paper: str) -> list[str]:
+        """Return the files of the tables and figures that the report shows.
+
+        A run on the sample builds only some tables for it.
+        """
+        entry = self.project.papers[paper]
+        left_out: tuple[str, ...] = ()
+        if planning.leaves_out(self.project.config):
+            left_out = entry.not_in_sample.tables
+        files = []
+        for name in entry.tables:
+            if name not in left_out:
+                files += self.files_of(paper, name)
         return files
 
     def entry(self, wildcards: Wildcards) -> TableEntry:
