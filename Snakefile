@@ -47,8 +47,6 @@ rule all:
     default_target: True
     input:
         REPORT,
-    message:
-        "Done: open {RESULTS}/report/index.html in a browser."
 
 
 rule data:

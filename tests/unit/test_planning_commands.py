@@ -84,6 +84,16 @@ def test_an_option_without_effect_ends_the_run(
         command_line.check_options(no_cores)
 
 
+def test_a_run_ends_with_its_report_and_the_sample_with_a_command(monkeypatch):
+    shown = []
+    monkeypatch.setattr(command_line, "show_last", shown.append)
+    command_line.show_next_steps("results", "release")
+    assert shown == ["Done: open results/report/index.html in a browser."]
+    command_line.show_next_steps("results/sample", "sample")
+    assert shown[1].startswith("Done: open results/sample/report/")
+    assert shown[2].endswith(f"snakemake {command_line.REAL_TABLE}")
+
+
 def test_skipped_volumes_are_named(tmp_path, caplog, monkeypatch):
     folders = [tmp_path / "sources/caselaw", tmp_path / "data/caselaw"]
     for folder in folders:

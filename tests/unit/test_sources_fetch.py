@@ -176,7 +176,7 @@ def test_a_file_is_fetched_with_provenance_and_messages(fetcher, server):
         "citation": "A 2020",
         "note": "",
     }
-    licence = "A\nLicence: CC0\nPlease cite: A 2020\nhttps://example.org"
+    licence = "A (CC0); please cite A 2020"
     assert fetcher.messages == [
         f"acord/data.bin: 10,240 bytes from {server.url}/a",
         licence,
@@ -641,6 +641,7 @@ def test_sample_files_are_used_only_by_runs_on_the_sample(fetcher, server):
         False,
         b"ours",
     )
+    assert fetcher.messages == []
     message = fetcher.error(
         wanted, mirrors=[sample], variants=wanted.variants_for("release")
     )

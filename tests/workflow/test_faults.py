@@ -114,7 +114,7 @@ def test_an_interrupt_prints_one_sentence_and_leaves_no_process(place, signals):
 
 def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
     run = place.begin()
-    assert until(lambda: "Expected time" in place.screen.read_text(), run)
+    assert until(lambda: "Fetching" in place.screen.read_text(), run)
     os.kill(run.pid, signal.SIGTERM)
     assert run.wait() != 0
     written = place.screen.read_text()

@@ -22,6 +22,7 @@ from lextables import ROOT
 from published_rows import harness
 
 snakemake = forked.pipeline
+SITE = "results/sample/report"
 
 
 def table(folder, name, paper="acord"):
@@ -37,6 +38,7 @@ def finished(sample_run):
     return sample_run
 
 
+@pytest.mark.golden
 def test_every_value_equals_the_stored_one(sample_values):
     """The snapshot is compared at the printed precision; `snapshot.differences` says what may differ."""
     if "LEXTABLES_GOLDEN" in os.environ:  # make golden
@@ -53,9 +55,13 @@ def test_a_second_run_does_nothing(finished):
     run = snakemake(finished)
     assert run.code == 0
     assert "Nothing to be done" in run.output
-
-
-SITE = "results/sample/report"
+    report = finished / SITE / ".complete"
+    report.unlink()
+    run = snakemake(finished)
+    assert "2 jobs to run." in run.output
+    report, command = run.output.splitlines()[-2:]
+    assert report == f"Done: open {SITE}/index.html in a browser."
+    assert "acord_table_d3 --config data=release" in command
 
 
 def test_every_run_table_and_data_set_has_a_page_and_no_link_is_broken(finished):
@@ -148,7 +154,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
     config = (
         f"contract={other}",
-        "review_model=minilm",
+        "review_model=minilm-contracts",
         "models=available",
         "grid=paper",
     )
@@ -244,8 +250,8 @@ def exported(runs, folder):
     """Predictions of finished runs in the usual formats of their tasks: {data set: (run, file)}."""
     ran = {
         "acord": "acord/retrieve/bi-encoder-minilm/short/seed0",
-        "cuad": "cuad/read/linear/linear/seed0",
-        "maud_extraction": "maud_extraction/read/linear/linear/seed0",
+        "cuad": "cuad/read/linear-exact/linear/seed0",
+        "maud_extraction": "maud_extraction/read/minilm/sample-p100/seed0",
         "maud": "maud/read/minilm/multi-sample/seed0",
     }
     rows = {

@@ -8,8 +8,6 @@
 
 import signal
 
-from tqdm import tqdm
-
 from lextables.pipeline import locks
 from lextables.planning.estimate import PlanScreen
 from lextables.planning.snakemake_interface import targets_of_command_line
@@ -35,20 +33,9 @@ onstart:
     if STANDALONE:
         stopping.jobs_start()
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
+    # The logger plugin shows the time that is left, once finished jobs tell this machine's speed.
     seconds, guessed = ESTIMATES.seconds(RUN_OF_SNAKEMAKE.jobs_to_run)
-    text = f"Expected time: {tqdm.format_interval(sum(seconds.values()))} of one core, by earlier runs of these rules."
-    if guessed:
-        text += (
-            f"  {len(guessed)} jobs, of a new data set or model, may take longer."
-        )
-    logger.info(
-        text,
-        extra={
-            "show": not RESOURCES.gpus,
-            "expected": seconds,
-            "guessed": guessed,
-        },
-    )
+    logger.info("Expected.", extra={"expected": seconds, "guessed": guessed})
 
 
 onsuccess:
@@ -56,6 +43,8 @@ onsuccess:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     command_line.show_skipped_volumes(RESULTS, SHARDS)
     command_line.show_not_run(RESULTS)
+    if STANDALONE and not targets - {"all", "report"}:
+        command_line.show_next_steps(RESULTS, CONFIG.data)
 
 
 onerror:

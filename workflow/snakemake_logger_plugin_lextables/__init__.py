@@ -23,8 +23,11 @@ from tqdm import tqdm
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
-# Short jobs say little about long ones: this share of the run counts as if it had taken the expected time.
-PRIOR = 0.1
+# The remaining time is shown once this share of the work is finished, and if at most this
+# share of the remaining work is guessed.  It is then right within a factor of three.
+FINISHED = 0.1
+GUESSED = 0.3
+SHORTEST = 60  # seconds; of less, no time is shown
 RUNNING = 0.9  # maximum share of its expected time that counts for a running job
 LOCKED = (
     "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
@@ -207,7 +210,7 @@ class LogHandler(LogHandlerBase):
                     is_late = True
             left = seconds_left(elapsed, self.expected, finished, running, self.guessed)
             text = ""
-            if left:
+            if left is not None and left >= SHORTEST:
                 text = f"{tqdm.format_interval(left)} left"
                 if is_late:
                     text = f"at least {text}"
@@ -247,28 +250,31 @@ def seconds_left(
     running: Mapping[int, float],
     guessed: Collection[int] = (),
 ) -> float | None:
-    """Return the estimated seconds until the end of a run; None if nothing is known.
+    """Return the estimated seconds until the end of a run; None if too little is known.
 
     ``expected`` are the seconds of each job that is to run, on any machine; for the jobs in ``guessed`` they
     are those of other models or data.  ``finished`` and ``running`` are the seconds that jobs took here, or
     have taken so far.
     """
-    times = {**finished, **running}
-    times = {job: times[job] for job in times if job in expected}
-    prior = PRIOR * sum(expected.values())
-    if not (prior and times):
-        return None
-    expected_of_known = seconds_of_known = prior
-    for job in times.keys() & finished.keys() - {*guessed}:
+    expected_of_known = seconds_of_known = 0.0
+    for job in expected.keys() & finished.keys() - {*guessed}:
         expected_of_known += expected[job]
-        seconds_of_known += times[job]
+        seconds_of_known += finished[job]
+    if not seconds_of_known or expected_of_known < FINISHED * sum(expected.values()):
+        return None
     pace = expected_of_known / seconds_of_known
-    left = 0.0
+    left = left_of_guessed = 0.0
     for job in expected.keys() - finished.keys():
         # A running job that takes longer than expected says nothing about the others.
-        done = min(times.get(job, 0) * pace, RUNNING * expected[job])
+        done = min(running.get(job, 0) * pace, RUNNING * expected[job])
         left += expected[job] - done
-    jobs_at_once = max(1.0, sum(times.values()) / elapsed)
+        if job in guessed:
+            left_of_guessed += expected[job] - done
+    if left_of_guessed > GUESSED * left:
+        return None
+    times = {**finished, **running}
+    busy = sum(times[job] for job in times.keys() & expected.keys())
+    jobs_at_once = max(1.0, busy / elapsed)
     return left / pace / jobs_at_once
 
 

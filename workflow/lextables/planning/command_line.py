@@ -27,11 +27,16 @@ from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
+from lextables.pipeline.version import snakemake_path
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
+# Arguments for a table that needs no GPU and downloads 3 MB.
+REAL_TABLE = (
+    "--cores 2 acord_table_d3 --config data=release models=available papers='[acord]'"
+)
 Result = TypeVar("Result")
 
 
@@ -169,3 +174,10 @@ def show_not_run(results: str) -> None:
     """Log why rows are not run."""
     for reason in not_run.reasons(results):
         show_last(f"Not run: {reason}.")
+
+
+def show_next_steps(results: str, data: str) -> None:
+    """Log where the report is, and after a run on the sample how to make a real table."""
+    show_last(f"Done: open {results}/report/index.html in a browser.")
+    if data == "sample":
+        show_last(f"Next, a table of real data: {snakemake_path()} {REAL_TABLE}")

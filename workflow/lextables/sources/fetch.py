@@ -32,6 +32,7 @@ from lextables.pipeline.files import (
 )
 from lextables.sources.registry import (
     PUBLISHED,
+    SAMPLE,
     UNVERIFIED,
     Candidate,
     SourceFile,
@@ -162,7 +163,8 @@ def fetch(
 
     mirrored = _in_mirror(entry, mirrors, candidates)
     if mirrored:
-        say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
+        if SAMPLE not in allowed:
+            say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
         check_space(mirrored.stat().st_size)
         candidate, digests = _copy(entry, mirrored, candidates, destination)
         place = MIRROR
@@ -201,7 +203,8 @@ def fetch(
     )
     write_text(destination.with_name(f"{destination.name}.json"), text)
     Part.of(destination).remove()
-    _state_licence(entry, destination, say)
+    if _state_licence(entry, destination) and candidate.variant != SAMPLE:
+        say(f"{entry.title} ({entry.licence}); please cite {entry.citation}")
     return provenance
 
 
@@ -457,9 +460,8 @@ def _check_download(
 def _state_licence(
     entry: SourceFile,
     destination: Path,
-    say: Callable[[str], None],
-) -> None:
-    """Report a source's licence and citation once and write them to its folder."""
+) -> bool:
+    """Write a source's licence and citation to its folder; return False if they are there."""
     folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
     text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
     try:
@@ -470,8 +472,8 @@ def _state_licence(
         ) as file:
             file.write(text)
     except FileExistsError:
-        return
-    say(text.rstrip())
+        return False
+    return True
 
 
 def fault_of(path: Path, name: str = "") -> str:
