@@ -49,7 +49,7 @@ faults: $(VENV)/.test
 	LEXTABLES_KILLS=20 $(BIN)/python -m pytest tests/workflow/test_faults.py
 
 golden: $(VENV)/.test
-	LEXTABLES_GOLDEN=1 $(BIN)/python -m pytest tests/workflow/test_sample.py tests/unit -k "stored"
+	LEXTABLES_GOLDEN=1 $(BIN)/python -m pytest -m golden tests/workflow/test_sample.py tests/unit
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

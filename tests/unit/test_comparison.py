@@ -332,6 +332,7 @@ NOTES = {
 }
 
 
+@pytest.mark.golden
 def test_notes_are_as_stored():
     lines = []
     for name, pairs in NOTES.items():

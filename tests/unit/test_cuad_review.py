@@ -316,6 +316,7 @@ def test_words_with_ligatures_can_be_searched_on_the_page() -> None:
     assert "North\ufb01eld Inc." in review.to_csv(found, {})
 
 
+@pytest.mark.golden
 def test_the_page_is_as_stored() -> None:
     """The style, which is that of all tables, is left out."""
     about = About(

@@ -105,6 +105,7 @@ def test_load_dataset_returns_each_table_unchanged(made, tmp_path):
 
 
 @pytest.mark.parametrize("variant", ["release", "sample", "stand_in"])
+@pytest.mark.golden
 def test_cards_and_licences_are_as_stored(made, variant):
     """The card warns if the data are not the paper's; the sample has this project's licence and authors."""
     other = {"variant": variant, "comparable": False, "note": "other texts"}

@@ -61,12 +61,14 @@ def said(files, path):
 
 
 @pytest.mark.parametrize("path", KINDS)
+@pytest.mark.golden
 def test_a_page_of_each_kind_is_as_stored(results, path):
     page = site.files(material(results))[path]
     assert EVIL not in page
     stored_pages.check(path.replace("/", "-"), page)
 
 
+@pytest.mark.golden
 def test_stored_pages_of_the_sample_compare_nothing_with_published_values(results):
     """Each page of the sample has the banner once, and no value is compared with a published one."""
     write_results(

@@ -103,6 +103,7 @@ def rows(text):
     return found
 
 
+@pytest.mark.golden
 def test_the_page_is_as_stored():
     stored_pages.check("results.md", summary.page(material()))
 

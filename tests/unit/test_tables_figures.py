@@ -144,6 +144,7 @@ def other_data(lines):
     ]
 
 
+@pytest.mark.golden
 def test_the_texts_of_all_figures_are_as_stored():
     parts = []
     for kind, lines in LINES.items():

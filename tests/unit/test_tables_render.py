@@ -52,6 +52,7 @@ def lines_of_table(comparable=True):
 
 
 @pytest.mark.parametrize("comparable", [True, False])
+@pytest.mark.golden
 def test_tables_are_as_stored(comparable):
     note = data_note([{"variant": "sample", "comparable": comparable}])
     about = About("Retrieval", "Section 4", ["BM25's k1 is 0.9."], note, "table3")
