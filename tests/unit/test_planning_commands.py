@@ -84,14 +84,32 @@ def test_an_option_without_effect_ends_the_run(
         command_line.check_options(no_cores)
 
 
-def test_a_run_ends_with_its_report_and_the_sample_with_a_command(monkeypatch):
+@pytest.mark.parametrize(
+    ("config", "folder", "command"),
+    [
+        ({"data": "release", "models": "available"}, "results", []),
+        (
+            {"papers": "[acord,cuad]"},
+            "results/sample",
+            [
+                "snakemake --cores 2 acord_table_d3 --config "
+                "data=release models=available papers='[acord]'"
+            ],
+        ),
+    ],
+)
+def test_a_run_ends_with_its_report_and_the_sample_with_a_command(
+    monkeypatch, tmp_path, config, folder, command
+):
+    project = planned_project.load(
+        monkeypatch, tmp_path, **{"papers": "[acord]", **config}
+    )
     shown = []
     monkeypatch.setattr(command_line, "show_last", shown.append)
-    command_line.show_next_steps("results", "release")
-    assert shown == ["Done: open results/report/index.html in a browser."]
-    command_line.show_next_steps("results/sample", "sample")
-    assert shown[1].startswith("Done: open results/sample/report/")
-    assert shown[2].endswith(f"snakemake {command_line.REAL_TABLE}")
+    command_line.show_next_steps(project)
+    report, *commands = shown
+    assert report == f"Done: open {folder}/report/index.html in a browser."
+    assert [text.partition("data: ")[2] for text in commands] == command
 
 
 def test_skipped_volumes_are_named(tmp_path, caplog, monkeypatch):

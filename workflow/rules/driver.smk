@@ -44,7 +44,7 @@ onsuccess:
     command_line.show_skipped_volumes(RESULTS, SHARDS)
     command_line.show_not_run(RESULTS)
     if STANDALONE and not targets - {"all", "report"}:
-        command_line.show_next_steps(RESULTS, CONFIG.data)
+        command_line.show_next_steps(PROJECT)
 
 
 onerror:

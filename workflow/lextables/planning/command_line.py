@@ -33,10 +33,6 @@ from lextables.planning.project import Project
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
-# Arguments for a table that needs no GPU and downloads 3 MB.
-REAL_TABLE = (
-    "--cores 2 acord_table_d3 --config data=release models=available papers='[acord]'"
-)
 Result = TypeVar("Result")
 
 
@@ -176,8 +172,18 @@ def show_not_run(results: str) -> None:
         show_last(f"Not run: {reason}.")
 
 
-def show_next_steps(results: str, data: str) -> None:
-    """Log where the report is, and after a run on the sample how to make a real table."""
-    show_last(f"Done: open {results}/report/index.html in a browser.")
-    if data == "sample":
-        show_last(f"Next, a table of real data: {snakemake_path()} {REAL_TABLE}")
+def show_next_steps(project: Project) -> None:
+    """Log where the report is, and after a run on the sample how to make a real table.
+
+    That table has the main score of the first paper in the configuration.
+    """
+    show_last(f"Done: open {project.results}/report/index.html in a browser.")
+    if project.config.data != "sample":
+        return
+    paper = project.config.papers[0]
+    for name, table in project.papers[paper].tables.items():
+        if table.headline:
+            config = f"data=release models=available papers='[{paper}]'"
+            command = f"{snakemake_path()} --cores 2 {paper}_{name} --config {config}"
+            show_last(f"Next, a table of real data: {command}")
+            break
