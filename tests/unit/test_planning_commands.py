@@ -89,7 +89,7 @@ def test_an_option_without_effect_ends_the_run(
     [
         ({"data": "release", "models": "available"}, "results", []),
         (
-            {"papers": "[acord,cuad]"},
+            {"papers": ["acord", "cuad"]},
             "results/sample",
             [
                 "snakemake --cores 2 acord_table_d3 --config "
@@ -102,7 +102,7 @@ def test_a_run_ends_with_its_report_and_the_sample_with_a_command(
     monkeypatch, tmp_path, config, folder, command
 ):
     project = planned_project.load(
-        monkeypatch, tmp_path, **{"papers": "[acord]", **config}
+        monkeypatch, tmp_path, **{"papers": ["acord"], **config}
     )
     shown = []
     monkeypatch.setattr(command_line, "show_last", shown.append)
