@@ -288,8 +288,9 @@ def _where(row: Row) -> str:
 
 def logits(row: Row) -> np.ndarray:
     """Return a prediction's logits (answers,), or the log odds of its probabilities where it has none."""
-    if row.get("logits") is not None:
-        return np.asarray(row["logits"], dtype=np.float64)
+    stored = row.get("logits")
+    if stored is not None:
+        return np.asarray(stored, dtype=np.float64)
     probabilities = np.asarray(row["probabilities"], dtype=np.float64)
     clipped = np.clip(probabilities, _CERTAIN, 1 - _CERTAIN)
     return np.log(clipped) - np.log1p(-clipped)

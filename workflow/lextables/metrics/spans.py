@@ -675,7 +675,9 @@ def strict_values(
     values = {AUPR: float(area)}
     for name, recall in RECALLS.items():
         attained = curve.precision[curve.recall >= recall]
-        values[name] = float(attained[0]) if len(attained) else 0.0
+        values[name] = 0.0
+        if len(attained):
+            values[name] = float(attained[0])
     return values
 
 

@@ -9,8 +9,8 @@ module does: after a pure move, ``snakemake --touch`` marks the results as up to
 """
 
 import ast
+import fnmatch
 import hashlib
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -50,9 +50,12 @@ def fingerprint(*modules: str) -> str:
 
 def digests(*modules: str) -> dict[str, str]:
     """Return {file: digest} of the files in a `fingerprint`, by their path in ROOT."""
-    requested = [_requested(module) for module in modules]
-    waiting = [file for files in requested for file in files]
-    ignored = {ROOT / name for name in INFRASTRUCTURE} - {f[-1] for f in requested}
+    waiting: list[Path] = []
+    ignored = {ROOT / name for name in INFRASTRUCTURE}
+    for module in modules:
+        files = _requested(module)
+        waiting += files
+        ignored.discard(files[-1])
     found: dict[str, str] = {}
     while waiting:
         file = waiting.pop()
@@ -61,8 +64,10 @@ def digests(*modules: str) -> dict[str, str]:
             continue
         package = ".".join(Path(name).parent.parts)
         found[name], texts = _parsed(file.read_bytes(), package)
-        for dotted in (text for text in texts if text.split(".")[0] == "lextables"):
-            if "*" in dotted and not any(fnmatchcase(m, dotted) for m in modules):
+        for dotted in texts:
+            if dotted.split(".")[0] != "lextables":
+                continue
+            if "*" in dotted and not fnmatch.filter(modules, dotted):
                 raise ModuleNotFoundError(f"{name} imports {dotted}; name the modules")
             waiting += _files(dotted, ROOT)
         for data in _data_files(file.parent, texts):
@@ -97,8 +102,12 @@ def _files(dotted: str, root: Path) -> list[Path]:
 @cache
 def _data_files(folder: Path, texts: frozenset[str]) -> list[str]:
     """Return the names among ``texts`` of files in ``folder`` and below."""
-    names = [text for text in texts if "." in text[1:99] and text[0] not in "./"]
-    return [name for name in names if len(name) < 99 and (folder / name).is_file()]
+    files = []
+    for text in texts:
+        is_name = len(text) < 99 and "." in text[1:] and text[0] not in "./"
+        if is_name and (folder / text).is_file():
+            files.append(text)
+    return files
 
 
 @cache
@@ -121,16 +130,18 @@ def _plain(
     and ends some f-strings with an empty string.
     """
     if isinstance(node, list):
-        items = [item for item in node if not _without_effect(item)]
-        return f"[{', '.join([_plain(item, package, texts) for item in items])}]"
+        kept = [item for item in node if not _without_effect(item)]
+        items = [_plain(item, package, texts) for item in kept]
+        return f"[{', '.join(items)}]"
     if isinstance(node, str):
         texts.add(node)
     elif isinstance(node, ast.ImportFrom):
-        base = resolve_name("." * node.level + (node.module or ""), package)
+        dots = "." * node.level
+        base = resolve_name(f"{dots}{node.module or ''}", package)
         texts.update(f"{base}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.JoinedStr):
         node.values = [part for part in node.values if _text_of(part) != ""]
-        texts.add("".join([_text_of(part) for part in node.values]))
+        texts.add("".join(map(_text_of, node.values)))
     if not isinstance(node, ast.AST):
         return ascii(node)
     plain = type(node).__name__

@@ -46,16 +46,18 @@ def key(name: str) -> str:
     Letters of every script are kept.  A name with signs ends in a hash, since other signs make another row;
     so does a long name, which is cut.
     """
-    letters = []
+    letters = ""
     for letter in unicodedata.normalize("NFKC", name).lower():
-        letters.append(letter if letter.isalnum() or letter in "-." else "-")
-    slug = "".join(letters).strip("-.")
+        is_kept = letter.isalnum() or letter in "-."
+        letters += letter if is_kept else "-"
+    slug = letters.strip("-.")
     found = PREFIX + slug
     different = spelled(name)
     if slug and any(map(_is_sign, different)):
         found += f"-{_sha256(different)[:8]}"
     if len(found.encode()) > LONGEST:
-        end = f"-{_sha256(found.removeprefix(PREFIX))[:12]}"
+        digest = _sha256(found.removeprefix(PREFIX))
+        end = f"-{digest[:12]}"
         beginning = found.encode()[: LONGEST - len(end)]
         found = beginning.decode(errors="ignore") + end
     return found

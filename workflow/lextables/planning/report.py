@@ -96,14 +96,14 @@ class Report:
     @cached_property
     def trained_on(self) -> dict[str, str]:
         """Param: {run folder: the training data sets of its model as text}, for the leaderboard."""
-        texts = {}
+        texts: dict[str, str] = {}
         for paper in self.project.config.papers:
             rows = self.project.plans[paper].rows
             for name, table in self.project.papers[paper].tables.items():
                 if table.headline:
                     for row in rows.get(name, []):
-                        folders = run_folders([row])
-                        texts.update(dict.fromkeys(folders, row["trained_on"]))
+                        for folder in run_folders([row]):
+                            texts[folder] = row["trained_on"]
         return texts
 
     @cached_property

@@ -85,9 +85,13 @@ def read(census: str | Path, texts: Record | None = None) -> DataSet:
     """
     folder = Path(census).parent
     counts = read_json(census, Counts)
-    counts["sources"] = with_registry_texts(counts.get("sources", []), texts or {})
-    files = [folder / f"{name}.parquet" for name in counts["data"]]
-    tables = [_table(file) for file in files if file.exists()]
+    sources = counts.get("sources", [])
+    counts["sources"] = with_registry_texts(sources, texts or {})
+    tables = []
+    for name in counts["data"]:
+        file = folder / f"{name}.parquet"
+        if file.exists():
+            tables.append(_table(file))
     return DataSet(folder.name, counts, tables)
 
 

@@ -256,18 +256,22 @@ class Bar:
 
 def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
-    lines = [line for line in lines if " change" not in line.column]
-    printed = {line.row for line in lines if line.published}
-    systems = {row.rpartition(" / ")[0] for row in printed}
-    hatches = dict(zip(_numbers(lines), itertools.cycle(HATCHES)))
-    groups: dict[str, list[Bar]] = {column: [] for column in _columns(lines)}
-    for line in lines:
+    drawn = [line for line in lines if " change" not in line.column]
+    printed = set()
+    systems = set()
+    for line in drawn:
+        if line.published:
+            system, _, _ = line.row.rpartition(" / ")
+            printed.add(line.row)
+            systems.add(system)
+    hatches = dict(zip(_numbers(drawn), itertools.cycle(HATCHES)))
+    groups: dict[str, list[Bar]] = {column: [] for column in _columns(drawn)}
+    for line in drawn:
         system, _, name = line.row.rpartition(" / ")
         if len(systems) > 1 or line.row not in printed:
             _, _, system = system.rpartition(" / ")
             name = f"{system}, {name}"
-        bars = _bars_of(line, name, hatches[line.row])
-        groups[line.column] += bars
+        groups[line.column] += _bars_of(line, name, hatches[line.row])
     _bar_chart(figure, groups)
 
 

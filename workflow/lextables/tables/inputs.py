@@ -146,9 +146,11 @@ class Inputs:
     def units(self, folder: str) -> Units:
         """{(metric, group): {unit: its contribution}} of one run."""
         units: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-        for row in read(self.root / folder / "units.parquet"):
+        path = self.root / folder / "units.parquet"
+        for row in read(path):
             score = (row["metric"], row["group"])
-            units[score][row["unit"]] = row["value"]
+            unit = row["unit"]
+            units[score][unit] = row["value"]
         return units
 
 

@@ -11,6 +11,7 @@ from dataclasses import (
     replace,
 )
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -110,7 +111,7 @@ class Collection:
         return self.judged[query_id] if pool == "judged" else self.documents
 
 
-def files(task: Task) -> list[str]:
+def files(task: Mapping[str, Any]) -> list[str]:
     """Return the names of the data set's tables, in the order of `load`."""
     return [task["names"]["documents"], "queries", "judgements"]
 
