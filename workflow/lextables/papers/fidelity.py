@@ -45,9 +45,9 @@ class Setting(Entry):
 
     @model_validator(mode="after")
     def _check_ours(self) -> Self:
-        has_text = self.ours is not None and self.same is not None
-        has_none = self.ours is None and self.same is None
-        if not (has_none if self.key else has_text):
+        stated = (self.ours is not None, self.same is not None)
+        expected = not self.key
+        if stated != (expected, expected):
             raise ValueError(f"{self.setting!r} needs either a key, or ours and same")
         return self
 
@@ -104,13 +104,16 @@ def _at(tasks: Mapping[str, Any], key: str) -> Any:
 
 
 def _shown(value: Any) -> str:
+    """Return a value of the registry as text."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(of_name)}" for name, of_name in value.items())
     if isinstance(value, list):
         return "; ".join(map(_shown, value))
+    if isinstance(value, float):
+        return f"{value:g}"
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return str(value)
 
 
 def page(text: str) -> str:

@@ -25,7 +25,9 @@ def module(package: str, name: str) -> Any:
 def has(package: str, name: str) -> bool:
     """Whether a paper package has a module of this name."""
     dotted = f"lextables.{place(package)}"
-    return find_spec(dotted) is not None and find_spec(f"{dotted}.{name}") is not None
+    if find_spec(dotted) is None:
+        return False
+    return find_spec(f"{dotted}.{name}") is not None
 
 
 def place(package: str) -> str:

@@ -91,7 +91,9 @@ def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
         for data_set in {*paper.data, *paper.tasks}:
             other = owners.setdefault(data_set, name)
             if other != name:
-                what = f"the data set {data_set} is also one of {other}"
-                where = Path(paths[name]).name
-                raise BadInput(what, where=where, do="rename one of them")
+                raise BadInput(
+                    f"the data set {data_set} is also one of {other}",
+                    where=Path(paths[name]).name,
+                    do="rename one of them",
+                )
     return papers

@@ -28,6 +28,7 @@ from lextables.pipeline.registry import (
 )
 from lextables.sources.registry import Source
 
+Strings = tuple[str, ...]
 # A table's name is part of paths and targets, and shown as its number (`tables.render.label`).
 TableName = Annotated[
     str,
@@ -60,10 +61,10 @@ class DataSet(Entry):
     A missing ``auxiliary`` data set stops nothing (`planning.absent_data`).
     """
 
-    files: Mapping[str, str | tuple[str, ...]] = Field(min_length=1)
+    files: Mapping[str, str | Strings] = Field(min_length=1)
     instead: Mapping[str, str] = {}
     facts: Mapping[str, str] = {}
-    given: tuple[str, ...] = ()
+    given: Strings = ()
     census: Mapping[str, Mapping[str, Any]] = {}
     reader: str = Field("", pattern=r"^([a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*)?$")
     auxiliary: bool = False
@@ -76,11 +77,14 @@ class DataSet(Entry):
         """{name: its files}, after replacement by ``instead``."""
         files_of = {}
         for name, files in self.files.items():
-            files_of[name] = [files] if isinstance(files, str) else list(files)
-            is_complete = all(_is_in_mirror(mirrors, file) for file in files_of[name])
+            if isinstance(files, str):
+                files = (files,)
             other = self.instead.get(name)
-            if other and not is_complete and _is_in_mirror(mirrors, other):
-                files_of[name] = [other]
+            if other and _is_in_mirror(mirrors, other):
+                is_complete = all(_is_in_mirror(mirrors, file) for file in files)
+                if not is_complete:
+                    files = (other,)
+            files_of[name] = list(files)
         return files_of
 
 
@@ -123,7 +127,7 @@ class Headline(Entry):
     row: str = ""
     measure: str = ""
     lower: bool = False
-    chance: tuple[str, ...] = ()
+    chance: Strings = ()
 
     @model_validator(mode="after")
     def _check_place(self) -> "Headline":
@@ -141,8 +145,8 @@ class Difference(Entry):
     """Why cells of a table are off: all of them, or those in some of its ``rows`` or ``columns``."""
 
     why: str = Field(min_length=1)
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    rows: Strings = ()
+    columns: Strings = ()
 
 
 class TableEntry(Entry):
@@ -162,9 +166,9 @@ class TableEntry(Entry):
     notes: tuple[Line, ...] = ()
     of: str | None = None
     rows: tuple[Mapping[str, Any], ...] = ()
-    conditions: tuple[str, ...] | str = ()
+    conditions: Strings | str = ()
     names: Mapping[str, Any] = {}
-    beside: tuple[str, ...] = ()
+    beside: Strings = ()
     file: str = ""
     headline: Headline | None = None
     differences: tuple[Difference, ...] = ()
@@ -201,25 +205,21 @@ class Responsible(Entry):
     """
 
     data_collection: str | None = Field(None, title="Collection")
-    data_collection_type: tuple[str, ...] = Field((), title="Kind of collection")
+    data_collection_type: Strings = Field((), title="Kind of collection")
     data_collection_missing_data: str | None = Field(None, title="Missing data")
     data_collection_raw_data: str | None = Field(None, title="Raw data")
-    data_preprocessing_protocol: tuple[str, ...] = Field((), title="Preparation")
-    data_annotation_protocol: tuple[str, ...] = Field((), title="Annotation")
-    data_annotation_platform: tuple[str, ...] = Field((), title="Tools of annotation")
-    data_annotation_analysis: tuple[str, ...] = Field(
-        (), title="Agreement and disputes"
-    )
+    data_preprocessing_protocol: Strings = Field((), title="Preparation")
+    data_annotation_protocol: Strings = Field((), title="Annotation")
+    data_annotation_platform: Strings = Field((), title="Tools of annotation")
+    data_annotation_analysis: Strings = Field((), title="Agreement and disputes")
     annotations_per_item: str | None = Field(None, title="Annotations per item")
-    annotator_demographics: tuple[str, ...] = Field((), title="Who annotated")
-    machine_annotation_tools: tuple[str, ...] = Field((), title="Machine annotation")
-    data_biases: tuple[str, ...] = Field((), title="Biases")
-    data_use_cases: tuple[str, ...] = Field((), title="Intended uses")
-    data_limitations: tuple[str, ...] = Field((), title="Limits")
+    annotator_demographics: Strings = Field((), title="Who annotated")
+    machine_annotation_tools: Strings = Field((), title="Machine annotation")
+    data_biases: Strings = Field((), title="Biases")
+    data_use_cases: Strings = Field((), title="Intended uses")
+    data_limitations: Strings = Field((), title="Limits")
     data_social_impact: str | None = Field(None, title="Social impact")
-    personal_sensitive_information: tuple[str, ...] = Field(
-        (), title="Personal information"
-    )
+    personal_sensitive_information: Strings = Field((), title="Personal information")
     data_release_maintenance_plan: str | None = Field(None, title="Upkeep")
 
 

@@ -107,7 +107,8 @@ def measured(path: Path) -> dict[tuple[str, str], float]:
         rows = csv.reader(file)
         next(rows)
         for name, split, other, part, share in rows:
-            shares[f"{name}/{split}", f"{other}/{part}"] = float(share)
+            key = (f"{name}/{split}", f"{other}/{part}")
+            shares[key] = float(share)
     return shares
 
 
@@ -130,24 +131,17 @@ def with_training_data(
     texts = _texts_of(paper, dataset)
     names, is_known = _names_of_models(runs, specs, context)
     for run in runs:
-        for source in specs[run].sources:
-            if source.experiment == "pretrain":
-                names.add("edgar")
-            else:
-                names.add(f"{_texts_of(paper, source.paper)}/train")
-        if run.paper in paper.tasks:
-            keys = run.model.split("+")
-            for key, panel in _panels(paper.tasks[run.paper]):
-                if key in keys:
-                    names.update(panel.also_trained_on)
+        names.update(_names_of_training(run, specs[run], paper))
     if row.trained and not hasattr(paper.tasks[dataset], "folds"):
         names.add(f"{texts}/train")
     listed, seen = [], []
     for name in sorted(names):
         part = _part(name, texts, paper, context)
-        listed.append(f"{name} ({part})" if part else name)
-        if part:
-            seen.append(f"its model was trained on {name}, which contains {part}")
+        if not part:
+            listed.append(name)
+            continue
+        listed.append(f"{name} ({part})")
+        seen.append(f"its model was trained on {name}, which contains {part}")
     if not is_known:
         listed.append("unknown")
     return replace(
@@ -155,6 +149,27 @@ def with_training_data(
         trained_on=", ".join(listed) or "none of the data sets here",
         seen="; ".join(seen),
     )
+
+
+def _names_of_training(
+    run: Run,
+    spec: Spec,
+    paper: Paper,
+) -> set[str]:
+    """Return the data that a run was trained on here, besides the training data of its model."""
+    names = set()
+    for source in spec.sources:
+        if source.experiment == "pretrain":
+            names.add("edgar")
+        else:
+            texts = _texts_of(paper, source.paper)
+            names.add(f"{texts}/train")
+    if run.paper in paper.tasks:
+        keys = run.model.split("+")
+        for key, panel in _panels(paper.tasks[run.paper]):
+            if key in keys:
+                names.update(panel.also_trained_on)
+    return names
 
 
 def _names_of_models(

@@ -44,8 +44,13 @@ from lextables.tables.systems import (
     runs_of,
 )
 
-STARS = (3, 4, 5)
-METRICS = ("NDCG@5", "NDCG@10", *(f"{stars}-star precision@5" for stars in STARS))
+METRICS = (
+    "NDCG@5",
+    "NDCG@10",
+    "3-star precision@5",
+    "4-star precision@5",
+    "5-star precision@5",
+)
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
 LONG_NAMES = {metric: metric for metric in METRICS}
 SHORT = "short"  # form of the queries in most tables
@@ -98,11 +103,16 @@ class Results(Inputs):
         group: str = "all",
     ) -> dict[str, float]:
         """Return {scored query of a group: score}, the mean over runs that differ in their seed."""
+        scored = self.scores[folders[0]]
         scores = {}
         for query in sorted(self.queries, key=lambda query: query["query_id"]):
             of_query = f"query: {query['query_id']}"
-            groups = ("all", f"category: {query['category']}", of_query)
-            if group in groups and (metric, of_query) in self.scores[folders[0]]:
+            groups = (
+                "all",
+                f"category: {query['category']}",
+                of_query,
+            )
+            if group in groups and (metric, of_query) in scored:
                 values = self.values(folders, metric, of_query, 1)
                 scores[query["query_id"]] = statistics.fmean(values)
         return scores
@@ -150,11 +160,11 @@ def _likeness(first: str, second: str) -> float:
 def table_c1(results: Results) -> list[Cell]:
     """The queries by number; numbers that these data do not have are not run."""
     query_of = {str(query["number"]): query for query in results.queries}
-    values = {"Clause Category": "category", "Query": "short"}
+    key_of = {"Clause Category": "category", "Query": "short"}
     cells = []
     for printed in results.published:
-        query = query_of.get(printed.row)
-        value = query[values[printed.column]] if query else None
+        query = query_of.get(printed.row, {})
+        value = query.get(key_of[printed.column])
         cells.append(published_cell(printed, value, "sample data"))
     return cells
 
@@ -409,15 +419,22 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
         if system["reranker"] == "None" and not system["tuned"]:
             continue
         row = f"{_system_row(system)} / {_state(system)}"
-        cells += _metric_cells(results, system, row, Scored(SHORT_NAMES, scale=100))
+        scored = Scored(SHORT_NAMES, scale=100)
+        cells += _metric_cells(results, system, row, scored)
         if not system["tuned"] or system["fused"]:
             continue
         before, over = untuned.get(_tuned_from(system)), ""
         if not before:
             before, over = bare[system["retriever"]], " over the retriever"
         for metric, column in SHORT_NAMES.items():
-            place = row, f"{column} change{over}"
-            cells.append(_change(results, system, before, metric, place))
+            cell = _change(
+                results,
+                system,
+                before,
+                metric,
+                place=(row, f"{column} change{over}"),
+            )
+            cells.append(cell)
     return cells
 
 
@@ -490,8 +507,9 @@ def table_d5(results: Results) -> list[Cell]:
     cells = []
     for system in results.rows:
         row = _system_row(system)
-        is_shown = system["baseline"] or (system["additional"] and system["asked"])
+        is_shown = True
         if not system["baseline"]:
+            is_shown = system["additional"] and system["asked"]
             row += " / pairwise" if system["pairwise"] else " / pointwise"
         if is_shown or row in results.published_rows:
             scored = Scored(SHORT_NAMES, scale=100)
@@ -505,8 +523,9 @@ def table_e1(results: Results) -> list[Cell]:
     cells = []
     for printed in results.published:
         name, style = printed.row.split(" / ")
-        query = query_of.get(results.paper.format_queries[name])
-        value = query[style.lower()] if query else None
+        query_id = results.paper.format_queries[name]
+        query = query_of.get(query_id, {})
+        value = query.get(style.lower())
         cells.append(published_cell(printed, value, NOT_HERE))
     return cells
 

@@ -145,10 +145,11 @@ def table3(results: Results) -> list[Cell]:
     """Contracts by type."""
     counts = Counter(row["contract_type"] for row in results.contracts)
     counts["Total"] = counts.total()
-    return [
-        Cell(printed.row, printed.column, float(counts[printed.row]))
-        for printed in results.published
-    ]
+    cells = []
+    for printed in results.published:
+        number = float(counts[printed.row])
+        cells.append(Cell(printed.row, printed.column, number))
+    return cells
 
 
 def figure2(results: Results) -> list[Cell]:
@@ -404,7 +405,8 @@ def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
     ranks = {}
     for name, value in areas.items():
         better = sum(other > value for other in values)
-        ranks[name] = better + (values.count(value) + 1) / 2
+        equal = values.count(value)
+        ranks[name] = better + (equal + 1) / 2
     return ranks
 
 
