@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from lextables.metrics.spans import NO_PLACE, Gold, Nbest, paper_matches, scores
+from lextables.metrics.spans import Gold, nbest_rows, paper_matches, scores
 from lextables.models import trees
 from lextables.models.linear import (
     fit_dense,
@@ -18,7 +19,6 @@ from lextables.models.linear import (
     probabilities,
     vocabulary,
 )
-from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.candidates import (
     candidates,
@@ -40,7 +40,7 @@ from lextables.tasks.spans.linear import (
     train,
 )
 from lextables.tasks.spans.linear_settings import LinearRun
-from lextables.tasks.spans.squad import EXAMPLES, contract_texts, training_texts
+from lextables.tasks.spans.squad import contract_texts, training_texts
 from lextables.tasks.spans.units import (
     answering,
     read_vectors,
@@ -91,16 +91,13 @@ def test_only_white_space_is_between_units():
     rng = np.random.default_rng(0)
     for _ in range(300):
         text = "".join(rng.choice(list('aB1 .;:\n"()'), 60).tolist())
-        spans = units(text)
-        bounds = [0, *(place for span in spans for place in span), len(text)]
-        outside = [
-            text[start:end]
-            for start, end in zip(bounds[::2], bounds[1::2], strict=True)
-        ]
-        assert not "".join(outside).strip()
-        assert all(
-            text[start:end] == text[start:end].strip() != "" for start, end in spans
-        )
+        outside, after = "", 0
+        for start, end in units(text):
+            unit = text[start:end]
+            assert unit == unit.strip() != ""
+            outside += text[after:start]
+            after = end
+        assert not (outside + text[after:]).strip()
 
 
 @pytest.mark.parametrize(
@@ -135,10 +132,11 @@ def contract(number, seed=0):
     opening = f"This Agreement is made on {date} between {buyer} and {seller} who agree as follows."
     text = "\n\n".join([opening, *filler[:6], law, *filler[6:]])
     spans = [(0, date), (1, law), (2, buyer), (2, seller)]
-    return text, [
-        (category, (text.index(words), text.index(words) + len(words)))
-        for category, words in spans
-    ]
+    places = []
+    for category, words in spans:
+        start = text.index(words)
+        places.append((category, (start, start + len(words))))
+    return text, places
 
 
 @pytest.fixture(scope="module")
@@ -150,51 +148,39 @@ def model():
 def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
     texts, answers = zip(*map(contract, range(24)), strict=True)
     again = fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS, threads=2).model
-    found = [
-        [logits for _, logits in predict(trained, texts[:4], 6)]
-        for trained in (model, again)
-    ]
-    assert found[0]
-    for one, other in zip(*found, strict=True):
-        assert np.array_equal(one, other)
+    assert_equal_predictions(model, again, texts[:4])
+
+
+def assert_equal_predictions(one, other, texts):
+    predicted = [predict(model, texts, 6) for model in (one, other)]
+    assert predicted[0]
+    for (spans, logits), (other_spans, other_logits) in zip(*predicted, strict=True):
+        assert np.array_equal(spans.start, other_spans.start)
+        assert np.array_equal(logits, other_logits)
 
 
 def test_a_loaded_model_gives_identical_predictions(model, tmp_path):
     save(model, tmp_path / "linear.npz")
     again = load(tmp_path / "linear.npz")
-    assert (again.categories, again.parts, again.relaxed) == (
-        model.categories,
-        model.parts,
-        model.relaxed,
-    )
+    for name in ("categories", "parts", "relaxed"):
+        assert getattr(again, name) == getattr(model, name)
     texts = [contract(number, seed=1)[0] for number in range(4)]
-    for one, other in zip(
-        predict(model, texts, 6), predict(again, texts, 6), strict=True
-    ):
-        assert np.array_equal(one[0].start, other[0].start) and np.array_equal(
-            one[1], other[1]
-        )
+    assert_equal_predictions(model, again, texts)
 
 
 def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatch):
     """Only one fold has annotated parties, so the models trained without it have no example of them."""
     texts, answers = zip(*map(contract, range(24)), strict=True)
     fold = np.random.default_rng(0).permutation(24) % SETTINGS.folds == 0
-    marked = {
-        n: [span for span in spans if span[0] != 2 or fold[n]]
-        for n, spans in enumerate(answers)
-    }
+    marked = {}
+    for number, spans in enumerate(answers):
+        marked[number] = spans if fold[number] else spans[:2]
     sizes, grow = [], trees.fit
     monkeypatch.setattr(
         trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels)
     )
     asks = SETTINGS.model_copy(update={"out_of_fold": True})
-    fitted = fit(
-        texts,
-        marked,
-        CATEGORIES,
-        asks,
-    )
+    fitted = fit(texts, marked, CATEGORIES, asks)
     own, _ = fitted.out_of_fold[2]
     everything, *others = sizes
     assert (
@@ -203,15 +189,8 @@ def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatc
     )
     # Without examples, the second model finds no probable candidate.
     assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
-    without = fit(
-        texts,
-        marked,
-        CATEGORIES,
-        SETTINGS,
-    )
-    predicted = [predict(each.model, texts, 6) for each in (fitted, without)]
-    for one, other in zip(*predicted, strict=True):
-        assert np.array_equal(one[1], other[1])
+    without = fit(texts, marked, CATEGORIES, SETTINGS)
+    assert_equal_predictions(fitted.model, without.model, texts)
 
 
 def test_only_the_category_of_dates_gets_dates_as_candidates(model):
@@ -243,21 +222,13 @@ def test_matches_equal_those_of_the_evaluator():
                 if answered == category:
                     golds.append(texts[contract_][start:end])
             gold = Gold(("q",), ("c",), ("x",), (tuple(golds),))
-            place = np.array([NO_PLACE])
-            one = Nbest(
-                ("q",),
-                np.array([1]),
-                [words[at]],
-                [words[at]],
-                np.array([0.5]),
-                place,
-                place,
+            row = {"question_id": "q", "released_text": words[at], "text": words[at]}
+            one = nbest_rows(
+                [{**row, "rank": 0, "start": 0, "end": 1, "probability": 0.5}]
             )
             # The question's id selects the relaxed matching.
-            missed = len(
-                paper_matches(one, gold, "q" if category == 2 else None).miss_question
-            )
-            assert missed == (not counted[at])
+            matches = paper_matches(one, gold, "q" if category == 2 else None)
+            assert len(matches.miss_question) == (not counted[at])
 
 
 def test_units_answer_if_they_overlap_an_answer_by_half():
@@ -480,101 +451,49 @@ def test_a_model_trained_on_one_class_always_predicts_it():
 
 
 def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
-    rows = list(
-        nbest(
-            "q",
-            "ab ab cd",
-            [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)],
-            2,
-        )
-    )
-    assert [(row["text"], row["start"], row["rank"]) for row in rows] == [
-        ("ab", 3, 0),
-        ("cd", 6, 1),
-        ("", -1, 2),
-    ]
+    places = [(-1.0, 0, 2), (0.5, 3, 5), (0.0, 6, 8), (-3.0, 0, 8)]
+    rows = list(nbest("q", "ab ab cd", places, 2))
+    kept = [(row["text"], row["start"], row["rank"]) for row in rows]
+    assert kept == [("ab", 3, 0), ("cd", 6, 1), ("", -1, 2)]
     assert rows[0]["probability"] + rows[2]["probability"] == pytest.approx(1)
     assert [row["text"] for row in nbest("q", "", [], 2)] == [""]
 
 
-def tables(
-    folder: Path,
-    count: int,
-    test: int,
-):
-    """Write ``count`` contracts, the last ``test`` of them for testing; return test questions and answers."""
-    strings = ("contract_id", "split", "text")
-    made = Table(
-        "contracts",
-        "Made up.",
-        tuple(Column(n, pa.string(), n) for n in strings),
-        key=strings[:1],
-    )
-    names = ("question_id", "contract_id", "category", "split")
-    asked = Table(
-        "questions",
-        "Made up.",
-        tuple(Column(n, pa.string(), n) for n in names),
-        key=names[:1],
-    )
-    contracts, questions, examples, answers = [], [], [], []
+def tables(path: Path, count: int, test: int):
+    """Write contracts, the last ``test`` for testing; return examples, test questions and answers."""
+    contracts, examples, asked, answers = [], [], {}, []
     for number in range(count):
         (text, spans), name = contract(number), f"c{number:02}"
         split = "test" if number >= count - test else "train"
-        contracts.append(
-            {
-                "contract_id": name,
-                "split": split,
-                "text": text,
-            }
-        )
-        for index, category in enumerate(CATEGORIES):
-            question = {
-                "question_id": f"{name}__{category}",
-                "contract_id": name,
-                "category": category,
-            }
-            questions.append(question | {"split": split})
-            for at, (_, (start, end)) in enumerate(
-                [span for span in spans if span[0] == index]
-            ):
-                answers.append(
-                    {
-                        "question_id": question["question_id"],
-                        "index": at,
-                        "text": text[start:end],
-                    }
-                )
-                if split == "train":
-                    place = {
-                        "example_id": f"{question['question_id']}_{at}",
-                        "start": start,
-                        "end": end,
-                    }
-                    examples.append(question | place)
-    write(made, contracts, folder / "contracts.parquet")
-    write(asked, questions, folder / "questions.parquet")
-    write(EXAMPLES, examples, folder / "training_examples.parquet")
-    return [row for row in questions if row["split"] == "test"], answers
+        contracts.append({"contract_id": name, "split": split, "text": text})
+        for index, (category, (start, end)) in enumerate(spans):
+            label = CATEGORIES[category]
+            question = {"question_id": f"{name}__{label}", "contract_id": name}
+            question["category"] = label
+            key = {"question_id": question["question_id"], "index": index}
+            answers.append({**key, "text": text[start:end]})
+            if split == "train":
+                examples.append({**question, "start": start, "end": end})
+            else:
+                asked[question["question_id"]] = question
+    pq.write_table(pa.Table.from_pylist(contracts), path)
+    return examples, list(asked.values()), answers
 
 
 def encoded(texts):
     """Vectors that show which of a few words a text contains."""
-    return np.array(
-        [
-            [word in text for word in ("governed", "Agreement", "goods")]
-            for text in texts
-        ],
-        np.float32,
-    )
+    columns = []
+    for word in ("governed", "Agreement", "goods"):
+        columns.append([word in text for text in texts])
+    return np.array(columns, np.float32).T
 
 
 @pytest.fixture
 def data(tmp_path):
     """A data set of 24 training and 6 test contracts: texts, examples, questions, answers."""
-    asked, answers = tables(tmp_path, 30, 6)
-    examples = list(read(tmp_path / "training_examples.parquet"))
-    return training_texts(tmp_path / "contracts.parquet", 100), examples, asked, answers
+    path = tmp_path / "contracts.parquet"
+    examples, asked, answers = tables(path, 30, 6)
+    return training_texts(path, 100), examples, asked, answers
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])

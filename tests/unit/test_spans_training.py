@@ -130,109 +130,58 @@ def changed(settings, **changes):
 ROWS = changed(RUN, held_out=0.1)
 
 
+def chosen_rows(found, seed=0, search=False, **changes):
+    settings = changed(ROWS, **changes)
+    return training_rows(found, TWENTY, settings, seed=seed, search=search)
+
+
 def test_sampling_balances_empty_windows_and_weighting_keeps_all():
     found = windows(np.repeat(np.arange(20), 10), np.tile(np.arange(10) == 0, 20))
-    rows, weight = training_rows(
-        found,
-        TWENTY,
-        ROWS,
-        seed=0,
-        search=False,
-    )
+    rows, weight = chosen_rows(found)
     assert len(rows) == 40
     assert (found.start_positions[rows] > 0).sum() == 20
     assert weight is None
-    assert (
-        rows.tolist()
-        != training_rows(found, TWENTY, ROWS, seed=1, search=False)[0].tolist()
-    )
-    rows, weight = training_rows(
-        found,
-        TWENTY,
-        changed(ROWS, balance="weight"),
-        seed=0,
-        search=False,
-    )
+    assert rows.tolist() != chosen_rows(found, seed=1)[0].tolist()
+    rows, weight = chosen_rows(found, balance="weight")
     assert len(rows) == 200 and weight == pytest.approx(20 / 180)
 
 
 def test_search_excludes_held_out_contracts_and_percent_selects_a_share():
     found = windows(np.repeat(np.arange(20), 2), np.tile([True, False], 20))
-    whole = changed(ROWS, balance="weight")
-    rows, _ = training_rows(
-        found,
-        TWENTY,
-        whole,
-        seed=0,
-        search=True,
-    )
+    rows, _ = chosen_rows(found, search=True, balance="weight")
     held = held_out_contracts(TWENTY, 0.1)
     assert len(held) == 2
     assert "t" not in held
     assert {f"c{i:02}" for i in found.contract[rows]} == set(found.contracts) - held
-    part, _ = training_rows(
-        found,
-        TWENTY,
-        changed(whole, percent=10),
-        seed=0,
-        search=False,
-    )
+    part, _ = chosen_rows(found, balance="weight", percent=10)
     assert len(set(found.contract[part])) == 2
 
 
 def test_training_windows_without_answers_raise_an_error():
     found = windows(np.arange(20), np.zeros(20, dtype=bool))
-    with pytest.raises(
-        BadInput, match="none of the 20 windows of 20 contracts has an answer"
-    ):
-        training_rows(
-            found,
-            TWENTY,
-            ROWS,
-            seed=0,
-            search=False,
-        )
+    with pytest.raises(BadInput, match="none of the 20 windows of 20 contracts has an"):
+        chosen_rows(found)
 
 
 # --- updates
 
 
-def sampled(
-    folder: Path,
-    tokenizer,
-    most: int | None = None,
-) -> WindowDataset:
+def dataset_of(folder, rows) -> WindowDataset:
+    words = marked_contracts.tokenizer()
+    return WindowDataset(folder, words, WINDOWS, WORDINGS, rows)
+
+
+def sampled(folder: Path, most: int | None = None) -> WindowDataset:
     windows = open_windows(folder)
-    rows = balanced(
-        windows.start_positions,
-        windows.end_positions,
-        seed=0,
-    )
-    return WindowDataset(
-        folder,
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        rows[:most],
-    )
+    rows = balanced(windows.start_positions, windows.end_positions, seed=0)
+    return dataset_of(folder, rows[:most])
 
 
 def tuned(folder, dataset, work, seed=0, **settings):
     """Fine-tune a model from a folder; return it and the update from which training resumed."""
-    model = loading.load_span_model(
-        folder,
-        CPU,
-        seed=0,
-    )
-    updates_ = FineTuning(
-        **{
-            "learning_rate": 1e-3,
-            "epochs": 2,
-            "batch_size": 16,
-            **settings,
-        },
-        optimiser=LINEAR,
-    )
+    model = loading.load_span_model(folder, CPU, seed=0)
+    settings = {"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, **settings}
+    updates_ = FineTuning(**settings, optimiser=LINEAR)
     collator = Collator.of(dataset.tokenizer)
     return model, finetune(model, dataset, collator, updates_, seed=seed, work=work)
 
@@ -250,33 +199,14 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
         "seed": 5,
         "save_every": 2,
     }
-    whole = sampled(
-        learnt[0],
-        tokenizer,
-        most=24,
-    )
-    expected, _ = tuned(
-        folder,
-        whole,
-        tmp_path / "unbroken",
-        **settings,
-    )
+    whole = sampled(learnt[0], most=24)
+    expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
     # Three updates per epoch: the kill is in the second one, after the checkpoint at update 4.
     with killed(WindowDataset, "__getitem__", call=48):
-        tuned(
-            folder,
-            whole,
-            tmp_path / "broken",
-            **settings,
-        )
+        tuned(folder, whole, tmp_path / "broken", **settings)
     # An incomplete checkpoint is ignored.
     (tmp_path / "broken" / "checkpoint-5").mkdir()
-    got, resumed = tuned(
-        folder,
-        whole,
-        tmp_path / "broken",
-        **settings,
-    )
+    got, resumed = tuned(folder, whole, tmp_path / "broken", **settings)
     assert resumed == 4
     assert equal(weights(got), weights(expected))
     assert not equal(weights(got), weights(loading.load_span_model(folder, CPU)))
@@ -288,17 +218,12 @@ def test_bfloat16_gives_a_similar_loss(
     tokenizer,
     tmp_path,
 ):
-    dataset = sampled(
-        learnt[0],
-        tokenizer,
-        most=32,
-    )
+    dataset = sampled(learnt[0], most=32)
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
-    models = (
-        tuned(encoder, dataset, tmp_path / str(number), **how)[0]
-        for number, how in enumerate(({}, {"bf16": True}))
-    )
-    losses = [model(**batch).loss.item() for model in models]
+    losses = []
+    for bf16 in (False, True):
+        model, _ = tuned(encoder, dataset, tmp_path / str(bf16), bf16=bf16)
+        losses.append(model(**batch).loss.item())
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     assert losses[1] != losses[0]
 
@@ -313,13 +238,7 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
     answered = windows.start_positions[:60] > 0
     weight = empty_weight(windows.start_positions[:60], windows.end_positions[:60])
     model = loading.load_span_model(encoder, CPU).eval()
-    dataset = WindowDataset(
-        learnt[0],
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        np.arange(60),
-    )
+    dataset = dataset_of(learnt[0], np.arange(60))
     collator = Collator.of(tokenizer)
     losses = []
     for given in (1.0, weight, 0.0):
@@ -413,20 +332,10 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
         "output": tmp_path / "weights",
     }
     work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
-    record = train(
-        files,
-        settings,
-        work=work,
-        **job,
-    )
+    record = train(files, settings, work=work, **job)
     windows = open_windows(data / "windows")
-    rows, _ = training_rows(
-        windows,
-        contract_splits(contracts),
-        RUN,
-        0,
-        search=False,
-    )
+    splits = contract_splits(contracts)
+    rows, _ = training_rows(windows, splits, RUN, 0, search=False)
     answered = int((windows.start_positions[rows] > 0).sum())
     assert record == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
@@ -464,20 +373,9 @@ def test_another_training_has_another_work_folder(changes):
 
 
 @pytest.fixture(scope="module")
-def trained(
-    encoder,
-    learnt,
-    tokenizer,
-    tmp_path_factory,
-) -> BertForQuestionAnswering:
-    work = tmp_path_factory.mktemp("work")
-    model, _ = tuned(
-        encoder,
-        sampled(learnt[0], tokenizer),
-        work,
-        learning_rate=1e-2,
-        epochs=1,
-    )
+def trained(encoder, learnt, tmp_path_factory) -> BertForQuestionAnswering:
+    work, settings = tmp_path_factory.mktemp("work"), {"learning_rate": 1e-2}
+    model, _ = tuned(encoder, sampled(learnt[0]), work, epochs=1, **settings)
     return model
 
 
@@ -502,9 +400,8 @@ def reference(
         return min(token - inside.start, inside.stop - 1 - token) + 0.01 * len(inside)
 
     def most_context(token, window):
-        having = [
-            w for w in range(len(token_from)) if token_from[w] <= token < token_to[w]
-        ]
+        bounds = enumerate(zip(token_from, token_to, strict=True))
+        having = [w for w, (low, high) in bounds if low <= token < high]
         return window == max(having, key=lambda w: (context(token, w), -w))
 
     def best(logits):
@@ -577,9 +474,8 @@ def test_nbest_equals_the_released_rule(seed):
         else (lambda size: generator.normal(size=size).astype(np.float32))
     )
     sizes = before + token_to - token_from + 1
-    start_logits, end_logits = (
-        [draw(size).tolist() for size in sizes] for _ in range(2)
-    )
+    start_logits = [draw(size).tolist() for size in sizes]
+    end_logits = [draw(size).tolist() for size in sizes]
     n_best, max_answer_length = (
         int(generator.integers(1, 25)),
         int(generator.integers(1, 12)),
@@ -589,47 +485,25 @@ def test_nbest_equals_the_released_rule(seed):
     padded = torch.full((2, len(sizes), sizes.max() + 3), 99.0)
     mask = torch.zeros(padded.shape[1:], dtype=torch.int64)
     for row, size in enumerate(sizes):
-        padded[0, row, :size], padded[1, row, :size] = (
-            torch.tensor(part[row]) for part in (start_logits, end_logits)
-        )
+        for part, logits in enumerate((start_logits, end_logits)):
+            padded[part, row, :size] = torch.tensor(logits[row])
         mask[row, :size] = 1
-    best = Best(
-        *top(padded[0], mask, n_best),
-        *top(padded[1], mask, n_best),
-        padded[0, :, 0].double().numpy(),
-        padded[1, :, 0].double().numpy(),
-    )
-    spans = nbest(
-        best,
-        token_from,
-        token_to,
-        np.full(len(sizes), before),
-        FinalText(Spelling(LETTERS), text, tokens),
-        n_best,
-        max_answer_length,
-    )
+    starts, ends = (top(logits, mask, n_best) for logits in padded)
+    best = Best(*starts, *ends, *padded[:, :, 0].double().numpy())
+    places = (token_from, token_to)
+    limits = (n_best, max_answer_length)
+    contract = FinalText(Spelling(LETTERS), text, tokens)
+    spans = nbest(best, *places, np.full(len(sizes), before), contract, *limits)
 
-    expected = reference(
-        start_logits,
-        end_logits,
-        token_from,
-        token_to,
-        before,
-        tokens,
-        text,
-        n_best,
-        max_answer_length,
-    )
-    assert [
-        (span.released_text, span.start_logit, span.end_logit) for span in spans
-    ] == expected
-    assert [span.text for span in spans if span.released_text != "empty"] == [
-        released for released, *_ in expected if released != "empty"
-    ]
-    total = math.fsum(math.exp(start + end) for _, start, end in expected)
-    assert [span.probability for span in spans] == pytest.approx(
-        [math.exp(start + end) / total for _, start, end in expected]
-    )
+    logits = (start_logits, end_logits)
+    expected = reference(*logits, *places, before, tokens, text, *limits)
+    found = [(span.released_text, span.start_logit, span.end_logit) for span in spans]
+    assert found == expected
+    for span in spans:
+        assert span.text == span.released_text.replace("empty", "")
+    odds = np.array([math.exp(start + end) for _, start, end in expected])
+    probabilities = [span.probability for span in spans]
+    assert probabilities == pytest.approx(odds / odds.sum())
     assert all(text[span.start : span.end] == span.text for span in spans if span.text)
     assert {(span.start, span.end) for span in spans if not span.text} == {(-1, -1)}
 
@@ -647,13 +521,18 @@ def one_window(
     ends: list[float],
     n_best: int,
 ) -> Best:
-    mask = torch.ones(
-        1,
-        len(starts),
-        dtype=torch.int64,
-    )
-    parts = (top(torch.tensor([logits]), mask, n_best) for logits in (starts, ends))
-    return Best(*itertools.chain(*parts), np.array([starts[0]]), np.array([ends[0]]))
+    logits = torch.tensor([[starts], [ends]], dtype=torch.float32)
+    mask = torch.ones(1, len(starts), dtype=torch.int64)
+    best_starts, best_ends = (top(part, mask, n_best) for part in logits)
+    return Best(*best_starts, *best_ends, *logits[:, :, 0].double().numpy())
+
+
+def spans_of(words, text, best, *limits):
+    """Return the spans of a question with one window that has the whole text."""
+    tokens = tokenise(words, text, "a contract")
+    contract = FinalText(Spelling(words), text, tokens)
+    places = [np.array([0]), np.array([len(tokens)]), np.array([1])]
+    return nbest(best, *places, contract, *limits)
 
 
 def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
@@ -673,15 +552,7 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
         [0.0, -9, -9, -9, 5, -9, 4, -99],
         n_best=4,
     )
-    spans = nbest(
-        best,
-        np.array([0]),
-        np.array([6]),
-        np.array([1]),
-        FinalText(Spelling(MARKED), text, tokens),
-        5,
-        6,
-    )
+    spans = spans_of(MARKED, text, best, 5, 6)
     assert [(span.released_text, span.text, span.start) for span in spans] == [
         ("the term", "the  term", 1),
         ("the term) ends", "the  term)\nends", 1),
@@ -694,22 +565,8 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
 
 
 def test_without_a_valid_span_the_released_prediction_empty_is_added():
-    tokens = tokenise(LETTERS, "a bb", "a contract")
-    best = one_window(
-        [1.0, -1.0, 3.0, 0.0],
-        [1.0, 3.0, -1.0, 0.0],
-        n_best=1,
-    )
-    contract = FinalText(Spelling(LETTERS), "a bb", tokens)
-    spans = nbest(
-        best,
-        np.array([0]),
-        np.array([2]),
-        np.array([1]),
-        contract,
-        1,
-        5,
-    )
+    best = one_window([1.0, -1.0, 3.0, 0.0], [1.0, 3.0, -1.0, 0.0], n_best=1)
+    spans = spans_of(LETTERS, "a bb", best, 1, 5)
     # Softmax over the scores 0 and 2.
     expected = [("empty", "", -1, -1, 0.1192029), ("", "", -1, -1, 0.8807971)]
     assert [
@@ -727,125 +584,59 @@ READING = NbestSettings(
 )
 
 
-@pytest.fixture(scope="module")
-def prediction(
-    learnt,
-    trained,
-    tokenizer,
-):
+FIRST = np.arange(80)
+
+
+def predicted(model, learnt, rows=FIRST, settings=READING, **options):
     folder, texts, _ = learnt
-    chosen = np.arange(0, 80)
-    dataset = WindowDataset(
-        folder,
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        chosen,
-    )
-    read = list(
-        predict(
-            trained,
-            dataset,
-            texts,
-            READING,
-            batch_size=1,
-        )
-    )
-    return texts, read
+    return list(predict(model, dataset_of(folder, rows), texts, settings, **options))
+
+
+def best_texts(rows):
+    return [row["text"] for row in rows if row["rank"] == 0]
+
+
+@pytest.fixture(scope="module")
+def prediction(learnt, trained):
+    return predicted(trained, learnt, batch_size=1)
 
 
 def test_predictions_do_not_depend_on_batches_or_the_order_of_windows(
-    prediction,
-    learnt,
-    trained,
-    tokenizer,
+    prediction, learnt, trained
 ):
-    texts, expected = prediction
-    dataset = WindowDataset(
-        learnt[0],
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        np.arange(0, 80)[::-1],
-    )
-    read = list(
-        predict(
-            trained,
-            dataset,
-            texts,
-            READING,
-            batch_size=7,
-        )
-    )
-    assert [(row["question_id"], row["rank"]) for row in read] == sorted(
-        (row["question_id"], row["rank"]) for row in read
-    )
-    assert len({row["question_id"] for row in read}) == len(
-        {*dataset.windows.example[:80].tolist()}
-    )
-    best = [[row for row in rows if row["rank"] == 0] for rows in (expected, read)]
-    assert [row["text"] for row in best[0]] == [row["text"] for row in best[1]]
-    assert [row["probability"] for row in best[1]] == pytest.approx(
-        [row["probability"] for row in best[0]], abs=1e-4
-    )
+    rows = predicted(trained, learnt, FIRST[::-1], batch_size=7)
+    keys = [(row["question_id"], row["rank"]) for row in rows]
+    assert keys == sorted(keys)
+    windows = open_windows(learnt[0])
+    asked = {windows.examples[example] for example in windows.example[FIRST]}
+    assert {row["question_id"] for row in rows} == asked
+    assert best_texts(rows) == best_texts(prediction)
+    for row, expected in zip(rows, prediction, strict=True):
+        if row["rank"] == 0:
+            probability = expected["probability"]
+            assert row["probability"] == pytest.approx(probability, abs=1e-4)
 
 
 def test_bfloat16_predicts_similar_spans_without_changing_the_model(
-    prediction,
-    learnt,
-    trained,
-    tokenizer,
+    prediction, learnt, trained
 ):
-    texts, expected = prediction
     before = weights(trained)
-    dataset = WindowDataset(
-        learnt[0],
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        np.arange(0, 80),
-    )
-    read = list(
-        predict(
-            trained,
-            dataset,
-            texts,
-            changed(READING, bf16=True),
-        )
-    )
+    rows = predicted(trained, learnt, settings=changed(READING, bf16=True))
     assert equal(before, weights(trained))
-    best = [
-        [row["text"] for row in rows if row["rank"] == 0] for rows in (expected, read)
-    ]
-    assert sum(a == b for a, b in zip(*best, strict=True)) >= 0.9 * len(best[0])
-    assert [row["start_logit"] for row in expected] != [
-        row["start_logit"] for row in read
-    ]
+    best, expected = best_texts(rows), best_texts(prediction)
+    same = [one == other for one, other in zip(best, expected, strict=True)]
+    assert sum(same) >= 0.9 * len(same)
+    logits, others = (
+        [row["start_logit"] for row in of_model] for of_model in (rows, prediction)
+    )
+    assert logits != others
 
 
-def test_logits_that_are_not_finite_raise_an_error(
-    encoder,
-    learnt,
-    tokenizer,
-):
+def test_logits_that_are_not_finite_raise_an_error(encoder, learnt):
     model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
-    dataset = WindowDataset(
-        learnt[0],
-        tokenizer,
-        WINDOWS,
-        WORDINGS,
-        np.arange(2),
-    )
     with pytest.raises(BadInput, match="not finite"):
-        list(
-            predict(
-                model,
-                dataset,
-                learnt[1],
-                READING,
-            )
-        )
+        predicted(model, learnt, FIRST[:2])
 
 
 # --- a prediction run
@@ -868,34 +659,15 @@ def asked(
     tokenizer,
     tmp_path_factory,
 ):
-    """Twelve test contracts, their texts, and the spans of the questions."""
+    """Twelve test contracts, and their texts."""
     folder = tmp_path_factory.mktemp("asked")
-    texts, spans = marked_contracts.data_set(
-        folder,
-        {f"t{n:02d}": "test" for n in range(12)},
-        seed=3,
-    )
+    splits = {f"t{n:02d}": "test" for n in range(12)}
+    texts, _ = marked_contracts.data_set(folder, splits, seed=3)
     contracts, questions = folder / "contracts.parquet", folder / "questions.parquet"
-    source = WindowSource(
-        contracts,
-        questions,
-        WORDINGS,
-        labelled=False,
-    )
-    write_features(
-        source,
-        folder / "windows",
-        tokenizer,
-        WINDOWS,
-        shards=2,
-    )
-    files = InferenceFiles(
-        contracts,
-        questions,
-        folder / "windows",
-        learnt[0],
-    )
-    return files, texts, spans
+    windows = folder / "windows"
+    source = WindowSource(contracts, questions, WORDINGS, labelled=False)
+    write_features(source, windows, tokenizer, WINDOWS, shards=2)
+    return InferenceFiles(contracts, questions, windows, learnt[0]), texts
 
 
 @pytest.fixture
@@ -905,16 +677,11 @@ def rankable(
     tmp_path,
 ):
     """The same with the texts of the training contracts, as the table of contracts has both splits."""
-    files, texts, _ = asked
-    rows = [
-        {
-            "contract_id": name,
-            "split": split,
-            "text": text,
-        }
-        for part, split in ((learnt[1], "train"), (texts, "test"))
-        for name, text in part.items()
-    ]
+    files, texts = asked
+    rows = []
+    for part, split in ((learnt[1], "train"), (texts, "test")):
+        for name, text in part.items():
+            rows.append({"contract_id": name, "split": split, "text": text})
     write(marked_contracts.CONTRACTS, rows, tmp_path / "contracts.parquet")
     return replace(files, contracts=tmp_path / "contracts.parquet")
 
@@ -927,76 +694,34 @@ def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
     settings = changed(READING, windows_per_question=1)
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
     windows = len(open_windows(rankable.windows))
-    found = read_contracts(
-        rankable,
-        READING,
-        saved,
-        CPU,
-        output,
-        beside,
-    )
+    job = (saved, CPU, output, beside)
+    found = read_contracts(rankable, READING, *job)
     assert found == {"windows_read": windows, "windows": windows}
-    assert (
-        json.loads((beside / RECORD).read_text()) == READING.model_dump()
-        and not (beside / RANKER).exists()
-    )
-    found = read_contracts(
-        rankable,
-        settings,
-        saved,
-        CPU,
-        output,
-        beside,
-    )
+    assert json.loads((beside / RECORD).read_text()) == READING.model_dump()
+    assert not (beside / RANKER).exists()
+    found = read_contracts(rankable, settings, *job)
     assert found == {"windows_read": 24, "windows": windows}
     assert windows > 24
     assert json.loads((beside / RECORD).read_text())["windows_per_question"] == 1
     # The saved ranker chooses the same windows again, and these give the same spans.
-    kept, texts = (
-        window_ranking.load(beside / RANKER),
-        contract_texts(rankable.contracts),
-    )
-    chosen = window_ranking.choose(
-        kept,
-        rankable.windows,
-        texts,
-        1,
-    )
-    dataset = WindowDataset(
-        rankable.windows,
-        marked_contracts.tokenizer(),
-        WINDOWS,
-        WORDINGS,
-        chosen,
-    )
-    again = list(
-        read_windows(
-            dataset,
-            texts,
-            settings,
-            saved,
-            CPU,
-        )
-    )
-    rows = list(read(output))
-    assert [(row["question_id"], row["rank"], row["text"]) for row in again] == [
-        (row["question_id"], row["rank"], row["text"]) for row in rows
-    ]
+    kept = window_ranking.load(beside / RANKER)
+    texts = contract_texts(rankable.contracts)
+    chosen = window_ranking.choose(kept, rankable.windows, texts, 1)
+    dataset = dataset_of(rankable.windows, chosen)
+    again = read_windows(dataset, texts, settings, saved, CPU)
+    for row, expected in zip(again, read(output), strict=True):
+        for name in ("question_id", "rank", "text"):
+            assert row[name] == expected[name]
 
 
 def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     folder, texts, _ = learnt
     unseen = frozenset(sorted(texts)[:60])
     # Words that occur only in held-out contracts, as long as the words that they replace.
-    strange = {
-        name: text.replace("w", "q") if name in unseen else text
-        for name, text in texts.items()
-    }
+    strange = {**texts, **{name: texts[name].replace("w", "q") for name in unseen}}
     found = fit_ranker(folder, strange, unseen)
-    assert not any(term.startswith("q") for term in found.terms)
-    assert any(
-        term.startswith("q") for term in fit_ranker(folder, strange, frozenset()).terms
-    )
+    assert "q" not in "".join(found.terms)
+    assert "q" in "".join(fit_ranker(folder, strange, frozenset()).terms)
     same = fit_ranker(folder, texts, unseen)
     assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
 
@@ -1006,15 +731,10 @@ def test_a_model_without_a_trained_head_is_rejected(
     encoder,
     tmp_path,
 ):
+    files, _ = asked
+    output = tmp_path / "predictions.parquet"
     with pytest.raises(
-        BadInput, match=r"the weights lack 2 tensors, such as qa_outputs"
+        BadInput, match="the weights lack 2 tensors, such as qa_outputs"
     ):
-        read_contracts(
-            asked[0],
-            READING,
-            encoder,
-            CPU,
-            tmp_path / "predictions.parquet",
-            tmp_path,
-        )
-    assert not (tmp_path / "predictions.parquet").exists()
+        read_contracts(files, READING, encoder, CPU, output, tmp_path)
+    assert not output.exists()
