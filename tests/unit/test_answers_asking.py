@@ -51,39 +51,21 @@ def data(tmp_path):
         "two.example": {"SOLD": 0},
         "unread.example": {"ARB": 0},
     }
-    responses = [
-        {
-            "document_id": site,
-            "question_id": name,
-            "response": 0,
-            "reader_id": "1",
-            "options": [option],
-            "confidence": None,
-        }
-        for site, those in answered.items()
-        for name, option in those.items()
-    ]
-    paragraphs = [
-        {
-            "document_id": site,
-            "paragraph_id": f"{site}/{place}",
-            "place": place,
-            "text": text,
-        }
-        for site, those in SITES.items()
-        for place, text in enumerate(those)
-    ]
-    paths = [
-        tmp_path / f"{name}.parquet"
-        for name in ("questions", "responses", "paragraphs")
-    ]
-    for table, rows, path in zip(
-        (QUESTIONS, RESPONSES, PARAGRAPHS),
-        (questions, responses, paragraphs),
-        paths,
-        strict=True,
-    ):
-        write(table, rows, path)
+    responses, paragraphs = [], []
+    reader = {"response": 0, "reader_id": "1", "confidence": None}
+    for site, options in answered.items():
+        for name, option in options.items():
+            key = {"document_id": site, "question_id": name}
+            responses.append({**key, **reader, "options": [option]})
+    for site, texts in SITES.items():
+        for place, text in enumerate(texts):
+            key = {"document_id": site, "paragraph_id": f"{site}/{place}"}
+            paragraphs.append({**key, "place": place, "text": text})
+    tables = {QUESTIONS: questions, RESPONSES: responses, PARAGRAPHS: paragraphs}
+    paths = []
+    for table, rows in tables.items():
+        paths.append(tmp_path / f"{table.name}.parquet")
+        write(table, rows, paths[-1])
     return paths
 
 

@@ -1,5 +1,6 @@
 """Baselines of the answers task: what they learn, and that a document's answers do not predict themselves."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -138,11 +139,9 @@ def test_the_word_model_is_better_than_the_prior_if_words_are_informative(tmp_pa
 
 def test_a_strong_penalty_is_chosen_if_words_are_not_informative(tmp_path):
     rng = np.random.default_rng(1)
-    chosen = {
-        (f"d{n:02}", name): [[int(rng.integers(2))]]
-        for n in range(40)
-        for name in QUESTIONS
-    }
+    chosen = {}
+    for pair in itertools.product([f"d{n:02}" for n in range(40)], QUESTIONS):
+        chosen[pair] = [[int(rng.integers(2))]]
     data, _ = collected(tmp_path, documents=40, chosen=chosen)
     found, penalties = baselines.linear_answers(of_words(data), data.shares, SETTINGS)
     assert set(penalties.values()) <= {0.001, 0.1}
@@ -252,10 +251,9 @@ def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
 
 def encoded(given):
     """Return a unit vector of letter counts for each text."""
-    found = np.array(
-        [[1 + text.count(letter) for letter in "aeiost"] for text in given],
-        dtype=np.float32,
-    )
+    found = np.ones((len(given), 6), dtype=np.float32)
+    for column, letter in enumerate("aeiost"):
+        found[:, column] += [text.count(letter) for text in given]
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 

@@ -42,11 +42,11 @@ def asked(found):
 
 def shown(found, row):
     """Return the tables that show a row."""
-    return {
-        table
-        for table, rows in found.rows.items()
-        if any(row in each["row"] for each in rows)
-    }
+    tables = set()
+    for table, rows in found.rows.items():
+        if any(row in each["row"] for each in rows):
+            tables.add(table)
+    return tables
 
 
 @pytest.mark.parametrize("paper", PAPERS)

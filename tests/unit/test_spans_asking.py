@@ -1,5 +1,6 @@
 """Span extraction by a language model: pieces of contracts, quotes, and counts of answers."""
 
+import itertools
 import re
 from itertools import pairwise
 
@@ -156,9 +157,8 @@ def test_pieces_overlap_and_contain_every_word():
     text = " ".join(f"w{number}" for number in range(1000))
     found = [text[start:end].split() for start, end in parts(text, 300)]
     assert all(len(words) <= 300 for words in found)
-    assert (
-        list(dict.fromkeys(word for words in found for word in words)) == text.split()
-    )
+    words = itertools.chain.from_iterable(found)
+    assert list(dict.fromkeys(words)) == text.split()
     assert all(first[-75:] == second[:75] for first, second in pairwise(found))
     assert parts("", 10) == []
     assert parts("  one two ", 10) == [(2, 9)]

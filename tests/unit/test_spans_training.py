@@ -382,18 +382,10 @@ def trained(encoder, learnt, tmp_path_factory) -> BertForQuestionAnswering:
 # --- the n-best rule
 
 
-def reference(
-    start_logits,
-    end_logits,
-    token_from,
-    token_to,
-    before,
-    tokens,
-    text,
-    n_best,
-    max_answer_length,
-) -> list[tuple[str, float, float]]:
+def reference(logits, places, before, tokens, text, limits):
     """The released rule, computed pair by pair: (text, start logit, end logit) of each prediction."""
+    (start_logits, end_logits), (token_from, token_to) = logits, places
+    n_best, max_answer_length = limits
 
     def context(token, window):
         inside = range(token_from[window], token_to[window])
@@ -496,7 +488,7 @@ def test_nbest_equals_the_released_rule(seed):
     spans = nbest(best, *places, np.full(len(sizes), before), contract, *limits)
 
     logits = (start_logits, end_logits)
-    expected = reference(*logits, *places, before, tokens, text, *limits)
+    expected = reference(logits, places, before, tokens, text, limits)
     found = [(span.released_text, span.start_logit, span.end_logit) for span in spans]
     assert found == expected
     for span in spans:
@@ -626,10 +618,8 @@ def test_bfloat16_predicts_similar_spans_without_changing_the_model(
     best, expected = best_texts(rows), best_texts(prediction)
     same = [one == other for one, other in zip(best, expected, strict=True)]
     assert sum(same) >= 0.9 * len(same)
-    logits, others = (
-        [row["start_logit"] for row in of_model] for of_model in (rows, prediction)
-    )
-    assert logits != others
+    logits = {row["start_logit"] for row in rows}
+    assert logits != {row["start_logit"] for row in prediction}
 
 
 def test_logits_that_are_not_finite_raise_an_error(encoder, learnt):

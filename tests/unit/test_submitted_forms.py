@@ -741,10 +741,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("task", "form", "content", "sentence"),
-    [(*key, *case) for key, cases in REFUSED.items() for case in cases],
-)
+CASES = []
+for key, cases in REFUSED.items():
+    CASES += [(*key, *case) for case in cases]
+
+
+@pytest.mark.parametrize(("task", "form", "content", "sentence"), CASES)
 def test_an_invalid_file_is_an_error_of_one_sentence(
     taken, task, form, content, sentence
 ):
