@@ -11,6 +11,7 @@ import pytest
 from lextables.pipeline.dataset import write, write_all, write_census
 from lextables.pipeline.run import SCORES
 from lextables.publish.export import About, Origin, PublishedRun, gather
+from lextables.tasks.submitted import File
 
 # Registry texts of the source, and the record of its download.
 TEXTS = {"title": "Quill's contracts", "homepage": "https://example.org/quill"}
@@ -68,6 +69,11 @@ def export(
         weights,
         Origin("0.1.0", "snakemake publish"),
     )
+
+
+def file_of(path):
+    """Return a file as a user submits it."""
+    return File(path.name, path.read_text(encoding="utf-8"))
 
 
 @cache

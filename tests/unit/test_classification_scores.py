@@ -321,54 +321,27 @@ def test_predictions_for_other_examples_are_ignored():
     )
 
 
+NONE, ANSWERS = "1 examples of head 'h' have no prediction", "head 'h' has 6 answers"
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("table", "at", "change", "message"),
     [
-        (
-            lambda p, e, h: p.pop(),
-            "predictions: 1 examples of head 'h' have no prediction, the first 'h/00119'",
-        ),
-        (
-            lambda p, e, h: p.append(p[3]),
-            "example h/00003: head 'h' has two predictions",
-        ),
-        (
-            lambda p, e, h: p[0].update(logits=[1.0]),
-            "example h/00000: 1 scores where head 'h' has 6 answers",
-        ),
-        (
-            lambda p, e, h: p[2].update(probabilities=[0.5] * 7),
-            "example h/00002: 7 scores where head 'h'",
-        ),
-        (
-            lambda p, e, h: p[1].update(logits=[math.nan] * 6),
-            "example h/00001: a score of head 'h' is not a",
-        ),
-        (
-            lambda p, e, h: e[4].update(labels=[6]),
-            "example h/00004: label 6 where head 'h' has 6 answers",
-        ),
-        (
-            lambda p, e, h: e[4].update(labels=[-1]),
-            "example h/00004: label -1 where head 'h' has 6 answers",
-        ),
-        (
-            lambda p, e, h: e[5].update(labels=[]),
-            "example h/00005: 0 right answers where head 'h' takes one",
-        ),
-        (
-            lambda p, e, h: e[5].update(labels=[0, 1]),
-            "example h/00005: 2 right answers where head 'h'",
-        ),
-        (
-            lambda p, e, h: e[6].update(head_id="g"),
-            "example h/00006: head 'g' is not among the heads",
-        ),
+        (0, 119, {"example_id": "x"}, f"predictions: {NONE}, the first 'h/00119'"),
+        (0, 4, {"example_id": "h/00003"}, "example h/00003: head 'h' has two pred"),
+        (0, 0, {"logits": [1.0]}, f"example h/00000: 1 scores where {ANSWERS}"),
+        (0, 2, {"probabilities": [0.5] * 7}, f"h/00002: 7 scores where {ANSWERS}"),
+        (0, 1, {"logits": [math.nan] * 6}, "h/00001: a score of head 'h' is not a"),
+        (1, 4, {"labels": [6]}, f"example h/00004: label 6 where {ANSWERS}"),
+        (1, 4, {"labels": [-1]}, f"example h/00004: label -1 where {ANSWERS}"),
+        (1, 5, {"labels": []}, "h/00005: 0 right answers where head 'h' takes one"),
+        (1, 5, {"labels": [0, 1]}, "h/00005: 2 right answers where head 'h'"),
+        (1, 6, {"head_id": "g"}, "example h/00006: head 'g' is not among the heads"),
     ],
 )
-def test_invalid_rows_are_named_in_the_error(change, message):
+def test_invalid_rows_are_named_in_the_error(table, at, change, message):
     task = rows(*drawn(0, False))
-    change(*task)
+    task[table][at].update(change)
     with pytest.raises(BadInput, match=message):
         scores(*task, metrics=["accuracy"])
 

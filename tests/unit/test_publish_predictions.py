@@ -18,8 +18,7 @@ from lextables.tasks.classification import submitted as submitted_classification
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.classification.settings import ScoreSettings
-from lextables.tasks.submitted import File
-from published_rows import data_set, export, run
+from published_rows import data_set, export, file_of, run
 
 CLASSES = {
     "task": "classification",
@@ -92,9 +91,11 @@ def score_of(exported, rows, task=CLASSES):
 
 
 def submitted(exported, path, task=CLASSES):
-    file = File(path.name, path.read_text(encoding="utf-8"))
     return submitted_classification.predictions(
-        file, "jsonl", [exported.table("examples"), exported.table("heads")], task
+        file_of(path),
+        "jsonl",
+        [exported.table("examples"), exported.table("heads")],
+        task,
     )
 
 
@@ -206,7 +207,7 @@ def distributions():
 def test_exported_answers_get_the_same_scores_if_they_are_submitted(answered):
     exported, _, path = answered(collection.PREDICTIONS, distributions())
     tables = [exported.table(name) for name in collection.ANSWERED_FROM]
-    file = File(path.name, path.read_text(encoding="utf-8"))
+    file = file_of(path)
     predictions_ = submitted_answers.predictions(
         file, "jsonl", tables, {"names": NAMES}
     )

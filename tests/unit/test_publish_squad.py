@@ -20,8 +20,7 @@ from lextables.tasks.spans.squad import (
     read_squad,
 )
 from lextables.tasks.spans.submitted import released_nbest
-from lextables.tasks.submitted import File
-from published_rows import data_set, export, run
+from published_rows import data_set, export, file_of, run
 
 CONTRACTS = Table(
     "contracts",
@@ -103,6 +102,11 @@ def written(tmp_path):
     return write
 
 
+def submitted_from(exported, path, form="nbest", **task):
+    files = [exported.table("contracts"), exported.table("questions")]
+    return submitted.predictions(file_of(path), form, files, TASK | task)
+
+
 def test_exported_squad_files_read_back_as_the_same_tables(written):
     exported, out, _ = written(predicted())
     questions, answers = [], []
@@ -140,10 +144,7 @@ def test_nbest_contains_every_question_with_its_spans_in_order(written):
 
 def test_submitted_predictions_read_back_unchanged(written):
     exported, _, path = written(predicted())
-    files = [exported.table("contracts"), exported.table("questions")]
-    submission = submitted.predictions(
-        File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK
-    )
+    submission = submitted_from(exported, path)
     assert submission.rows == predicted()
 
 
@@ -153,11 +154,7 @@ def test_submitted_outputs_read_back_unchanged(written):
         for name in ("a__Parties", "a__Term", "c__Parties")
     ]
     exported, _, path = written(rows, OUTPUTS, evaluator="containment")
-    files = [exported.table("contracts"), exported.table("questions")]
-    file = File(path.name, path.read_text(encoding="utf-8"))
-    submission = submitted.predictions(
-        file, "jsonl", files, TASK | {"evaluator": "containment"}
-    )
+    submission = submitted_from(exported, path, "jsonl", evaluator="containment")
     assert (submission.rows, submission.table) == (rows, OUTPUTS)
 
 
@@ -171,10 +168,7 @@ def test_a_span_inside_a_word_is_submitted_with_its_paper_mode_text(written):
         "released_text": "“here”.",
     }
     exported, _, path = written(rows)
-    files = [exported.table("contracts"), exported.table("questions")]
-    submission = submitted.predictions(
-        File(path.name, path.read_text(encoding="utf-8")), "nbest", files, TASK
-    )
+    submission = submitted_from(exported, path)
     assert (submission.rows[1]["text"], submission.rows[1]["start"]) == (
         "“here”.",
         here - 1,

@@ -19,8 +19,7 @@ from lextables.publish import trec
 from lextables.tasks.retrieval import collection, submitted
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
-from lextables.tasks.submitted import File
-from published_rows import data_set, export, harness, run
+from published_rows import data_set, export, file_of, harness, run
 
 TASK = {
     "task": "retrieval",
@@ -164,9 +163,7 @@ def test_a_submitted_run_gets_the_same_scores(written):
     exported, data, scored, out = written
     path = out / f"trec/{exported.runs[0].name}.run"
     files = [exported.table(name) for name in collection.files(exported.task)]
-    submission = submitted.predictions(
-        File(path.name, path.read_text(encoding="utf-8")), "trec", files, exported.task
-    )
+    submission = submitted.predictions(file_of(path), "trec", files, exported.task)
     assert scores(submission.rows, data) == scored
 
 

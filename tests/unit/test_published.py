@@ -168,8 +168,6 @@ def test_the_tidy_csv_contains_every_published_value_once():
             expected.append({"paper": path.stem, **vars(cell), "decimals": decimals})
     assert len(expected) > 2000
     names = [name for name in TIDY_COLUMNS if name not in ("number", "margin")]
-    assert frame[names].to_dict("records") == [
-        {name: row[name] for name in names} for row in expected
-    ]
+    assert frame[names].to_dict("records") == expected
     numbers = frame["number"].astype(object).where(frame["number"].notna(), None)
     assert list(numbers) == [number(row["value"]) for row in expected]

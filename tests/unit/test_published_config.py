@@ -60,13 +60,11 @@ PLANTED = (
 
 
 def marked(mark):
-    models = (Config, ExtraModel, ExtraPredictions)
-    return {
-        name
-        for model in models
-        for name, field in model.model_fields.items()
-        if mark in field.metadata
-    }
+    names = set()
+    for model in (Config, ExtraModel, ExtraPredictions):
+        fields = model.model_fields.items()
+        names.update(name for name, field in fields if mark in field.metadata)
+    return names
 
 
 def test_every_marked_key_has_a_planted_value():
