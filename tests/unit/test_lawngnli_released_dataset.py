@@ -161,24 +161,14 @@ def released(tmp_path, trees):
     """Return a function that builds the data set from rows of an ID file and returns it with its tables."""
 
     def build(rows, markup="html", cut=None):
-        write(
-            ROWS,
-            read_ids(write_ids(tmp_path / "ids.xz", rows)),
-            tmp_path / "rows.parquet",
-        )
-        shard = (
-            [volume(tmp_path, markup)],
-            trees,
-            tmp_path / "cases.parquet",
-            tmp_path / "texts.parquet",
-        )
-        write_shard(tmp_path / "rows.parquet", *shard)
+        names = ("rows", "cases", "texts", "examples", "long_premises", "unfiltered")
+        ids, of_cases, texts, *tables = [tmp_path / f"{name}.parquet" for name in names]
+        write(ROWS, read_ids(write_ids(tmp_path / "ids.xz", rows)), ids)
+        write_shard(ids, [volume(tmp_path, markup)], trees, of_cases, texts)
         masks = cut and read_masks(write_masks(tmp_path / "masks.xz", *cut))
-        files = [tmp_path / "cases.parquet"], [tmp_path / "texts.parquet"]
-        made = Released(tmp_path / "rows.parquet", *files, masks)
-        names = ("examples", "long_premises", "unfiltered")
-        made.write(*(tmp_path / f"{name}.parquet" for name in names))
-        return made, [list(read(tmp_path / f"{name}.parquet")) for name in names]
+        made = Released(ids, [of_cases], [texts], masks)
+        made.write(*tables)
+        return made, [list(read(path)) for path in tables]
 
     return build
 
@@ -189,21 +179,16 @@ def test_twins_are_written_with_the_schemas_of_the_built_data_set(released, mark
     first, twin = examples
     assert first["hypothesis"] == "lessee would not hold over"
     assert twin["hypothesis"] == "lessee would hold over"
-    assert [(row["label"], row["is_twin"]) for row in examples] == [
-        ("entail", False),
-        ("contradict", True),
-    ]
+    assert (first["label"], first["is_twin"]) == ("entail", False)
+    assert (twin["label"], twin["is_twin"]) == ("contradict", True)
     original = first["short_premise_original"]
     assert original.startswith("A later  page: he may not hold over.")
     (span,) = first["premise_spans"]
     (premise,) = long_premises
     assert premise["original"].split() == unlabelled(TEXT).split()
     assert premise["original"][span["start"] : span["end"]] == original
-    assert (premise["case_id"], premise["opinion_id"], first["cited_jurisdiction"]) == (
-        1,
-        "1-0",
-        "Testland",
-    )
+    assert (premise["case_id"], premise["opinion_id"]) == (1, "1-0")
+    assert first["cited_jurisdiction"] == "Testland"
     assert [row["example_id"] for row in unfiltered] == ["000041"]
     assert made.masks_fault == "the filter file is not here"
     assert made.named() == {}
@@ -213,25 +198,24 @@ def test_twins_are_written_with_the_schemas_of_the_built_data_set(released, mark
 def test_masks_remove_characters_from_the_premises(released):
     rows = [*twin_rows(41), *twin_rows(51, caseid=2, cited_pages=frozenset({"11"}))]
     made, (examples, _, _) = released(rows)
-    lengths = [
-        {name: row["characters"][name] for name in ("long", "short")}
-        for row in made.rows
-    ]
-    masks = [
-        "".join("0" * 4 + "1" * (of[name] - 4) for of in lengths)
-        for name in ("long", "short")
-    ]
-    made, (cut, premises, _) = released(rows, cut=masks)
+    long, short = masks_of(made, removed=4)
+    made, (cut, premises, _) = released(rows, cut=(long, short))
     assert made.masks_fault == ""
-    assert [row["short_premise"] for row in cut] == [
-        row["short_premise_original"][4:] for row in cut
-    ]
+    for row in cut:
+        assert row["short_premise"] == row["short_premise_original"][4:]
     assert premises[0]["text"] == premises[0]["original"][4:]
-    made, (other, _, _) = released(rows, cut=[masks[0] + "1", masks[1]])
+    made, (other, _, _) = released(rows, cut=(f"{long}1", short))
     assert made.masks_fault.startswith("the long premises have ")
-    assert [row["short_premise"] for row in other] == [
-        row["short_premise"] for row in examples
-    ]
+    assert other == examples
+
+
+def masks_of(made, removed):
+    """Return the masks of the long and short premises that remove their first characters."""
+    masks = {"long": "", "short": ""}
+    for row in made.rows:
+        for name, characters in row["characters"].items():
+            masks[name] += "0" * removed + "1" * (characters - removed)
+    return masks["long"], masks["short"]
 
 
 @pytest.mark.parametrize(
@@ -274,32 +258,23 @@ def test_invalid_rows_are_excluded_with_their_twins_and_reported(
 def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
     rows = twin_rows(41)
     made, _ = released(rows)
-    sizes = [
-        [row["characters"][name] for row in made.rows] for name in ("long", "short")
-    ]
-    made, _ = released(rows, cut=["1" * sum(of) for of in sizes])
-    cells = [
-        PublishedCell(
-            "table2", f"LawngNLI / {row}", f"{premise} premises / Full", value, 0, ""
-        )
-        for premise in ("Long", "Short")
-        for row, value in (
-            ("Unique training premises", "1"),
-            ("Unique training hypotheses", "2"),
-            ("Training examples", "2"),
-        )
-    ]
+    made, _ = released(rows, cut=masks_of(made, removed=0))
+    values = {
+        "Unique training premises": "1",
+        "Unique training hypotheses": "2",
+        "Training examples": "2",
+    }
+    cells = []
+    for row, value in values.items():
+        for premise in ("Long", "Short"):
+            place = f"LawngNLI / {row}", f"{premise} premises / Full"
+            cells.append(PublishedCell("table2", *place, value, 0, ""))
     assert differences(made, tmp_path, cells, "") == []
-    more = [
-        *cells,
-        PublishedCell(
-            "table2", cells[2].row, 'Long premises / "Analysis" subset', "3", 0, ""
-        ),
-    ]
-    assert differences(made, tmp_path, more, "") == [
-        'Table 2, Training examples, Long premises / "Analysis" subset: 2 and not 3'
-    ]
     assert differences(made, tmp_path, cells, "other trees") == ["other trees"]
+    column = 'Long premises / "Analysis" subset'
+    cells.append(PublishedCell("table2", cells[-1].row, column, "3", 0, ""))
+    found = differences(made, tmp_path, cells, "")
+    assert found == [f"Table 2, Training examples, {column}: 2 and not 3"]
 
 
 @pytest.mark.parametrize(
@@ -307,17 +282,12 @@ def test_data_with_the_published_counts_has_no_differences(released, tmp_path):
     [([], "release"), (["2 rows: …", "other trees"], "incomplete release")],
 )
 def test_comparability_depends_on_the_counts_and_not_on_the_registry(found, variant):
-    texts = registry_texts(
-        load(ROOT / "resources/sources.yaml"), ["lawngnli_ids", "caselaw"]
-    )
-    files = ("lawngnli_ids", "LawngNLI_minus_case_text.xz"), ("caselaw", "2 volumes")
-    sources = [
-        {"source": of, "file": file, "variant": "unverified"} for of, file in files
-    ]
+    names = ["lawngnli_ids", "caselaw"]
+    texts = registry_texts(load(ROOT / "resources/sources.yaml"), names)
+    sources = [{"source": name, "file": "f", "variant": "unverified"} for name in names]
     shown = with_registry_texts(judged(sources, found), texts)
-    assert {(source["variant"], source["comparable"]) for source in shown} == {
-        (variant, not found)
-    }
+    assert {source["variant"] for source in shown} == {variant}
+    assert {source["comparable"] for source in shown} == {not found}
     assert comparable(shown) == (not found)
     assert "other trees" in shown[0]["note"] or not found
 
