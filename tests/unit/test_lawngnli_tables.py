@@ -1,7 +1,6 @@
 """LawngNLI's tables: readings of the same data set, and cells without a value."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from lextables.pipeline.dataset import write, write_all
 from lextables.pipeline.errors import BadInput
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from opinion_rows import example
+from opinion_rows import example, long_premise
 
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
 PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]
@@ -33,6 +32,7 @@ READ = [
     ("d", "contradict", False, ("contradict", "high"), ("neutral", "high")),
 ]
 DATA_SET = "0" * 64
+PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 
 
 PUBLIC = ("contractnli", "anli", "docnli", "control")
@@ -52,38 +52,26 @@ def inputs(
     """Return the inputs of a table for a data set with these ``rows``."""
     write(EXAMPLES, rows, folder / "examples.parquet")
     cases = sorted({row["cited_case_id"] for row in rows})
-    opinion = {
-        "opinion_id": "o",
-        "original": "x",
-        "text": "x y",
-        "tokens": 4,
-        "closing_paragraphs": 0,
-    }
-    write(
-        LONG_PREMISES,
-        [opinion | {"case_id": case} for case in cases],
-        folder / "long_premises.parquet",
-    )
+    opinions = [long_premise(case, "x y", 4) for case in cases]
+    write(LONG_PREMISES, opinions, folder / "long_premises.parquet")
     census = {"data": {"examples": {"rows_sha256": data_set}}, "funnel": funnel}
     (folder / "census.json").write_text(json.dumps(census))
-    paper = load(ROOT / "resources/papers/lawngnli.yaml")
-    return Inputs(
-        folder, folder, [], printed, paper, printed[0].table, dict(beside), absent
-    )
+    table = printed[0].table
+    return Inputs(folder, folder, [], printed, PAPER, table, dict(beside), absent)
+
+
+def keyed(cells):
+    return {(cell.row, cell.column): cell for cell in cells}
 
 
 @pytest.fixture
 def readings(tmp_path, monkeypatch):
-    lines = [
-        "data_set,pair,reader,reading,confidence,note",
-        "other,p,A,entail,high,",
-        "other,p,B,entail,high,",
-    ]
+    lines = ["data_set,pair,reader,reading,confidence,note"]
+    lines += ["other,p,A,entail,high,", "other,p,B,entail,high,"]
     for name, _, _, *both in READ:
-        lines += [
-            f"{DATA_SET},{pair_name(name, 'p')},{who},{label},{sure},"
-            for who, (label, sure) in zip("AB", both, strict=True)
-        ]
+        for who, (label, sure) in zip("AB", both, strict=True):
+            pair = pair_name(name, "p")
+            lines.append(f"{DATA_SET},{pair},{who},{label},{sure},")
     path = tmp_path / "readings.csv"
     path.write_text("\n".join(lines) + "\n")
     monkeypatch.setattr(tables, "READINGS", path)
@@ -97,8 +85,7 @@ ROWS = [
 
 @pytest.fixture
 def cells(tmp_path, readings):
-    found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
-    return {(cell.row, cell.column): cell for cell in found}
+    return keyed(tables.cells("table4", inputs(tmp_path, rows=ROWS)))
 
 
 @pytest.mark.parametrize(
@@ -151,17 +138,16 @@ def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
     # The texts of the readings are in the data set, but its digest differs.
     found = tables.cells("table4", inputs(tmp_path, data_set="1" * 64, rows=ROWS))
     assert len(found) == len(PRINTED)
-    assert {(cell.value, cell.reason) for cell in found} == {
-        (None, "the annotations belong to another data set")
-    }
+    assert {cell.value for cell in found} == {None}
+    reason = "the annotations belong to another data set"
+    assert {cell.reason for cell in found} == {reason}
 
 
 def test_a_table_without_readings_gives_a_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", tmp_path / "none.csv")
     found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
-    assert {(cell.value, cell.reason) for cell in found} == {
-        (None, "no example was annotated")
-    }
+    assert {cell.value for cell in found} == {None}
+    assert {cell.reason for cell in found} == {"no example was annotated"}
 
 
 def test_a_reading_of_a_pair_outside_the_data_set_raises_an_error(tmp_path, readings):
@@ -173,55 +159,44 @@ def test_a_reading_of_a_pair_outside_the_data_set_raises_an_error(tmp_path, read
 
 def test_columns_without_examples_are_not_run_and_contain_no_nan(tmp_path):
     rows = [row | {"analysis": False} for row in ROWS if row["label"] != "neutral"]
-    found = {
-        (cell.row, cell.column): cell
-        for cell in tables.cells("table2", inputs(tmp_path, PRINTED_2, rows=rows))
-    }
-    ours = {
-        place: cell for place, cell in found.items() if place[0].startswith("LawngNLI")
-    }
+    found = keyed(tables.cells("table2", inputs(tmp_path, PRINTED_2, rows=rows)))
     analysis, full = 'Long premises / "Analysis" subset', "Long premises / Full"
     for row in ("Premise length", "Hypothesis length", "Hypothesis negation"):
-        cell = ours[f"LawngNLI / {row}", analysis]
-        assert (cell.value, cell.reason) == (
-            None,
-            "no training example is in this subset",
-        )
-    assert ours["LawngNLI / Training examples", analysis].value == 0
-    cell = ours["LawngNLI / Hypothesis negation", full]
+        cell = found[f"LawngNLI / {row}", analysis]
+        assert cell.value is None
+        assert cell.reason == "no training example is in this subset"
+    assert found["LawngNLI / Training examples", analysis].value == 0
+    cell = found["LawngNLI / Hypothesis negation", full]
     assert cell.value is None
     assert cell.reason == "no training example in this subset is labelled neutral"
-    assert ours["LawngNLI / Training examples", full].value == 3
+    assert found["LawngNLI / Training examples", full].value == 3
     assert "nan" not in repr(found).lower()
 
 
 def public(folder, name, heads, pairs):
     """Write a public data set of pairs (split, label index, premise, hypothesis) next to ``folder``."""
-    texts = sorted(
-        {
-            (text_id(text), text)
-            for *_, premise, hypothesis in pairs
-            for text in (premise, hypothesis)
-        }
-    )
+    texts, examples = {}, []
+    for number, (split, label, *both) in enumerate(pairs):
+        ids = [text_id(text) for text in both]
+        texts |= dict(zip(ids, both, strict=True))
+        example = {"example_id": f"{number:03d}", "head_id": "nli", "split": split}
+        example |= {"label": label, "text_id": ids[0], "pair_id": ids[1]}
+        examples.append(example)
     rows = {
-        "examples": [
-            {
-                "example_id": f"{number:03d}",
-                "split": split,
-                "head_id": "nli",
-                "label": label,
-            }
-            | {"text_id": text_id(premise), "pair_id": text_id(hypothesis)}
-            for number, (split, label, premise, hypothesis) in enumerate(pairs)
-        ],
+        "examples": examples,
         "heads": [{"head_id": "nli", "answers": heads}],
         "texts": [
-            {"text_id": i, "text": text, "tokens": 2 + len(text.split())}
-            for i, text in texts
+            {"text_id": name, "text": text, "tokens": 2 + len(text.split())}
+            for name, text in sorted(texts.items())
         ],
     }
     write_all(TABLES[name], rows, folder.parent / name)
+
+
+def of_column(cells, column):
+    """Return {row, without the group: cell} of a column."""
+    found = {row: cell for (row, at), cell in keyed(cells).items() if at == column}
+    return {row.partition(" / ")[2]: cell for row, cell in found.items()}
 
 
 def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_path):
@@ -232,19 +207,12 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
         ("train", 1, "a b c d", "x is y"),  # a duplicate
         ("dev", 0, "a b c d e f g", "never mind"),
     ]
-    public(tmp_path / "lawngnli", "docnli", ["entail", "not entail"], pairs)
+    folder = tmp_path / "lawngnli"
+    public(folder, "docnli", ["entail", "not entail"], pairs)
     absent = {name: reason for name, reason in GONE.items() if name != "docnli"}
-    given = inputs(
-        tmp_path / "lawngnli",
-        PRINTED_2,
-        rows=ROWS,
-        beside={"docnli": True},
-        absent=absent,
-    )
-    cells = tables.cells("table2", given)
-    found = {
-        cell.row.partition(" / ")[2]: cell for cell in cells if cell.column == "DocNLI"
-    }
+    given = {"rows": ROWS, "beside": {"docnli": True}, "absent": absent}
+    cells = tables.cells("table2", inputs(folder, PRINTED_2, **given))
+    found = of_column(cells, "DocNLI")
     assert {row: cell.value for row, cell in found.items()} == {
         "Premise length": "[5, 5, 6, 6, 6]",
         "Hypothesis length": 5.25,
@@ -255,39 +223,22 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
         "Text sources": None,
     }
     assert all(cell.comparable for row, cell in found.items() if row != "Text sources")
-    other = {
-        (cell.value, cell.reason)
-        for cell in cells
-        if cell.column == "anli" and "sources" not in cell.row
-    }
-    assert other == {(None, "no mirror has it")}
+    other = of_column(cells, "anli")["Training examples"]
+    assert (other.value, other.reason) == (None, "no mirror has it")
     # One published percentile of ConTRoL has a decimal; the others omit a decimal of zero.
-    public(tmp_path / "lawngnli", "control", ["entail", "neutral", "contradict"], pairs)
-    given = inputs(
-        tmp_path / "lawngnli",
-        PRINTED_2,
-        rows=ROWS,
-        beside=dict.fromkeys(PUBLIC[2:], False),
-    )
-    cells = tables.cells("table2", replace(given, absent=GONE))
-    found = {
-        cell.row.partition(" / ")[2]: cell
-        for cell in cells
-        if cell.column == "ConTRoL-dataset"
-    }
+    public(folder, "control", ["entail", "neutral", "contradict"], pairs)
+    given = {"rows": ROWS, "beside": dict.fromkeys(PUBLIC[2:], False)}
+    cells = tables.cells("table2", inputs(folder, PRINTED_2, **given))
+    found = of_column(cells, "ConTRoL-dataset")
     assert found["Premise length"].value == "[5, 5, 5.5, 6, 6]"
     assert found["Premise length"].comparable is False
-    assert (
-        found["Hypothesis negation"].reason
-        == "no training example in this subset is labelled contradict"
-    )
+    reason = "no training example in this subset is labelled contradict"
+    assert found["Hypothesis negation"].reason == reason
 
 
 def test_a_share_of_zero_is_not_run(tmp_path):
-    given = inputs(
-        tmp_path, funnel=[["citations", 4], ["resolved", 0], ["balanced", 0]]
-    )
-    found = {(cell.row, cell.column): cell for cell in tables.cells("table3", given)}
+    funnel = [["citations", 4], ["resolved", 0], ["balanced", 0]]
+    found = keyed(tables.cells("table3", inputs(tmp_path, funnel=funnel)))
     assert found["resolved", "Of the step before"].value == 0
     cell = found["balanced", "Of the step before"]
     assert (cell.value, cell.reason) == (None, "nothing remained before this step")
