@@ -60,17 +60,11 @@ def pools(tables):
 
 def test_queries_are_entail_and_contradict_test_examples_of_the_analysis_subset(made):
     tables, counts = made(3)
-    assert [row["query_id"] for row in tables["queries"]] == [
-        "1-0:5",
-        "1-0:5+twin",
-        "2-0:5",
-        "6-0:5",
-    ]
-    assert [row["label"] for row in tables["queries"]] == [
-        "entail",
-        "contradict",
-        "entail",
-        "entail",
+    assert [(row["query_id"], row["label"]) for row in tables["queries"]] == [
+        ("1-0:5", "entail"),
+        ("1-0:5+twin", "contradict"),
+        ("2-0:5", "entail"),
+        ("6-0:5", "entail"),
     ]
     assert counts.queries == 4
 
@@ -87,17 +81,16 @@ def test_documents_are_the_unchanged_opinions_of_all_pools(made):
     tables, counts = made(3)
     texts = {row["document_id"]: row["text"] for row in tables["documents"]}
     expected = {row["opinion_id"]: row["text"] for row in (*ABOUT, *OTHERS)}
-    assert set(texts) == {
-        document for pool in pools(tables).values() for document in pool
-    }
-    assert texts == {name: expected[name] for name in texts}
+    assert set(texts) == set().union(*pools(tables).values())
+    assert texts.items() <= expected.items()
     assert counts.opinions == 11  # ten of Ohio, one of Utah
 
 
 def test_small_jurisdictions_are_counted(made):
     assert made(3)[1].small == {"Utah": 1}
-    assert made(20)[1].small == {"Ohio": 10, "Utah": 1}
-    assert len(pools(made(20)[0])["1-0:5"]) == 10
+    tables, counts = made(20)
+    assert counts.small == {"Ohio": 10, "Utah": 1}
+    assert len(pools(tables)["1-0:5"]) == 10
 
 
 def test_the_census_counts_nearest_targets_and_citing_opinions_in_pools(made):
@@ -185,24 +178,16 @@ def trained_on(tmp_path, monkeypatch):
         dataset.write(UNFILTERED, rows, tmp_path / "u")
         dataset.write(OPINIONS, [*ABOUT, *OTHERS, LONG], tmp_path / "o")
         tables = {table.name: tmp_path / table.name for table in RERANKING}
-        count = write_reranking(
-            tmp_path / "e",
-            tmp_path / "u",
-            [tmp_path / "o"],
-            encode,
-            encode,
-            seed,
-            tables,
-        )
+        files = tmp_path / "e", tmp_path / "u", [tmp_path / "o"]
+        count = write_reranking(*files, encode, encode, seed, tables)
         found = {name: list(dataset.read(path)) for name, path in tables.items()}
         assert count == len(found["examples"])
         texts = {row["text_id"]: row["text"] for row in found["texts"]}
         assert len(texts) == len(found["texts"])
-        return {
-            row["example_id"]: row
-            | {"premise": texts[row["text_id"]], "hypothesis": texts[row["pair_id"]]}
-            for row in found["examples"]
-        }, found["heads"]
+        for row in found["examples"]:
+            row["premise"] = texts[row["text_id"]]
+            row["hypothesis"] = texts[row["pair_id"]]
+        return {row["example_id"]: row for row in found["examples"]}, found["heads"]
 
     return make
 
@@ -213,11 +198,8 @@ def test_entail_and_contradict_keep_five_paragraphs_of_their_opinion(trained_on)
     lines = LONG["text"].split("\n")
     for name, label in (("1-0:5", "entail"), ("1-0:5+twin", "contradict")):
         row = rows[name]
-        assert (LABELS[row["label"]], row["opinion_id"], row["split"]) == (
-            label,
-            "30-0",
-            "train",
-        )
+        assert LABELS[row["label"]] == label
+        assert (row["opinion_id"], row["split"]) == ("30-0", "train")
         kept = row["premise"].split("\n")
         assert len(kept) == 5 and kept == [line for line in lines if line in kept]
         assert {line for line in lines if "tolls" in line} <= {*kept}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from operator import itemgetter
 
 import pytest
 
@@ -27,29 +28,14 @@ LABELS = {"q1": "entail", "q2": "entail", "q3": "contradict", "q4": "contradict"
 def made(tmp_path):
     """Write the data set; return a function that computes the cells of a table from scores of runs."""
     data = tmp_path / "data/lawngnli_retrieval"
-    queries = [
-        {
-            "query_id": name,
-            "split": "test",
-            "label": label,
-            "negated": False,
-            "jurisdiction": "Ohio",
-            "cited_case_id": 1,
-            "citing_case_id": 2,
-            "text": "x",
-        }
-        for name, label in LABELS.items()
-    ]
-    judged = [
-        {
-            "query_id": name,
-            "document_id": f"{at:02}",
-            "gain": int(at == 0),
-            "similarity": 0.5,
-        }
-        for name, size in SIZES.items()
-        for at in range(size)
-    ]
+    shared = {"split": "test", "negated": False, "jurisdiction": "Ohio", "text": "x"}
+    shared |= {"cited_case_id": 1, "citing_case_id": 2}
+    queries, judged = [], []
+    for name, label in LABELS.items():
+        queries.append(shared | {"query_id": name, "label": label})
+        for at in range(SIZES[name]):
+            judgement = {"query_id": name, "document_id": f"{at:02}"}
+            judged.append(judgement | {"gain": int(at == 0), "similarity": 0.5})
     data.mkdir(parents=True)
     dataset.write(QUERIES, queries, data / "queries.parquet")
     dataset.write(JUDGEMENTS, judged, data / "judgements.parquet")
@@ -60,30 +46,18 @@ def made(tmp_path):
         """``systems`` is {name: (row of a plan, {condition: scores} or None without runs)}."""
         rows = []
         for key, (row, of_conditions) in systems.items():
-            rows.append(
-                row
-                | {
-                    "runs": {
-                        name: [f"runs/{key}/{name}"] for name in of_conditions or {}
-                    }
-                }
-            )
+            runs = {}
             for name, shares in (of_conditions or {}).items():
-                found = [
-                    {
-                        "metric": f"Recall@{cutoff}",
-                        "group": f"label: {label}",
-                        "value": value,
-                        "n": 2,
-                    }
-                    for (cutoff, label), value in shares.items()
-                ]
-                path = tmp_path / f"runs/{key}/{name}/scores.parquet"
+                runs[name] = [f"runs/{key}/{name}"]
+                found = []
+                for (cutoff, label), value in shares.items():
+                    where = {"metric": f"Recall@{cutoff}", "group": f"label: {label}"}
+                    found.append(where | {"value": value, "n": 2})
+                found.sort(key=itemgetter("metric", "group"))
                 dataset.write(
-                    SCORES,
-                    sorted(found, key=lambda row: (row["metric"], row["group"])),
-                    path,
+                    SCORES, found, tmp_path / runs[name][0] / "scores.parquet"
                 )
+            rows.append(row | {"runs": runs})
         printed = [cell for cell in PRINTED if cell.table == table]
         inputs = Inputs(data, tmp_path, rows, printed, PAPER, table)
         return {(cell.row, cell.column): cell for cell in tables.cells(table, inputs)}
@@ -110,13 +84,9 @@ def system(retriever, reranker=None, documents=("whole",), **changed):
     } | changed
 
 
-SHARES = {
-    (cutoff, label): {1: 0.0, 10: 0.5, 100: 1.0}[cutoff]
-    for cutoff in (1, 10, 100)
-    for label in ("entail", "contradict")
-}
-
-
+SHARES = {}
+for cutoff, share in ((1, 0.0), (10, 0.5), (100, 1.0)):
+    SHARES |= {(cutoff, "entail"): share, (cutoff, "contradict"): share}
 BOTH = ("whole", "filtered")
 WORSE = dict.fromkeys(SHARES, 0.0)
 
