@@ -1,7 +1,7 @@
 """Released evaluator of ContractEval-style outputs: an output is correct if it contains every gold text.
 
 An output is the text that a system writes for one question about a contract: quoted passages, or `NO_CLAUSE`.
-The rules are the released code's, including these:
+The rules are the released code's, including these (`containment_scores` also has a strict mode):
 
 - The length of an output is not limited: a whole contract contains every gold text.
 - An output says that there is no clause if `NO_CLAUSE` occurs anywhere in it, in any case.  For a question
@@ -16,32 +16,20 @@ The rules are the released code's, including these:
 from collections import defaultdict
 from collections.abc import (
     Iterable,
-    Mapping,
     Sequence,
 )
 from operator import itemgetter
 
 import numpy as np
 
-from lextables.metrics.intervals import (
-    RESAMPLES,
-    by_key,
-    interval_rows,
-    percentile_interval,
-    pseudo_values,
-    resampled_weights,
-    score_row,
-    unit_rows,
-)
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
-from lextables.pipeline.errors import BadInput
 
 NO_CLAUSE = "No related clause."
 METRICS = ("F1", "F2", "Jaccard", "false rate", "precision", "recall")
 LOWER = "false rate"  # the metric of which lower values are better
 _CLAIM = "no related clause"
-_ENDS = " \n`"
+ENDS = " \n`"
 _REMOVED = str.maketrans("/", " ", ".,;:")
 # Per question: true positives, false positives, false negatives, gold texts denied, Jaccard index.
 COUNTS = 5
@@ -49,13 +37,18 @@ COUNTS = 5
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
-    text = output.strip(_ENDS)
+    text = output.strip(ENDS)
     denied = denies(output)
     if not golds:
         return 0, not denied, 0, 0, 0
-    correct = all(gold.strip(_ENDS) in text for gold in golds)
+    correct = contains(text, golds)
     similarity = _jaccard(" ".join(golds), text)
     return correct, 0, not correct, denied, similarity
+
+
+def contains(text: str, golds: Sequence[str]) -> bool:
+    """Whether a text contains each gold text, without white space and back quotes around it."""
+    return all(gold.strip(ENDS) in text for gold in golds)
 
 
 def denies(output: str) -> bool:
@@ -79,67 +72,24 @@ def values(totals: np.ndarray) -> dict[str, np.ndarray]:
     correct, false, missed, denied, jaccard = np.moveaxis(totals, -1, 0)
     positive = correct + missed
     return {
-        "F1": ratio(2 * correct, 2 * correct + missed + false, 0.0),
-        "F2": ratio(5 * correct, 5 * correct + 4 * missed + false, 0.0),
+        **of_confusion(correct, false, missed),
         "Jaccard": ratio(jaccard, positive, 0.0),
         "false rate": ratio(denied, positive, 0.0),
-        "precision": ratio(correct, correct + false, 0.0),
-        "recall": ratio(correct, positive, 0.0),
     }
 
 
-def scores(
-    outputs: Mapping[str, tuple[float, ...]],
-    contracts: Mapping[str, str],
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-) -> tuple[list[Row], list[Row]]:
-    """Return the rows of `run.SCORES` and of `units.UNITS`, sorted.
-
-    ``outputs`` maps questions to their `counts`, ``contracts`` questions to contracts.  Intervals are 95 %
-    percentile bootstrap intervals over contracts.  Raises `BadInput` for a question without an output.
-    """
-    missing = sorted(contracts.keys() - outputs.keys())
-    if missing:
-        what = f"{len(missing)} questions have no output, the first {missing[0]!r}"
-        raise BadInput(
-            what,
-            where="the predictions",
-            do="write one for each test question",
-        )
-    questions = sorted(contracts)
-    names, unit = np.unique(
-        [contracts[question] for question in questions], return_inverse=True
-    )
-    counted = [outputs[question] for question in questions]
-    by_contract = np.zeros((len(names), COUNTS))
-    np.add.at(
-        by_contract,
-        unit,
-        np.array(counted, dtype=np.float64),
-    )
-    total = by_contract.sum(axis=0)
-    overall = values(total)
-    without = values(total - by_contract)
-    drawn: dict[str, list[np.ndarray]] = {metric: [] for metric in METRICS}
-    for weights in resampled_weights(len(names), seed, resamples):
-        for metric, batch in values(weights @ by_contract).items():
-            drawn[metric].append(batch)
-    rows: list[Row] = []
-    units: list[Row] = []
-    for metric in sorted(METRICS):
-        value = float(overall[metric])
-        interval = percentile_interval(np.concatenate(drawn[metric]))
-        rows.append(score_row(metric, "all", value, len(questions)))
-        rows += interval_rows(metric, "all", interval, len(names))
-        contributions = pseudo_values(value, without[metric])
-        units += unit_rows(
-            metric,
-            "all",
-            names.tolist(),
-            contributions,
-        )
-    return by_key(rows), units
+def of_confusion(
+    correct: np.ndarray,
+    false: np.ndarray,
+    missed: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Return {F1, F2, precision and recall: value}; the arguments have the same shape."""
+    return {
+        "F1": ratio(2 * correct, 2 * correct + missed + false, 0.0),
+        "F2": ratio(5 * correct, 5 * correct + 4 * missed + false, 0.0),
+        "precision": ratio(correct, correct + false, 0.0),
+        "recall": ratio(correct, correct + missed, 0.0),
+    }
 
 
 def gold_texts(answers: Iterable[Row]) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ import pandas as pd
 from lextables.corpora.overlaps import ALL
 from lextables.metrics import (
     containment,
+    containment_scores,
     spans,
 )
 from lextables.papers import (
@@ -301,11 +302,8 @@ def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     answers = run.rows("answers")
     if task["evaluator"] == "containment":
         golds = containment.gold_texts(answers)
-        counted = {}
-        for row in predicted:
-            name = row["question_id"]
-            counted[name] = containment.counts(row["output"], golds.get(name, ()))
-        scores, _ = containment.scores(counted, contract_of(questions, "test"))
+        contracts = contract_of(questions, "test")
+        scores, _ = containment_scores.scores(predicted, golds, contracts)
         return scores
     return spans.scores(
         spans.nbest_rows(predicted),

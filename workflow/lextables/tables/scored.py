@@ -112,10 +112,18 @@ def strict_cells(
     )
     if value is None or not is_number(cell.value) or math.isclose(value, cell.value):
         return []
+    low, high = inputs.interval(
+        cell.runs,
+        score.metric + STRICT,
+        score.group,
+        score.scale,
+    )
     strict = Cell(
         row=cell.row,
         column=cell.column + STRICT,
         value=value,
+        low=low,
+        high=high,
         decimals=1 if score.scale == 100 else 3,
         runs=cell.runs,
     )

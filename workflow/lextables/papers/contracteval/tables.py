@@ -6,7 +6,10 @@ from lextables.tables.cells import (
     Score,
 )
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell
+from lextables.tables.scored import (
+    score_cell,
+    strict_cells,
+)
 
 COLUMNS = {
     "F1": "F1",
@@ -20,6 +23,7 @@ UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 def cells(table: str, inputs: Inputs) -> list[Cell]:
     """Return the computed cells of ``table``; precision and recall follow the published columns.
 
+    Each score is followed by that of strict mode, if it differs.
     Rows that rest on the evaluator's leniency are not compared with others.
     """
     cells = []
@@ -43,5 +47,5 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
                 decimals=3,
                 compared=metric in COLUMNS and not system["lenient"],
             )
-            cells.append(cell)
+            cells += [cell, *strict_cells(inputs, cell, score)]
     return cells

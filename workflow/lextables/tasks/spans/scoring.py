@@ -6,6 +6,7 @@ from typing import Any
 
 from lextables.metrics import (
     containment,
+    containment_scores,
     spans,
 )
 from lextables.metrics.spans_by_contract import by_contract
@@ -33,11 +34,7 @@ def score(
     rows = read(predictions)
     if evaluator == "containment":
         golds = containment.gold_texts(read(answers))
-        counts = {}
-        for row in rows:
-            gold = golds.get(row["question_id"], ())
-            counts[row["question_id"]] = containment.counts(row["output"], gold)
-        return containment.scores(counts, contract_of(asked, "test"))
+        return containment_scores.scores(rows, golds, contract_of(asked, "test"))
     nbest = spans.nbest_rows(rows)
     gold_answers = list(read(answers))
     scores = spans.scores(
