@@ -97,7 +97,10 @@ def test_a_job_of_a_trained_system_makes_one_run(project):
 
 def test_only_kinds_with_a_model_request_a_gpu(project):
     rankings = Rankings(Runs(project), JobResources(Runs(project)))
-    assert "gpu" not in rankings.resources_of("bm25")
+    lexical = rankings.resources_of("bm25")
+    assert "gpu" not in lexical
+    assert [lexical["runtime"](None, attempt) for attempt in (1, 2)] == [120, 240]
+    assert [lexical["mem_mb"](None, attempt) for attempt in (1, 2)] == [8000, 16000]
     assert rankings.threads_of("bm25") == 1
     assert {"gpu", "mem_mb", "runtime"} <= rankings.resources_of("cross-encoder").keys()
     assert {"mem_mb", "runtime"} <= rankings.resources_of("language-model").keys()

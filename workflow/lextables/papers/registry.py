@@ -284,14 +284,14 @@ def _check_left_out(paper: Paper) -> None:
 
     Names of rows are checked with the plans (`planning.check_excluded`).
     """
-    auxiliary = {name for name, entry in paper.data.items() if entry.auxiliary}
-    left_out = paper.not_in_sample
-    for name in sorted({*left_out.data} - auxiliary):
-        what = f"{name!r}, which is not an auxiliary data set of the paper"
-        raise ValueError(f"not_in_sample.data has {what}")
-    for name in sorted({*left_out.tables} - paper.tables.keys()):
-        what = f"{name!r}, which is not a table of the paper"
-        raise ValueError(f"not_in_sample.tables has {what}")
+    for name in paper.not_in_sample.data:
+        if name not in paper.data or not paper.data[name].auxiliary:
+            what = f"{name!r}, which is not an auxiliary data set of the paper"
+            raise ValueError(f"not_in_sample.data has {what}")
+    for name in paper.not_in_sample.tables:
+        if name not in paper.tables:
+            what = f"{name!r}, which is not a table of the paper"
+            raise ValueError(f"not_in_sample.tables has {what}")
 
 
 def _check_table(

@@ -44,17 +44,21 @@ class Volumes:
         """Param: the digest of the current content of a shard's volumes."""
         project = self.sources.project
         volumes = self.of_shard(wildcards)
-        bulk = [name for name in volumes if "/" not in name]
-        if bulk:
-            folder = Path(project.config.bulk_export)
-            return [project.contents.file(folder / name) for name in bulk]
+        folder = Path(project.config.bulk_export)
+        in_bulk = []
+        for name in volumes:
+            if "/" not in name:
+                in_bulk.append(project.contents.file(folder / name))
+        if in_bulk:
+            return in_bulk
         path = Path(project.results, "sources", SOURCE, f"{wildcards.shard}.json")
         record = read_record(path, FetchedVolumes) or {"volumes": []}
         fetched = {entry["file"]: entry for entry in record["volumes"]}
         text = ""
         for volume in volumes:
             file = f"{volume}.zip"
-            text += f"{file} {self.sources.key(SOURCE, file, fetched.get(file))}\n"
+            key = self.sources.key(SOURCE, file, fetched.get(file))
+            text += f"{file} {key}\n"
         return hashlib.sha256(text.encode()).hexdigest()
 
     def pins(self, wildcards: Wildcards) -> Files:

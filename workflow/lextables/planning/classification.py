@@ -134,9 +134,12 @@ class Classification:
 
     def encoder(self, wildcards: Wildcards) -> Params:
         """Param: the settings of the encoder, and its maximum length."""
-        settings, project = self._encoded_for(wildcards)[0], self.runs.project
-        names = ("model", "weights", "revision", "found")
-        weights = project.identified({name: settings[name] for name in names})
+        project = self.runs.project
+        settings = self._encoded_for(wildcards)[0]
+        chosen = {}
+        for name in ("model", "weights", "revision", "found"):
+            chosen[name] = settings[name]
+        weights = project.identified(chosen)
         registered = project.context.models[wildcards.encoder]
         return {**weights, "max_length": registered.max_length}
 

@@ -223,8 +223,10 @@ class Estimates:
         names = [Path(output).name for output in job.output]
         if "weights" not in names or not job.resources.get("gpu"):
             return None
-        parameters = [self.resources.sizes.parameters(spec) for spec in specs]
-        return WEIGHT_BYTES * sum(parameters)
+        parameters = 0
+        for spec in specs:
+            parameters += self.resources.sizes.parameters(spec)
+        return WEIGHT_BYTES * parameters
 
     def write_plan(self, run: SnakemakeRun) -> str:
         """Write the plan into the results folder, and return its text for the screen."""

@@ -114,13 +114,17 @@ class Exports:
     def rows(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """Return {run folder: the rows that it fills}, without submitted predictions."""
         export = self.export(wildcards)
+        plan = self.project.plans[export.paper]
         rows_of: dict[str, set[str]] = {}
-        for rows in self.project.plans[export.paper].rows.values():
+        for rows in plan.rows.values():
             for row in rows:
-                if not row["submitted"]:
-                    for folder in run_folders([row]):
-                        if folder.split("/")[1] in export.data_sets:
-                            rows_of.setdefault(folder, set()).add(row["row"])
+                if row["submitted"]:
+                    continue
+                for folder in run_folders([row]):
+                    data_set = folder.split("/")[1]
+                    if data_set in export.data_sets:
+                        names = rows_of.setdefault(folder, set())
+                        names.add(row["row"])
         return {folder: sorted(rows_of[folder]) for folder in sorted(rows_of)}
 
     def of_runs(self, name: str) -> InputFunction:

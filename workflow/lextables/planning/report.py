@@ -185,10 +185,10 @@ class Report:
             needs[name] = {}
             for table, rows in self.project.plans[name].rows.items():
                 planned = [_planned(plan[table]) for plan in plans]
-                first = _first_needs(rows, planned)
-                needs[name][table] = {
-                    reason: offers[at].name for reason, at in first.items()
-                }
+                of_reason = {}
+                for reason, at in _first_needs(rows, planned).items():
+                    of_reason[reason] = offers[at].name
+                needs[name][table] = of_reason
         return needs
 
 

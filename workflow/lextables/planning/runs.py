@@ -14,6 +14,7 @@ from lextables.planning.rule_values import (
 )
 from lextables.tasks.plan import Spec
 
+FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"
 PARTS = ("dataset", "experiment", "model", "condition", "seed")
 
 
@@ -28,11 +29,10 @@ class Runs:
 
     def folder(self, **fixed: str | int) -> str:
         """Return the pattern of the folders of runs, such as ``results/runs/{dataset}/…``."""
-        dataset, experiment, model, condition, seed = (
-            str(fixed.get(name, f"{{{name}}}")) for name in PARTS
-        )
-        run = f"{dataset}/{experiment}/{model}/{condition}/seed{seed}"
-        return f"{self.project.results}/runs/{run}"
+        parts = {}
+        for name in PARTS:
+            parts[name] = fixed.get(name, f"{{{name}}}")
+        return f"{self.project.results}/{FOLDER.format(**parts)}"
 
     def run_of(self, wildcards: Wildcards, **fixed: str | int) -> Run:
         """Return the run that wildcards name; its seed is 0 if the rule has none."""

@@ -127,8 +127,12 @@ class Tables:
 
     def content(self, wildcards: Wildcards) -> str:
         """Param: the digest of the repository's files and the user's file that a table reads."""
-        files = [self.published(wildcards), self.registry(wildcards)]
-        digests = [content_of([*files, *self.readings(wildcards)])]
+        files = [
+            self.published(wildcards),
+            self.registry(wildcards),
+            *self.readings(wildcards),
+        ]
+        digests = [content_of(files)]
         for path in self.user_file(wildcards):
             if Path(path).is_file():
                 digests.append(self.project.contents.file(path))
