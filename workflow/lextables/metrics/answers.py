@@ -212,8 +212,10 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     chi_squared = float((squares / expected).sum())
     freedom = (rows - 1) * (columns - 1)
     phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
-    corrected = [size - (size - 1) ** 2 / (cases - 1) for size in table.shape]
-    largest = min(corrected) - 1
+    largest = math.inf
+    for size in table.shape:
+        bias = (size - 1) ** 2 / (cases - 1)
+        largest = min(largest, size - bias - 1)
     if largest <= 0:
         return math.nan
     return math.sqrt(phi / largest)

@@ -102,14 +102,17 @@ def ndcg(
     for query, hits in run.items():
         scored[query] = {doc: -float(rank) for rank, doc in enumerate(hits)}
     judged = {query: dict(gains) for query, gains in qrels.items()}
-    measure = "ndcg_cut." + ",".join(str(cutoff) for cutoff in cutoffs)
-    values = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(scored)
+    measure = "ndcg_cut." + ",".join(map(str, cutoffs))
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, {measure})
+    values = evaluator.evaluate(scored)
     by_cutoff: dict[int, dict[str, float]] = {}
     for cutoff in cutoffs:
         name = f"ndcg_cut_{cutoff}"
-        by_cutoff[cutoff] = {
-            query: values.get(query, {}).get(name, 0.0) for query in sorted(qrels)
-        }
+        of_queries = {}
+        for query in sorted(qrels):
+            of_query = values.get(query, {})
+            of_queries[query] = of_query.get(name, 0.0)
+        by_cutoff[cutoff] = of_queries
     return by_cutoff
 
 
@@ -131,7 +134,8 @@ def star_precision_printed(
         top = run.get(query, ())[:cutoff]
         values[query] = NAN
         if any(gain >= stars - 1 for gain in gains.values()):
-            values[query] = _hits(gains, top, stars) / len(top) if top else 0.0
+            returned = max(len(top), 1)
+            values[query] = _hits(gains, top, stars) / returned
     return values
 
 

@@ -302,8 +302,11 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
             start = starts[index]
             if not text or start == EMPTY:
                 continue
-            span = text if start == NO_PLACE else (start, ends[index])
-            if span not in best or confidence[index] > confidence[best[span]]:
+            span: str | tuple[int, int] = (start, ends[index])
+            if start == NO_PLACE:
+                span = text
+            before = best.setdefault(span, index)
+            if confidence[index] > confidence[before]:
                 best[span] = index
         indices += best.values()
     return np.array(indices, dtype=np.int64)
