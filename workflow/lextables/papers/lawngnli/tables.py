@@ -72,7 +72,8 @@ def table2(inputs: Inputs) -> list[Cell]:
         premise = "long" if printed.column.startswith("Long") else "short"
         subset = "full" if printed.column.endswith("Full") else "analysis"
         column = columns[premise, subset]
-        reason, value = _missing(column, row), None
+        reason = _missing(column, row)
+        value = None
         if not reason:
             value = _statistic(column, row, printed.value)
         cells.append(
@@ -173,7 +174,8 @@ def table3(inputs: Inputs) -> list[Cell]:
             previous = count
         reason, share = "nothing remained before this step", None
         if previous:
-            reason, share = "", count / previous
+            reason = ""
+            share = count / previous
         cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(
             Cell(

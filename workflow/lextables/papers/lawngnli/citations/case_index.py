@@ -376,10 +376,8 @@ def _shard(
     for batch in batches(path, _COLUMNS):
         for row in batch.to_pylist():
             at += 1
-            case_id, place = (
-                row["case_id"],
-                codes.setdefault(row["jurisdiction"], len(codes)),
-            )
+            case_id = row["case_id"]
+            place = codes.setdefault(row["jurisdiction"], len(codes))
             if case_id not in cases:
                 cases[case_id] = (case_id, number, -1, place)
                 keys = (citation_key(citation) for citation in row["citations"])

@@ -303,10 +303,12 @@ def _parenthetical(
         if to is None or before is None or before.resource != to.resource:
             break
         claim = earlier
-    item, to = citations[claim.number], cited[claim.number]
+    item = citations[claim.number]
+    to = cited[claim.number]
     resource, volume = None, ""
     if to is not None:
-        resource, volume = to.resource, to.volume
+        resource = to.resource
+        volume = to.volume
     texts = [text[start + 1 : end - 1] for start, end in chain.spans]
     start, end = chain.spans[chain.chosen]
     others = texts[: chain.chosen] + texts[chain.chosen + 1 :]

@@ -196,7 +196,8 @@ def find_citations(
     no citation.
     """
     citations: list[LocatedCitation] = []
-    prepared, start = searchable(text), 0
+    prepared = searchable(text)
+    start = 0
     with logged(counts, ("eyecite",), lambda record: "warnings of eyecite"):
         for paragraph in prepared.split("\n"):
             end = start + len(paragraph)
@@ -248,7 +249,8 @@ def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
 
 def key_of(citation: FullCaseCitation) -> str | None:
     """Return the key of a full citation, or None if it lacks volume or page (as ``585 U.S. ___``)."""
-    volume, page = citation.groups.get("volume"), citation.groups.get("page")
+    volume = citation.groups.get("volume")
+    page = citation.groups.get("page")
     if not volume or not page or not volume.isdecimal() or not page.isdecimal():
         return None
     return page_key(volume, citation.corrected_reporter(), page)

@@ -243,7 +243,8 @@ def write_examples(
             if row["example_id"] in splits:
                 used.add(row["cited_case_id"])
         dataset.write(LONG_PREMISES, long_premises_of(used, shards), long_premises)
-        steps[NEUTRALIZED], steps[BALANCED] = _rows(paired), len(splits)
+        steps[NEUTRALIZED] = _rows(paired)
+        steps[BALANCED] = len(splits)
         return steps | {TWINNED: written}
 
 
@@ -437,7 +438,8 @@ def _by_jurisdiction(
     rows: Iterable[Row],
 ) -> Iterator[tuple[str, list[Row]]]:
     """The rows of each batch by jurisdiction."""
-    remaining, jurisdiction = iter(rows), itemgetter("cited_jurisdiction")
+    remaining = iter(rows)
+    jurisdiction = itemgetter("cited_jurisdiction")
     while batch := sorted(islice(remaining, BATCH), key=jurisdiction):
         for name, group in groupby(batch, key=jurisdiction):
             yield name, list(group)

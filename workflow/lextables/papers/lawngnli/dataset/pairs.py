@@ -179,7 +179,9 @@ def _in_order_of_premises(
 
 def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
     """{column of `PAIRS`: the id of its text, and the text}."""
-    opinion, hypothesis, short = row["opinion"], row["hypothesis"], row["short_premise"]
+    opinion = row["opinion"]
+    hypothesis = row["hypothesis"]
+    short = row["short_premise"]
     closing = opinion["text"].split("\n")[-opinion["closing_paragraphs"] :]
     texts = {
         "hypothesis": hypothesis,
@@ -228,9 +230,11 @@ def _of_head(head: str, examples: Sequence[Row]) -> Iterator[Row]:
         if head == NLI:
             yield row | {"example_id": f"{row['example']}:{head}"}
             continue
-        answer, times = ANSWERS[head][1], (1,)
+        answer = ANSWERS[head][1]
+        times = (1,)
         if row["answer"] == ENTAIL:
-            answer, times = ANSWERS[head][0], (1, 2)
+            answer = ANSWERS[head][0]
+            times = (1, 2)
         for time in times:
             yield row | {
                 "example_id": f"{row['example']}:{head}:{time}",

@@ -382,7 +382,8 @@ def _majorities(
 
 def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
     """Opinions by jurisdiction, at most `BATCH` in memory."""
-    opinions, jurisdiction = iter(opinions), itemgetter("jurisdiction")
+    opinions = iter(opinions)
+    jurisdiction = itemgetter("jurisdiction")
     while batch := sorted(islice(opinions, BATCH), key=jurisdiction):
         for name, alike in groupby(batch, key=jurisdiction):
             yield name, list(alike)

@@ -101,7 +101,8 @@ def share_of_premises(
     mean = float(numbers.mean())
     if len(premises) < 2:
         return mean, None
-    sums, counts = np.bincount(places, numbers), np.bincount(places)
+    sums = np.bincount(places, numbers)
+    counts = np.bincount(places)
     without = (sums.sum() - sums) / (counts.sum() - counts)
     return mean, jackknife_interval(mean, without, (0, 1))
 

@@ -175,7 +175,8 @@ class Tested:
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of a table of accuracies: those of each system, p-values if it has them, and N."""
-    tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
+    tested = Tested(inputs)
+    printed = {cell.row for cell in inputs.published}
     columns = []
     for name, entry in inputs.entry.names["columns"].items():
         columns.append(Column(name, entry["condition"], entry.get("group", ANALYSIS)))
@@ -310,7 +311,8 @@ def _accuracies(
     columns: Sequence[Column],
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
-    folders, head = _folders(system), system["heads"]
+    folders = _folders(system)
+    head = system["heads"]
     minimum = 0
     for folder in folders:
         record = read_json(inputs.root / folder / "run.json", RunSettings)
@@ -357,7 +359,8 @@ def _p_value(
 
     None for ``versus`` itself, and if the system has no predictions for both.
     """
-    rows, folders = tested.of(system["heads"], column.group), _folders(system)
+    rows = tested.of(system["heads"], column.group)
+    folders = _folders(system)
     conditions = column.condition, versus
     has_scores = tested.has_scores(folders, *conditions)
     if column.condition == versus or not has_scores or not rows:
@@ -419,12 +422,14 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
 
     Gold labels are those on which both annotators agree, for the test examples of this data set.
     """
-    tested, printed = Tested(inputs), {cell.row for cell in inputs.published}
+    tested = Tested(inputs)
+    printed = {cell.row for cell in inputs.published}
     gold = _gold(inputs)
     rows = [row for row in tested.of(NLI, ANALYSIS) if row["reading"] in gold]
     columns = inputs.entry.names["columns"]
     for system in inputs.rows:
-        row, folders = PREFIX[NLI] + system["row"], _folders(system)
+        row = PREFIX[NLI] + system["row"]
+        folders = _folders(system)
         if not system["additional"] and row not in printed:
             continue
         for column, entry in columns.items():

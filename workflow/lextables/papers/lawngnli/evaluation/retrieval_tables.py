@@ -75,7 +75,8 @@ def table17(inputs: Inputs) -> list[Cell]:
 
 def table6(inputs: Inputs) -> list[Cell]:
     """Table 6: a row for each reranker of the published first stage; additional rows name theirs."""
-    printed, cells = inputs.entry.names["retriever"], []
+    printed = inputs.entry.names["retriever"]
+    cells = []
     for system in inputs.rows:
         row = "no reranker"
         if system["reranked"]:

@@ -130,10 +130,8 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     """
     texts = folder / "texts.parquet"
     text_table = read_table(texts, ["text_id", "tokens"])
-    ids, tokens = (
-        text_table["text_id"].to_numpy().astype("S16"),
-        text_table["tokens"].to_numpy(),
-    )
+    ids = text_table["text_id"].to_numpy().astype("S16")
+    tokens = text_table["tokens"].to_numpy()
     (head,) = read(folder / "heads.parquet")
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
     is_hypothesis = np.zeros(len(ids), dtype=bool)
@@ -189,7 +187,8 @@ class _Cached:
     """Counts, each computed once per distinct text."""
 
     def __init__(self, length: Count) -> None:
-        self._length, self._known = length, dict[bytes, int]()
+        self._length = length
+        self._known = dict[bytes, int]()
 
     def __call__(self, text: str) -> int:
         key = _key(text)

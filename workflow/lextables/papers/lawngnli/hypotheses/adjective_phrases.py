@@ -237,7 +237,8 @@ def _has_later_predicate(tree: Tree, head: int) -> bool:
     tokens = tree.tokens
     opened = 0  # subordinate clauses whose verb has not come
     for i in range(head + 1, len(tokens)):
-        token, before = tokens[i], tokens[i - 1]
+        token = tokens[i]
+        before = tokens[i - 1]
         tag = tokens[i + 1].tag if i + 1 < len(tokens) else ""
         below = labels_above(tree.root, i)
         if token.text == ";":
@@ -287,7 +288,8 @@ def _opens_clause(
     is_below: bool,
 ) -> bool:
     """Return whether token ``i`` opens a clause; ``is_below`` if an SBAR holds it."""
-    token, before = tree.tokens[i], tree.tokens[i - 1]
+    token = tree.tokens[i]
+    before = tree.tokens[i - 1]
     is_adverbial = token.lower in ADVERBIAL and is_below
     if token.lower == "as":  # "allowed as damages should be small"
         is_adverbial = before.lower in ("far", "long", "soon")

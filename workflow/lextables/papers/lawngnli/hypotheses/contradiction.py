@@ -126,7 +126,8 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
     """Return why the clause must not be changed; empty if it may be."""
     tokens = tree.tokens
     all_words = tree.words()
-    start, verb = clause.subject.start, clause.predicate.start
+    start = clause.subject.start
+    verb = clause.predicate.start
     before = tree.word(start - 1)
     if word_before(tree, len(tokens)) == "?":
         return "question"
@@ -160,7 +161,8 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
 
 def _reason_in_subject(tree: Tree, clause: Clause) -> str:
     """Return what in the subject forbids a change; empty if nothing does."""
-    start, end = clause.subject.start, clause.subject.end
+    start = clause.subject.start
+    end = clause.subject.end
     base = core(clause.subject)
     words = tree.words(base.start, base.end)
     tags = {token.tag for token in tree.tokens[base.start : base.end]}
@@ -237,7 +239,8 @@ def _starts_as_report(tree: Tree, clause: Clause) -> bool:
     As "noting, in dictum, that …".
     """
     start = clause.subject.start
-    first, second = tree.word(0), tree.word(1)
+    first = tree.word(0)
+    second = tree.word(1)
     if not first.endswith("ing") or first in PREPOSITIONS or second == "of":
         return False
     before_subject = tree.words(1, start)

@@ -95,7 +95,8 @@ def write_contradictions(
                     parsed.append(row["hypothesis"])
             trees = parser.parse(parsed)
             for row, fault in zip(batch, faults, strict=True):
-                example, result = row["example_id"], None
+                example = row["example_id"]
+                result = None
                 if fault is None or not filtered:
                     result = contradict(
                         next(trees),
@@ -136,6 +137,8 @@ def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
     if isinstance(result, Rejected):
         outcome["rejection"] = result.reason
     elif result is not None:
-        outcome["negated"], outcome["twin"] = result.negated, result.text
-        outcome["rule"], outcome["kind"] = result.rule, result.kind
+        outcome["negated"] = result.negated
+        outcome["twin"] = result.text
+        outcome["rule"] = result.rule
+        outcome["kind"] = result.kind
     return outcome

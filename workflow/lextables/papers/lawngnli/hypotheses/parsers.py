@@ -219,7 +219,8 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     for at in range(len(text)):
         if at in opening or at in closing:
             continue
-        begin, end = at, at + 1
+        begin = at
+        end = at + 1
         if begin - 1 in opening:
             begin -= 1
         if end in closing:
@@ -422,7 +423,8 @@ class _Constituents:
 
     def phrase(self, i: int) -> Node:
         """Return the constituent that token ``i`` heads, with all that depends on it."""
-        tag, label = self.tokens[i].tag, self.labels[i]
+        tag = self.tokens[i].tag
+        label = self.labels[i]
         dependents = self.children[i]
         if tag.startswith(_VERBAL) and label not in _NO_CLAUSES:
             return self.clause(i)
@@ -531,7 +533,8 @@ class _Constituents:
             is_marker = self.tokens[child].tag in ("WDT", "WP", "WRB", "WP$")
             if child not in subjects and (self.labels[child] == "mark" or is_marker):
                 markers.append(child)
-        outside, inside = [], list(before)
+        outside = []
+        inside = list(before)
         if markers:
             outside = [child for child in before if child <= markers[-1]]
             inside = [child for child in before if child > markers[-1]]

@@ -51,7 +51,8 @@ class Change:
 
 def cased(model: str, words: str) -> tuple[str, ...]:
     """Return ``words``, the first with the capital and the bracketed letter of ``model``."""
-    letter, first = model[0], words[0]
+    letter = model[0]
+    first = words[0]
     is_bracketed = model[2:3] == "]"
     if is_bracketed:
         letter = model[1]
@@ -81,7 +82,8 @@ def without_negation(
     has_modal = any(token.lower in MODALS for token in predicate)
     all_edits = list(edits)
     for j in range(i + 1, clause.node.end):
-        word, before = tree.word(j), tree.word(j - 1)
+        word = tree.word(j)
+        before = tree.word(j - 1)
         if word not in UNDER_NEGATION:
             continue
         if word == "until":
@@ -115,7 +117,8 @@ def with_negation(
     first, main = verbs
     all_edits = list(edits)
     for i in outside(clause, first + 1, "SBAR"):
-        word, following = tree.word(i), tree.tokens[i + 1 : i + 2]
+        word = tree.word(i)
+        following = tree.tokens[i + 1 : i + 2]
         is_number = any(token.tag == "CD" for token in following)
         is_after = i > main or word == "already"
         if word in ASSERTED and is_after and not is_number:
@@ -170,7 +173,8 @@ def is_contrasted(tree: Tree, places: Iterable[int]) -> bool:
 def says_how_often(tree: Tree, places: Iterable[int]) -> bool:
     """Return whether a phrase says in how many cases: "at times", "in some States"."""
     for i in places:
-        word, following = tree.word(i), tree.word(i + 1)
+        word = tree.word(i)
+        following = tree.word(i + 1)
         if (word, following) == ("at", "times"):
             return True
         is_share = following in WEAK | {"some", "occasion", "occasions"}

@@ -77,7 +77,9 @@ def _contradicted(
     ``base`` is the core of the subject, ``verb`` the first of the predicate.
     """
     tokens = tree.tokens
-    text, word, following = tokens[i].text, tree.word(i), tree.word(i + 1)
+    text = tokens[i].text
+    word = tree.word(i)
+    following = tree.word(i + 1)
     joiners = [child for child in clause.subject.children if child.label == "CC"]
     is_joined = base is not clause.subject and len(joiners) > 0
     match word:

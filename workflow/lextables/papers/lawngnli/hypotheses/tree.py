@@ -194,7 +194,8 @@ def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
         if subjects:
             yield Clause(node, subjects[-1], predicate)
             return
-    parts, joiners = [], set()
+    parts = []
+    joiners = set()
     is_separated = True
     for child in node.children:
         if child.label == "S" and is_separated:
@@ -222,7 +223,8 @@ def _grouped(node: Node) -> Node:
     finite = _first(children, "MD", "VBZ", "VBP", "VBD")
     if node.label != "S" or finite is None:
         return node
-    verb, end = children.index(finite), len(children)
+    verb = children.index(finite)
+    end = len(children)
     labels = [child.label for child in children]
     if "VP" in labels[:verb]:
         return node
@@ -276,7 +278,8 @@ def _joined(tree: Tree, node: Node) -> Node:
     phrases = [i for i, label in enumerate(before_verb) if label == "NP"]
     if len(phrases) < 2:
         return node
-    first, last = phrases[0], phrases[-1]
+    first = phrases[0]
+    last = phrases[-1]
     between = set(labels[first : last + 1])
     if "CC" not in between or between - {"NP", "CC", ",", "ADVP", "RB"}:
         return node
@@ -389,7 +392,8 @@ def verbs(
     if not conjuncts:
         return None
     peers = tuple(conjunct.verb for conjunct in conjuncts[1:])
-    chain, following = [conjuncts[0].verb], conjuncts[0].following
+    chain = [conjuncts[0].verb]
+    following = conjuncts[0].following
     main_peers: tuple[int, ...] = ()
     while True:
         while following and following[0].label not in ("VP", "CC"):

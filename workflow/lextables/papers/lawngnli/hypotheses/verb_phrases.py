@@ -91,7 +91,8 @@ def _is_unclear(
     group: Verbs,
 ) -> bool:
     """Return whether the parser has probably mistaken the verb of the clause."""
-    tokens, first = tree.tokens, group.first
+    tokens = tree.tokens
+    first = group.first
     if later_finite(tree, clause, group, FINITE | HAVE | DO):
         return True
     if verb_in_subject(tree, clause):
@@ -120,7 +121,8 @@ def negation_of(
     It is next to the verbs, or after the main verb with at most adverbs between.
     """
     for i in range(clause.subject.end, group.main):
-        above, word = labels_above(clause.node, i), tree.word(i)
+        above = labels_above(clause.node, i)
+        word = tree.word(i)
         if above - {"VP", "ADVP", "CONJP", "PP", "NP"}:
             continue
         if above & {"PP", "NP"}:
@@ -139,7 +141,8 @@ def _negation_after(
     main: int,
 ) -> tuple[str, int] | None:
     """Return the kind of the negation after the main verb and its token, or None."""
-    tokens, end = tree.tokens, clause.node.end
+    tokens = tree.tokens
+    end = clause.node.end
     i = _after_insertion(tree, main + 1, end)
     while i < end:
         word = tree.word(i)
@@ -150,7 +153,8 @@ def _negation_after(
         i += 1
     if i >= end:
         return None
-    word, following = tree.word(i), tree.word(i + 1) if i + 1 < end else ""
+    word = tree.word(i)
+    following = tree.word(i + 1) if i + 1 < end else ""
     if word in NOT:
         return "not", i
     if following == "no" and tree.word(min(i + 2, end - 1)) in MANNERS:
@@ -234,14 +238,16 @@ def _remove_not(
     i: int,
 ) -> Change | Rejected:
     """Return the change that takes away "not" or "never" at token ``i``."""
-    word, first = tree.word(i), tree.word(group.first)
+    word = tree.word(i)
+    first = tree.word(group.first)
     edits, kind = [delete(i)], "not removed"
     if word == "never":
         kind = "never removed"
     if first in DO:
         if i > group.main:
             return Rejected("no verb after do")
-        edits, kind = _without_do(tree, group, i), "do not removed"
+        edits = _without_do(tree, group, i)
+        kind = "do not removed"
     elif first in ("need", "dare"):
         edits, kind = [Edit(group.first, i + 1, ("must",))], "need not to must"
     elif first == "might":
@@ -445,7 +451,8 @@ def _add_do(
 ) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
     verb = tree.tokens[group.first]
-    form, tag = verb.lower, verb.tag
+    form = verb.lower
+    tag = verb.tag
     if not morphology.is_verb(form):
         return Rejected("not a verb")
     if _misses_its_verb(tree, clause, group):
@@ -462,7 +469,8 @@ def _add_do(
         return Rejected("alternative verb phrases")
     tense = morphology.finite_tag(form, tag)
     place = _before_adverbs(tree, clause, group.first)
-    do, base = morphology.DO[tense], morphology.lemma(form, tense)
+    do = morphology.DO[tense]
+    base = morphology.lemma(form, tense)
     edits = [replace(place, do, "not", base)]
     if place < group.first:
         edits = [insert(place, do, "not"), replace(group.first, base)]

@@ -112,7 +112,8 @@ def write_long_premises(
     ``places`` are their (row, case id), sorted by row. ``path`` becomes a table of `LONG_PREMISES`. Returns
     its number of rows.
     """
-    counter, majorities = TokenCounter(), MajorityOpinions([opinions])
+    counter = TokenCounter()
+    majorities = MajorityOpinions([opinions])
     # Reading follows the order on disk; the table is sorted by case.
     premises = [
         _long_premise(case, majorities.at(0, row), counter) for row, case in places

@@ -146,7 +146,8 @@ def neutral_premises(
     queries: dict[str, list[_Query]] = defaultdict(list)
     premises: dict[str, dict[tuple[int, str], Any]] = defaultdict(dict)
     for row in rows:
-        example_id, place = row["example_id"], row["cited_jurisdiction"]
+        example_id = row["example_id"]
+        place = row["cited_jurisdiction"]
         cases = row["citing_case_id"], row["cited_case_id"]
         queries[place].append(_Query(example_id, *cases, row["hypothesis"]))
         key = row["cited_case_id"], row["short_premise"]
@@ -221,7 +222,8 @@ def _pairings(
             best = int(np.argmax(scores))
             position = allowed[best]
             source = examples[premises[position]]
-            similarity, score = similarities[position], float(scores[best])
+            similarity = similarities[position]
+            score = float(scores[best])
             yield query.example_id, Pairing(source, similarity, score, len(allowed))
 
 
@@ -246,7 +248,8 @@ def _nearest(
     vectors = embeddings[candidates].astype(np.float64)
     exact = np.einsum("ij,j->i", vectors, query.astype(np.float64))
     order = np.argsort(-exact, kind="stable")[:top]
-    positions, similarities = candidates[order], exact[order]
+    positions = candidates[order]
+    similarities = exact[order]
     return dict(zip(positions.tolist(), similarities.tolist(), strict=True))
 
 

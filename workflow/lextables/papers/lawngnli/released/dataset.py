@@ -158,7 +158,8 @@ class Released:
         unfiltered: str | Path,
     ) -> None:
         """Write the rows that are left to tables of the built data set's schemas."""
-        counter, finished = TokenCounter(), []
+        counter = TokenCounter()
+        finished = []
 
         def premises() -> Iterator[Row]:
             """Yield the rows of long premises; their examples are added to ``finished``."""
@@ -203,7 +204,8 @@ class Released:
         short = short_premise(text, spans)
         places = []
         for start, end in spans:
-            before, up_to_end = unlabelled(text[:start]), unlabelled(text[:end])
+            before = unlabelled(text[:start])
+            up_to_end = unlabelled(text[:end])
             places.append({"start": len(before), "end": len(up_to_end)})
         source = row["example_id"]
         if row["label"] == "neutral":

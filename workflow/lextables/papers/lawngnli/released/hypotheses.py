@@ -194,7 +194,8 @@ def _edits() -> Mapping[int, Sequence[_Edit]]:
         for row in csv.DictReader(file):
             start, end = None, None
             if row["start"]:
-                start, end = int(row["start"]), int(row["end"])
+                start = int(row["start"])
+                end = int(row["end"])
             edits[int(row["index"])].append(_Edit(start, end, row["text"]))
     return edits
 
@@ -245,7 +246,8 @@ def _changed(
     parser: Parser,
 ) -> str | None:
     """The sentence with the clause changed to which ``path`` leads, an S a step from the root."""
-    node, steps = tree.root, iter(path)
+    node = tree.root
+    steps = iter(path)
     while True:
         children = _chain(node)[1]
         labels = [_chain(child)[0] for child in children]
@@ -288,7 +290,8 @@ def _negated_phrase(
     parser: Parser,
 ) -> str | None:
     """The sentence with its predicate negated; with an adverb before it, it is parsed again by itself."""
-    start, end = children[place].start, children[place].end
+    start = children[place].start
+    end = children[place].end
     tokens = tree.tokens[start:end]
     is_adjective = labels[place] == ("ADJP",)
     if place and labels[place - 1] in ((), ("ADVP",)):
@@ -327,11 +330,15 @@ def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
         place += 1
     if place == len(tokens):
         return None
-    head, before, after = tokens[place], tokens[:place], tokens[place + 1 :]
-    up_to_head, from_head = _text(tokens[: place + 1]), _text(tokens[place:])
+    head = tokens[place]
+    before = tokens[:place]
+    after = tokens[place + 1 :]
+    up_to_head = _text(tokens[: place + 1])
+    from_head = _text(tokens[place:])
     following, next_tag = "", ""
     if after:
-        following, next_tag = after[0].text, after[0].tag
+        following = after[0].text
+        next_tag = after[0].tag
     if not is_adjective and (head.text, following) == ("can", "not"):
         return f"{up_to_head} {_text(after[1:])}"
     if before and before[-1].text in _NOT:

@@ -352,7 +352,8 @@ def _row(released: Row) -> Row:
         if isinstance(released["cited_pages"], set | frozenset)
         else ()
     )
-    changed, clause = released["e"] in (False,), released["clause_id"]
+    changed = released["e"] in (False,)
+    clause = released["clause_id"]
     return {
         "example_id": f"{number['index']:06}",
         "is_twin": False,

@@ -96,7 +96,8 @@ def opinions(body: str) -> list[dict[str, str]]:
     if "<casebody" not in body:
         for pattern, replacement in _TO_XML:
             body = pattern.sub(replacement, body)
-    opening, closing = '<opinion type="', "</opinion>\n  " + '<opinion type="'
+    opening = '<opinion type="'
+    closing = "</opinion>\n  " + '<opinion type="'
     begin = body.find(opening)
     if begin < 0:
         return []
@@ -143,8 +144,10 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     spans = []
     for page in sorted(pages):
         page_mark, next_mark = f"@{page}@", f"@{int(page) + 1}@"
-        start, end = 0, len(text)
-        at, next_at = text.find(page_mark), text.find(next_mark)
+        start = 0
+        end = len(text)
+        at = text.find(page_mark)
+        next_at = text.find(next_mark)
         if at >= 0:
             line = bisect_right(starts, at + len(page_mark)) - 1
             start = starts[line]
