@@ -32,7 +32,8 @@ def test_spans_are_sorted_separate_and_inside_the_text(case):
     assert all(0 <= at <= len(text) for at in flat)
     kept, at = "", 0
     for start, end in [*spans, (len(text), len(text))]:
-        kept, at = kept + text[at:start], end
+        kept = kept + text[at:start]
+        at = end
     assert kept == case["left"]
 
 

@@ -47,7 +47,8 @@ class Written:
     """A parser that knows the sentences above, parses others as fragments, and has two warnings."""
 
     def __init__(self):
-        self.asked, self.warnings = [], Counter({"FutureWarning": 2})
+        self.asked = []
+        self.warnings = Counter({"FutureWarning": 2})
 
     def parse(self, texts):
         for text in texts:

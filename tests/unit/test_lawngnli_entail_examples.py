@@ -109,7 +109,8 @@ def built(
 ) -> tuple[list[StepCounts], list[dict], list[dict], list[dict]]:
     """Return the counts of both steps, and the rows of candidates, citations and parentheticals."""
     build_case_index(shards, folder / "index")
-    index, majorities = CaseIndex(folder / "index"), MajorityOpinions(shards)
+    index = CaseIndex(folder / "index")
+    majorities = MajorityOpinions(shards)
     outcomes, tables = [], ([], [], [])
     for shard in shards:
         paths = candidates, cites, parentheticals = [
@@ -146,7 +147,8 @@ def test_each_removed_candidate_is_counted_at_its_step(tables: tuple) -> None:
 
 
 def test_problems_are_counted_and_reported(tables: tuple) -> None:
-    counts, problems = Counter(), []
+    counts = Counter()
+    problems = []
     for outcome in tables[0]:
         counts.update(outcome.counts)
         problems += outcome.problems

@@ -63,10 +63,8 @@ def test_guessing_is_right_for_half_of_the_twins():
 
 
 def test_the_threshold_has_the_highest_expected_accuracy():
-    overlap, labels = (
-        np.array([0.1, 0.2, 0.7, 0.8]),
-        np.array([NEUTRAL, NEUTRAL, ENTAIL, CONTRADICT]),
-    )
+    overlap = np.array([0.1, 0.2, 0.7, 0.8])
+    labels = np.array([NEUTRAL, NEUTRAL, ENTAIL, CONTRADICT])
     assert fit_threshold(overlap, labels) == 0.7
     assert guesses(overlap, 0.7)[range(4), labels].tolist() == [1, 1, 0.5, 0.5]
 

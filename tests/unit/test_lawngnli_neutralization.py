@@ -154,7 +154,8 @@ def test_results_equal_those_of_a_search_without_an_index(monkeypatch):
     texts = [r["short_premise"] for r in rows]
     premises = encode(texts).astype(np.float64)
     for asked in rows:
-        citing, hypothesis = asked["citing_case_id"], asked["hypothesis"]
+        citing = asked["citing_case_id"]
+        hypothesis = asked["hypothesis"]
         excluded = {
             citing,
             asked["cited_case_id"],
@@ -242,6 +243,7 @@ def test_pairs_of_some_cases_include_all_their_neighbours(tmp_path, cases):
         dataset.write(CITES, rows, path)
     found = list(pairs_of(cases, paths))
     assert all(set(pair) & set(cases) for pair in found)
-    part, whole = CitationNetwork(found), CitationNetwork(PAIRS)
+    part = CitationNetwork(found)
+    whole = CitationNetwork(PAIRS)
     for case in cases:
         assert part.neighbours(case).tolist() == whole.neighbours(case).tolist()

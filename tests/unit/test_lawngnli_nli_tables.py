@@ -41,7 +41,8 @@ PRINTED = defaultdict(list)
 for published in load_published(ROOT / "resources/published/lawngnli.csv"):
     PRINTED[published.table].append(published)
 HEADS = [{"head_id": head, "answers": [*ANSWERS[head]]} for head in sorted(ANSWERS)]
-THREE, TWO = PREFIX["nli"], PREFIX["entailment"]
+THREE = PREFIX["nli"]
+TWO = PREFIX["entailment"]
 DATA_SET = "0" * 64
 
 
@@ -132,7 +133,8 @@ def examples():
     texts = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
     rows = []
     for number in range(26):
-        label, analysis = number % 3, number % 3 < 2 or number < 12
+        label = number % 3
+        analysis = number % 3 < 2 or number < 12
         shared = dict.fromkeys(texts, "t") | {
             "example": f"e{number:02}",
             "split": ["test", "train"][number >= 24],
@@ -430,8 +432,10 @@ def test_n_counts_the_test_examples_of_each_column(tmp_path):
 
 @pytest.mark.parametrize("name", ["table14", "table15"])
 def test_subsets_and_two_label_models_are_scored_separately(tmp_path, name):
-    table, docnli = Table(tmp_path, name), "albert-xxlarge-v2_DocNLI"
-    (three,), (two,) = table.add(ALBERT), table.add(docnli, head="entailment")
+    table = Table(tmp_path, name)
+    docnli = "albert-xxlarge-v2_DocNLI"
+    (three,) = table.add(ALBERT)
+    (two,) = table.add(docnli, head="entailment")
     cells = table.cells()
     for column, entry in columns_of(name).items():
         where = entry["condition"], entry.get("group", "analysis")

@@ -112,7 +112,8 @@ def test_long_premises_are_filtered_without_the_repeated_closing_paragraphs(pair
 
 
 def test_twins_have_equal_premises_and_different_hypotheses(pairs):
-    one, twin = pairs["a:nli"], pairs["a:twin:nli"]
+    one = pairs["a:nli"]
+    twin = pairs["a:twin:nli"]
     for name in ("short", "long", "premise", "split"):
         assert one[name] == twin[name]
     assert (one["hypothesis"], twin["hypothesis"]) == (RENT, NO_RENT)

@@ -84,7 +84,8 @@ def test_prefixes_are_not_split_off():
 
 
 def test_warnings_are_counted_and_loggers_are_restored_after_an_error(recwarn, capfd):
-    logger, counts = logging.getLogger("transformers"), Counter[str]()
+    logger = logging.getLogger("transformers")
+    counts = Counter[str]()
     before = (logger.propagate, logger.handlers[:])
 
     def fail() -> None:

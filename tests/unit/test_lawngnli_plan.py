@@ -171,7 +171,8 @@ def volumes(tmp_path, monkeypatch):
     monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def of_shard(*names, **config):
-        path, defaults = Path(os.path.relpath(ROOT)), mapping(ROOT / "config.yaml")
+        path = Path(os.path.relpath(ROOT))
+        defaults = mapping(ROOT / "config.yaml")
         values = {"papers": ["maud"], **config}
         project = load_project(ROOT, path, defaults, values)
         resources = JobResources(Runs(project))
@@ -190,7 +191,8 @@ def test_a_shard_of_the_bulk_export_has_the_digests_of_its_files(tmp_path, volum
 
 
 def test_the_content_of_a_shard_changes_with_its_volumes_and_their_digests(volumes):
-    one, two = volumes("us/901"), volumes("us/901", "us/902")
+    one = volumes("us/901")
+    two = volumes("us/901", "us/902")
     assert len(one.pins(SHARD)) == 1 and len(two.pins(SHARD)) == 2
     pinned = set(one.pins(SHARD)) < set(two.pins(SHARD))
     assert pinned and one.content(SHARD) != two.content(SHARD)

@@ -47,10 +47,12 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
     for volumes, path in zip(cuts, opinions, strict=True):
         write_opinions(volumes, path, set_aside=False)
     build_case_index(opinions, folder / "index")
-    index, majorities = CaseIndex(folder / "index"), MajorityOpinions(opinions)
+    index = CaseIndex(folder / "index")
+    majorities = MajorityOpinions(opinions)
     shards = []
     for n, path in enumerate(opinions):
-        shard, found = shard_of(folder, n), folder / f"can-{n}.parquet"
+        shard = shard_of(folder, n)
+        found = folder / f"can-{n}.parquet"
         write_candidates(path, index, tokens, found, shard.cites)
         write_parentheticals(found, index, majorities, pipeline, shard.parentheticals)
         write_contradictions(shard.parentheticals, trees, 0, shard.contradictions)
