@@ -54,52 +54,52 @@ def test_draws_depend_only_on_the_seed_and_not_on_other_heads(sampling):
     assert (draws(LABELS, 160, 3, sampling)[:120] == together).all()
 
 
-def test_a_subset_keeps_the_same_share_of_every_answer():
-    training = [
-        {"example_id": f"{head}/{i}", "head_id": head, "label": int(i >= 20)}
-        for head in ("1", "2")
-        for i in range(23)
-    ]
-    kept = subset(training, 0.25, seed=0)
-    assert Counter((row["head_id"], row["label"]) for row in kept) == {
-        ("1", 0): 5,
-        ("1", 1): 1,
-        ("2", 0): 5,
-        ("2", 1): 1,
-    }
-    assert kept == [row for row in training if row in kept]
-    assert {r["example_id"] for r in subset(training[::-1], 0.25, 0)} == {
-        r["example_id"] for r in kept
-    }
-    assert [r for r in kept if r["head_id"] == "2"] == subset(training[23:], 0.25, 0)
-    assert subset(training, 0.25, 1) != kept
-    assert subset(training, 1, 0) == training
+def rows_of(head, labels):
+    """Examples of a head; several right answers if the labels are lists."""
+    rows = []
+    for number, label in enumerate(labels):
+        name = "labels" if isinstance(label, list) else "label"
+        row = {"example_id": f"{head}/{number}", "head_id": head, name: label}
+        rows.append(row)
+    return rows
+
+
+LABELLED = [0] * 20 + [1] * 3
+
+
+@pytest.mark.parametrize(
+    ("share", "counts"),
     # ⌈20 × 0.21⌉ is 5 and ⌈3 × 0.1⌉ is 1.
-    assert Counter(row["label"] for row in subset(training[:23], 0.21, 0)) == {
-        0: 5,
-        1: 1,
-    }
-    assert Counter(row["label"] for row in subset(training[:23], 0.1, 0)) == {
-        0: 2,
-        1: 1,
-    }
-    listed = [{**row, "labels": [row["label"]]} for row in training]
-    assert [row["example_id"] for row in subset(listed, 0.25, 0)] == [
-        row["example_id"] for row in kept
-    ]
+    [
+        (0.25, {0: 5, 1: 1}),
+        (0.21, {0: 5, 1: 1}),
+        (0.1, {0: 2, 1: 1}),
+        (1, {0: 20, 1: 3}),
+    ],
+)
+def test_a_subset_keeps_the_same_share_of_every_answer(share, counts):
+    one, two = rows_of("1", LABELLED), rows_of("2", LABELLED)
+    kept = subset([*one, *two], share, seed=0)
+    assert kept == [*subset(one, share, 0), *subset(two, share, 0)]
+    for rows in (one, two):
+        of_head = [row for row in rows if row in kept]
+        assert Counter(row["label"] for row in of_head) == counts
+
+
+def test_a_subset_depends_on_the_seed_and_not_on_the_order():
+    rows = rows_of("1", LABELLED)
+    kept = subset(rows, 0.25, seed=0)
+    assert subset(rows, 0.25, seed=1) != kept
+    assert subset(rows[::-1], 0.25, seed=0) == kept[::-1]
+    listed = subset(rows_of("1", [[label] for label in LABELLED]), 0.25, seed=0)
+    names = [row["example_id"] for row in kept]
+    assert [row["example_id"] for row in listed] == names
 
 
 def test_a_multi_label_subset_has_the_same_share_of_each_head():
-    training = [
-        {
-            "example_id": f"{head}/{i:02}",
-            "head_id": head,
-            "labels": [n for n in range(4) if i >> n & 1],
-        }
-        for head in ("1", "2")
-        for i in range(15)
-    ]
-    kept = subset(training, 0.2, seed=0, multi_label=True)
-    assert Counter(row["head_id"] for row in kept) == {"1": 3, "2": 3}
-    of_two = [row for row in kept if row["head_id"] == "2"]
-    assert of_two == subset(training[15:], 0.2, 0, multi_label=True)
+    labels = [[], [0], [1], [0, 1], [2]] * 3
+    one, two = rows_of("1", labels), rows_of("2", labels)
+    kept = subset([*one, *two], 0.2, seed=0, multi_label=True)
+    of_each = [subset(rows, 0.2, 0, multi_label=True) for rows in (one, two)]
+    assert kept == of_each[0] + of_each[1]
+    assert list(map(len, of_each)) == [3, 3]

@@ -71,31 +71,6 @@ def test_scores_of_pairs_equal_the_library(
     assert cross_encoder.score(model, []).shape == (0,)
 
 
-@pytest.mark.parametrize(
-    "encode",
-    [bi_encoder.encode_queries, bi_encoder.encode_documents, bi_encoder.encode],
-)
-def test_vectors_equal_the_library_with_one_tokenisation(
-    folders, counted, monkeypatch, encode
-):
-    model = bi_encoder.load(folders["bert"], CPU, 32)
-    model.prompts |= {"query": "sell", "passage": "buy", "own": "could"}
-    model.default_prompt_name = "own"
-    model.train()
-    vectors = encode(model, TEXTS)
-    tokenised_texts = [
-        text for inputs, threads in counted if threads == "true" for text in inputs
-    ]
-    assert sorted(tokenised_texts) == sorted(TEXTS)
-    names = {bi_encoder.encode_queries: "query", bi_encoder.encode_documents: "passage"}
-    name = names.get(encode, "own")
-    expected = [
-        model.encode(text, prompt_name=name, normalize_embeddings=True)
-        for text in TEXTS
-    ]
-    assert vectors == pytest.approx(np.stack(expected), abs=1e-6)
-
-
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_batches_are_padded_on_the_side_of_the_tokenizer(folders, side):
     model = cross_encoder.load(folders["bert"], CPU, 32, fresh_head=True)
