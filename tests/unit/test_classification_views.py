@@ -2,9 +2,11 @@
 
 import gc
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from pydantic import ValidationError
@@ -14,7 +16,7 @@ import tiny_encoders
 from lextables.models import multi_head
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
-from lextables.pipeline.dataset import Column, Table, write
+from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.tasks.classification import linear
@@ -31,7 +33,6 @@ from lextables.tasks.classification.plan import (
     ClassificationTask,
 )
 from lextables.tasks.classification.reading import read_heads, read_views
-from lextables.tasks.classification.schema import HEADS as HEADS_TABLE
 from lextables.tasks.classification.schema import READINGS
 from lextables.tasks.classification.scoring import (
     ANSWER,
@@ -143,43 +144,43 @@ def planned(tmp_path):
 def test_each_seed_has_one_training_per_view_and_one_prediction_run(planned):
     rows, first, specs = planned()
     views = ("none", "short", "long", "alone")
-    trained = {
-        seed: [Run("second", "train", "small", f"{v}-paper", seed) for v in views]
-        for seed in (0, 1)
-    }
-    read_by = {seed: Run("second", "read", "small", "paper", seed) for seed in (0, 1)}
-    assert (
-        set(specs)
-        == {run for seed in (0, 1) for run in (*trained[seed], read_by[seed])}
-        and not first
-    )
-    assert rows["Small"].runs == {"100": tuple(read_by.values())}
-    assert (
-        rows["Small"].about == {"setting": "multi", "heads": "three"}
-        and rows["Small"].trained
-    )
-    for seed, run in read_by.items():
-        assert specs[run].sources == tuple(trained[seed])
-        assert all(specs[training].sources == () for training in trained[seed])
+    readings = []
+    for seed in (0, 1):
+        trained = [Run("second", "train", "small", f"{v}-paper", seed) for v in views]
+        readings.append(Run("second", "read", "small", "paper", seed))
+        assert specs[readings[-1]].sources == tuple(trained)
+        assert all(specs[training].sources == () for training in trained)
+    assert len(specs) == 2 * (4 + 1) and not first
+    assert rows["Small"].runs == {"100": tuple(readings)} and rows["Small"].trained
+    assert rows["Small"].about == {"setting": "multi", "heads": "three"}
 
 
 def test_a_reading_has_a_training_a_view_and_a_maximum_length(planned):
     _, _, specs = planned()
     short, long = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
+    alone = {"text": "hypothesis", "pair": None}
     readings = specs[Run("second", "read", "small", "paper")].settings["readings"]
-    assert readings == [
-        {"condition": "none > short", "source": 0, "view": short, "max_length": 32},
-        {"condition": "none > long", "source": 0, "view": long, "max_length": 32},
-        {"condition": "short > short", "source": 1, "view": short, "max_length": 32},
-        {"condition": "short > short_16", "source": 1, "view": short, "max_length": 16},
-        {"condition": "long > long", "source": 2, "view": long, "max_length": 32},
-        {
-            "condition": "alone > alone",
-            "source": 3,
-            "view": {"text": "hypothesis", "pair": None},
-            "max_length": 32,
-        },
+    assert [tuple(reading.values()) for reading in readings] == [
+        ("none > short", 0, short, 32),
+        ("none > long", 0, long, 32),
+        ("short > short", 1, short, 32),
+        ("short > short_16", 1, short, 16),
+        ("long > long", 2, long, 32),
+        ("alone > alone", 3, alone, 32),
     ]
+    assert list(readings[0]) == ["condition", "source", "view", "max_length"]
+
+
+SMALL = {"row": "Small", "model": "small"}
+
+
+def conditions(settings):
+    """{condition of a reading: its source and its maximum length}."""
+    found = {}
+    for reading in settings["readings"]:
+        values = reading["source"], reading.get("max_length")
+        found[reading["condition"]] = values
+    return found
 
 
 def trainings(specs, model):
@@ -194,57 +195,34 @@ def trainings(specs, model):
 def test_a_training_gets_its_view_and_none_is_a_training_without_updates(planned):
     _, _, specs = planned()
     found = trainings(specs, "small")
-    expected = {
-        "passes": 2,
-        "updates": [],
-        "optimiser": optimisers.LINEAR,
-        "only": ["three"],
-        "where": None,
-    }
-    assert found["short-paper"] == found["short-paper"] | expected
+    short, untrained = found["short-paper"], found["none-paper"]
+    expected = {"passes": 2, "updates": [], "only": ["three"], "where": None}
+    expected["optimiser"] = optimisers.LINEAR
+    assert expected.items() <= short.items()
     assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
-    assert (found["none-paper"]["passes"], found["none-paper"]["updates"]) == (
-        None,
-        [0],
-    )
+    assert (untrained["passes"], untrained["updates"]) == (None, [0])
     # It gets the first view on which it predicts.
-    assert found["none-paper"]["view"] == found["short-paper"]["view"]
+    assert untrained["view"] == short["view"]
     assert found["long-paper"]["max_length"] == 32
 
 
 def test_a_model_entry_can_set_views_heads_grid_and_examples(planned):
-    panel = {
-        "row": "Small",
-        "model": "small",
-        "trained_on": ["long", "none"],
-        "heads": ["two", "four"],
-    }
-    rows, _, specs = planned(
-        {"small": panel | {"grid": "other", "where": "analysis", "lenient": True}}
-    )
+    panel = SMALL | {"trained_on": ["long", "none"], "heads": ["two", "four"]}
+    panel |= {"grid": "other", "where": "analysis", "lenient": True}
+    rows, _, specs = planned({"small": panel})
     found = trainings(specs, "small")
     assert list(found) == ["none-paper", "long-paper"]
-    expected = {
-        "only": ["two", "four"],
-        "where": "analysis",
-        "passes": 1,
-        "max_length": 48,
-    }
+    expected = {"only": ["two", "four"], "where": "analysis"}
+    expected |= {"passes": 1, "max_length": 48}
     assert expected.items() <= found["long-paper"].items()
     read_by = specs[Run("second", "read", "small", "paper")].settings
-    assert [
-        (each["condition"], each["source"], each["max_length"])
-        for each in read_by["readings"]
-    ] == [
-        ("none > short", 0, 48),
-        ("none > long", 0, 48),
-        ("long > long", 1, 48),
-    ]
-    assert (
-        read_by["only"] == ["two", "four"]
-        and rows["Small"].about["heads"] == "two, four"
-    )
-    assert rows["Small"].lenient
+    assert conditions(read_by) == {
+        "none > short": (0, 48),
+        "none > long": (0, 48),
+        "long > long": (1, 48),
+    }
+    assert read_by["only"] == ["two", "four"]
+    assert rows["Small"].about["heads"] == "two, four" and rows["Small"].lenient
 
 
 def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planned):
@@ -252,7 +230,7 @@ def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planne
         "small": {"multi": GRID | {"updates": [3], "seeds": 1, "trained_on": ["short"]}}
     }
     models = {
-        "small": {"row": "Small", "model": "small"},
+        "small": SMALL,
         "large": {"row": "Large", "model": "large", "grids": ["paper"]},
         "words": {"row": "Words", "kind": "linear", "additional": True},
     }
@@ -261,19 +239,15 @@ def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planne
     )
     budget = "small budget: 3 updates of 8 examples, texts cut at 32 tokens"
     assert list(rows) == ["Small", f"Small, {budget}", "Words"]
-    assert (
-        rows["Small"].reason == "needs grid=paper, as in the paper"
-        and not rows["Small"].runs
-    )
+    assert rows["Small"].reason == "needs grid=paper, as in the paper"
+    assert not rows["Small"].runs
     assert list(trainings(specs, "small")) == ["short-small"]
     # A linear model is cheap and is trained under all views.
     assert len(trainings(specs, "words")) == 4
 
 
 def test_training_can_continue_from_a_model_trained_on_another_data_set(planned):
-    _, first, specs = planned(
-        {"small": {"row": "Small", "model": "small", "after": "first"}}
-    )
+    _, first, specs = planned({"small": SMALL | {"after": "first"}})
     before = Run("first", "train", "small", "pair-paper")
     assert set(first) == {before} and first[before].settings["updates"] == [5]
     for seed in (0, 1):
@@ -288,15 +262,12 @@ def test_training_can_continue_from_a_model_trained_on_another_data_set(planned)
 
 
 def test_an_available_checkpoint_replaces_the_first_training(planned):
-    rows, first, specs = planned(
-        {"large": {"row": "Large", "model": "large", "after": "first"}}
-    )
+    panel = {"row": "Large", "model": "large", "after": "first"}
+    rows, first, specs = planned({"large": panel})
     assert not first
     found = trainings(specs, "large")["short-paper"]
     assert (found["model"], found["weights"]) == ("large", "mirror:ready")
-    assert all(
-        not spec.sources for run, spec in specs.items() if run.experiment == "train"
-    )
+    assert not specs[Run("second", "train", "large", "short-paper")].sources
     # Neither the first data set nor the base model of the checkpoint is needed.
     panel = {"away": {"row": "Away", "model": "away", "after": "first"}}
     rows, _, _ = planned(panel, absent={"first": "no mirror has it"})
@@ -304,53 +275,32 @@ def test_an_available_checkpoint_replaces_the_first_training(planned):
 
 
 @pytest.mark.parametrize(
-    ("panel", "absent", "reason"),
+    ("panel", "reason"),
     [
-        (
-            {"model": "small", "after": "first"},
-            {"first": "no mirror has it"},
-            "no mirror has it",
-        ),
-        ({"model": "away"}, {}, "away is not available here"),
+        ({"model": "small", "after": "first"}, "no mirror has it"),
+        ({"model": "away"}, "away is not available here"),
     ],
     ids=["data", "weights"],
 )
-def test_a_row_with_missing_data_or_weights_has_a_reason(
-    planned, panel, absent, reason
-):
+def test_a_row_with_missing_data_or_weights_has_a_reason(planned, panel, reason):
+    absent = {"first": "no mirror has it"}
     rows, first, specs = planned({"it": {"row": "It"} | panel}, absent=absent)
     assert (rows["It"].reason, rows["It"].runs, specs, first) == (reason, {}, {}, {})
 
 
 def test_a_model_that_is_not_trained_on_the_first_data_set_is_rejected(planned):
-    with pytest.raises(
-        BadInput,
-        match="first: 'ready' must be trained on this data set first, but is none of its models",
-    ):
+    says = "first: 'ready' must be trained on this data set first, but is none of its"
+    with pytest.raises(BadInput, match=says):
         planned({"ready": {"row": "Ready", "model": "ready", "after": "first"}})
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
+        ({"readings": {"shrot": ["short"]}}, "readings names the view 'shrot', which"),
+        ({"readings": {"short": ["lnog"]}}, "readings names the view 'lnog', which"),
         (
-            {"readings": {"shrot": ["short"]}},
-            "readings names the view 'shrot', which is not among the views",
-        ),
-        (
-            {"readings": {"short": ["lnog"]}},
-            "readings names the view 'lnog', which is not among the views",
-        ),
-        (
-            {
-                "models": {
-                    "small": {
-                        "row": "Small",
-                        "model": "small",
-                        "trained_on": ["short_16"],
-                    }
-                }
-            },
+            {"models": {"small": SMALL | {"trained_on": ["short_16"]}}},
             "the row 'Small' is trained on 'short_16', which readings lacks",
         ),
     ],
@@ -363,52 +313,35 @@ def test_unknown_views_are_rejected(changes, sentence):
 def test_user_encoders_and_predictions_are_rows_with_the_heads_of_the_task(
     planned, tmp_path
 ):
-    mine = [
-        {"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}
-    ]
+    mine = {"name": "Mine", "kind": "encoder", "model": str(tmp_path / "models/small")}
     theirs = SubmittedFiles("Theirs", "own-theirs", "csv", ("sha256:1", "sha256:2"))
-    rows, _, specs = planned(given=[theirs], extra_models=mine)
-    assert {name: row.about["heads"] for name, row in rows.items()} == dict.fromkeys(
-        ("Small", "Mine", "Theirs"), "three"
-    )
-    assert (
-        rows["Mine"].additional
-        and not rows["Mine"].submitted
-        and rows["Theirs"].additional
-        and rows["Theirs"].submitted
-    )
+    rows, _, specs = planned(given=[theirs], extra_models=[mine])
+    found = [(row.row, row.additional, row.submitted) for row in rows.values()]
+    assert found == [
+        ("Small", False, False),
+        ("Mine", True, False),
+        ("Theirs", True, True),
+    ]
+    assert {row.about["heads"] for row in rows.values()} == {"three"}
     assert list(trainings(specs, "own-mine")) == list(trainings(specs, "small"))
-    given = tuple(
-        Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1)
-    )
-    assert rows["Theirs"].runs == {"100": given}
+    given = [Run("second", SUBMITTED, "own-theirs", "100", seed) for seed in (0, 1)]
+    assert rows["Theirs"].runs == {"100": tuple(given)}
     assert specs[given[1]].settings == {"form": "csv", "content": "sha256:2"}
 
 
 def test_a_linear_model_does_not_predict_on_truncated_views(planned):
-    views = {"trained_on": ["short", "long", "alone"]}
-    rows, _, specs = planned(
-        {"words": {"row": "Words", "kind": "linear", "additional": True} | views}
-    )
-    assert rows["Words"].runs == {"100": (Run("second", "read", "words", "linear"),)}
-    spec = specs[Run("second", "read", "words", "linear")]
+    views = ["short", "long", "alone"]
+    panel = {"row": "Words", "kind": "linear", "trained_on": views}
+    rows, _, specs = planned({"words": panel})
+    (run,) = rows["Words"].runs["100"]
+    assert run == Run("second", "read", "words", "linear")
     # The views `long` and `short_16` are truncated, at 64 and 16 tokens.
-    assert [
-        (each["condition"], each["source"]) for each in spec.settings["readings"]
-    ] == [
-        ("short > short", 0),
-        ("alone > alone", 2),
-    ]
-    assert all("max_length" not in each for each in spec.settings["readings"])
-    assert [source.condition for source in spec.sources] == [
-        "linear-short",
-        "linear-long",
-        "linear-alone",
-    ]
-    assert specs[spec.sources[2]].settings["view"] == {
-        "text": "hypothesis",
-        "pair": None,
-    }
+    found = conditions(specs[run].settings)
+    assert found == {"short > short": (0, None), "alone > alone": (2, None)}
+    sources = specs[run].sources
+    assert [source.condition for source in sources] == [f"linear-{v}" for v in views]
+    alone = {"text": "hypothesis", "pair": None}
+    assert specs[sources[2]].settings["view"] == alone
 
 
 # Input texts.
@@ -416,90 +349,58 @@ def test_a_linear_model_does_not_predict_on_truncated_views(planned):
 SHORT, LONG = (View(text=name, pair="hypothesis") for name in ("short", "long"))
 ALONE = View(text="hypothesis")
 HEADS = {"three": ("entail", "neutral", "contradict"), "two": ("entail", "not entail")}
-EXAMPLES = Table(
-    "examples",
-    "",
-    (
-        *(Column(name, pa.string(), "") for name in ("example_id", "split", "head_id")),
-        Column("label", pa.int32(), ""),
-        *(
-            Column(name, pa.string(), "")
-            for name in ("short", "long", "hypothesis", "premise")
-        ),
-        *(Column(name, pa.bool_(), "") for name in ("analysis", "negated")),
-    ),
-    ("example_id",),
-)
-TEXTS = Table(
-    "texts",
-    "",
-    (Column("text_id", pa.string(), ""), Column("text", pa.string(), "")),
-    ("text_id",),
-    ordered=False,
-)
-TEXT_ID, PAIR_ID = (Column(name, pa.string(), "") for name in ("text_id", "pair_id"))
 KNOWN = [{"head_id": head, "answers": list(answers)} for head, answers in HEADS.items()]
 
 
 def said():
     """Short and long premises and hypotheses as {text id: text}, not sorted by id."""
     drawn = np.random.default_rng(0)
-    sizes = {"s": (3, 8), "l": (20, 40), "h": (2, 5)}
-    return {
-        f"{kind}{number}": " ".join(drawn.choice(WORDS, drawn.integers(*sizes[kind])))
-        for kind in "slh"
-        for number in reversed(range(4))
-    }
+    texts = {}
+    for kind, *size in (("s", 3, 8), ("l", 20, 40), ("h", 2, 5)):
+        for number in reversed(range(4)):
+            words = drawn.choice(WORDS, drawn.integers(*size))
+            texts[f"{kind}{number}"] = " ".join(words)
+    return texts
 
 
 def examples():
     """All pairs of premises and hypotheses for two heads; the last two premises are in the test split."""
-    return [
-        {
-            "example_id": f"{premise}{hypothesis}:{head}",
-            "split": "test" if premise > 1 else "train",
-            "head_id": head,
-            "label": (premise + hypothesis) % len(answers),
-            "short": f"s{premise}",
-            "long": f"l{premise}",
-            "hypothesis": f"h{hypothesis}",
-            "premise": f"p{premise}",
-            "analysis": hypothesis < 3,
-            "negated": hypothesis == 1,
-        }
-        for premise in range(4)
-        for hypothesis in range(4)
-        for head, answers in HEADS.items()
-    ]
+    rows = []
+    for premise, hypothesis, head in product(range(4), range(4), HEADS):
+        row = {"example_id": f"{premise}{hypothesis}:{head}", "head_id": head}
+        row["split"] = "test" if premise > 1 else "train"
+        row["label"] = (premise + hypothesis) % len(HEADS[head])
+        row |= {"short": f"s{premise}", "long": f"l{premise}"}
+        row |= {"hypothesis": f"h{hypothesis}", "premise": f"p{premise}"}
+        row |= {"analysis": hypothesis < 3, "negated": hypothesis == 1}
+        rows.append(row)
+    return rows
+
+
+def stored_rows(rows, path):
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
 
 
 @pytest.fixture
 def stored(tmp_path):
-    write(EXAMPLES, examples(), tmp_path / "examples.parquet")
-    texts = ({"text_id": text_id, "text": text} for text_id, text in said().items())
-    write(TEXTS, texts, tmp_path / "texts.parquet")
-    return tmp_path / "examples.parquet", tmp_path / "texts.parquet"
+    texts = [{"text_id": text_id, "text": text} for text_id, text in said().items()]
+    return (
+        stored_rows(examples(), tmp_path / "examples.parquet"),
+        stored_rows(texts, tmp_path / "texts.parquet"),
+    )
 
 
 def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(stored):
-    texts = said()
-    expected = [
-        Text((name, ""), text) for name, text in texts.items() if name[0] == "h"
-    ]
-    assert (
-        list(texts_of(*stored, [ALONE]))
-        == list(texts_of(*stored, [ALONE, ALONE]))
-        == expected
-    )
-    found = list(texts_of(*stored, [SHORT, ALONE, LONG]))
-    paired = [name for name in texts if name[0] in "sl"]
-    keys = [(premise, f"h{number}") for premise in paired for number in range(4)]
-    assert [text.key for text in found] == [*keys, *(text.key for text in expected)]
-    assert all(
-        (text.text, text.second) == (texts[text.key[0]], texts[text.key[1]])
-        for text in found[:32]
-    )
-    assert found[32:] == expected
+    texts, pairs, single = said(), [], []
+    for name, text in texts.items():
+        if name.startswith("h"):
+            single.append(Text((name, ""), text))
+            continue
+        for second in sorted(name for name in texts if name.startswith("h")):
+            pairs.append(Text((name, second), text, texts[second]))
+    assert list(texts_of(*stored, [ALONE, ALONE])) == single
+    assert list(texts_of(*stored, [SHORT, ALONE, LONG])) == [*pairs, *single]
 
 
 @pytest.fixture(scope="module")
@@ -511,14 +412,10 @@ def folders(tmp_path_factory):
 def tokens(stored, folders, tmp_path):
     """Two files of tokens, with maximum lengths of 12 and 24."""
     wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE]}
-    for length, views in wanted.items():
-        tokenise(
-            texts_of(*stored, views),
-            folders["bert"],
-            length,
-            tmp_path / f"{length}.parquet",
-        )
-    return [tmp_path / f"{length}.parquet" for length in wanted]
+    paths = [tmp_path / f"{length}.parquet" for length in wanted]
+    for path, (length, views) in zip(paths, wanted.items(), strict=True):
+        tokenise(texts_of(*stored, views), folders["bert"], length, path)
+    return paths
 
 
 def test_only_the_requested_tokens_are_read(tokens):
@@ -527,9 +424,8 @@ def test_only_the_requested_tokens_are_read(tokens):
     found = read_tokens(tokens[1], wanted)
     assert set(found.position) == {("s2", "h1"), ("l0", "h3"), ("h0", "")}
     for key in found.position:
-        assert found[key].tolist() == whole[key].tolist() and found.first(
-            key
-        ) == whole.first(key)
+        assert found[key].tolist() == whole[key].tolist()
+        assert found.first(key) == whole.first(key)
     assert len(found.ids) == sum(len(whole[key]) for key in found.position)
     none = read_tokens(tokens[1], set())
     assert not none.position and not len(none.ids)
@@ -554,16 +450,17 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
         )
         multi_head.save(model, tmp_path / str(number), heads)
     weights = [tmp_path / "0", tmp_path / "1"]
-    readings = [
-        Reading(condition=condition, source=source, view=view, max_length=length)
-        for condition, (source, view, length) in CONDITIONS.items()
-    ]
+    readings = []
+    for condition, (source, view, length) in CONDITIONS.items():
+        fields = {"condition": condition, "source": source, "view": view}
+        readings.append(Reading(**fields, max_length=length))
     loaded, load = [], multi_head.load_trained
-    monkeypatch.setattr(
-        multi_head,
-        "load_trained",
-        lambda folder, device: loaded.append(folder) or load(folder, device),
-    )
+
+    def recorded(folder, device):
+        loaded.append(folder)
+        return load(folder, device)
+
+    monkeypatch.setattr(multi_head, "load_trained", recorded)
     found = list(read_views(readings, weights, stored[0], ["test"], tokens, CPU))
     # Sorted by condition; a model is loaded once for consecutive conditions.
     assert loaded == [weights[1], weights[0]]
@@ -571,23 +468,14 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
     for condition, (source, view, length) in sorted(CONDITIONS.items()):
         model, _ = load(weights[source], CPU)
         asked = by_head(under_view(of_splits(examples(), ["test"]), view), heads)
-        alone = read_heads(
-            model, list(heads), asked, read_tokens(tokens[length == 24]), CPU
-        )
+        text_tokens = read_tokens(tokens[length == 24])
+        alone = read_heads(model, list(heads), asked, text_tokens, CPU)
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 2 * 8
     assert write(READINGS, found, tmp_path / "predictions.parquet") == len(found)
     # Predictions differ if the model, the view or the length differs.
-    of = {
-        name: [row["logits"] for row in found if row["condition"] == name]
-        for name in CONDITIONS
-    }
-    assert (
-        of["short > long"]
-        != of["none > short"]
-        != of["short > alone"]
-        != of["short > long"]
-    )
+    first = [str(row["logits"]) for row in found[::16]]
+    assert len(set(first)) == 3
 
 
 LINEAR = LinearSettings(
@@ -600,16 +488,11 @@ LINEAR = LinearSettings(
     multi_label=False,
     only=["three"],
 )
-PAIRED = replace(EXAMPLES, columns=(*EXAMPLES.columns[:4], *(TEXT_ID, PAIR_ID)))
 
 
 def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_path):
-    write(
-        HEADS_TABLE,
-        sorted(KNOWN, key=lambda head: head["head_id"]),
-        tmp_path / "heads.parquet",
-    )
-    files = linear.LinearFiles(stored[0], tmp_path / "heads.parquet", stored[1])
+    heads = stored_rows(KNOWN, tmp_path / "heads.parquet")
+    files = linear.LinearFiles(stored[0], heads, stored[1])
     views = {"short": SHORT, "alone": ALONE}
     for name, view in views.items():
         settings = LINEAR.model_copy(update={"view": view})
@@ -619,22 +502,17 @@ def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_pat
         "alone > alone": (1, ALONE),
         "short > short": (0, SHORT),
     }
-    readings = [
-        Reading(condition=condition, source=source, view=view)
-        for condition, (source, view) in conditions.items()
-    ]
+    readings = []
+    for condition, (source, view) in conditions.items():
+        readings.append(Reading(condition=condition, source=source, view=view))
     weights = [tmp_path / name for name in views]
     settings, left_out = LINEAR.model_copy(update={"readings": readings}), {}
     found = list(linear.read_views(files, ["test"], settings, weights, left_out))
     assert left_out == dict.fromkeys(conditions, 0)
-    names = {column.name for column in PAIRED.columns}
     expected = []
     for condition, (source, view) in sorted(conditions.items()):
-        rows = []
-        for row in under_view(examples(), view):
-            rows.append({name: row[name] for name in names})
-        write(PAIRED, rows, tmp_path / "shown.parquet")
-        shown = replace(files, examples=tmp_path / "shown.parquet")
+        rows = list(under_view(examples(), view))
+        shown = replace(files, examples=stored_rows(rows, tmp_path / "shown.parquet"))
         alone = linear.read_views(shown, ["test"], LINEAR, [weights[source]], {})
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 8
@@ -655,23 +533,22 @@ GENERAL = ScoreSettings(
 
 def readings_of(*conditions, heads=HEADS):
     drawn = np.random.default_rng(1)
-    rows = [
-        row for row in examples() if row["split"] == "test" and row["head_id"] in heads
-    ]
-    return [
-        {
-            "condition": condition,
-            "head_id": row["head_id"],
-            "example_id": row["example_id"],
-        }
-        | {
-            "logits": logits.tolist(),
-            "probabilities": (np.exp(logits) / np.exp(logits).sum()).tolist(),
-        }
-        for condition in conditions
-        for row in sorted(rows, key=lambda row: (row["head_id"], row["example_id"]))
-        for logits in [drawn.normal(size=len(HEADS[row["head_id"]]))]
-    ]
+    test = [row for row in examples() if row["split"] == "test"]
+    rows = []
+    for condition, example in product(conditions, test):
+        head = example["head_id"]
+        logits = drawn.normal(size=len(HEADS[head]))
+        shares = np.exp(logits) / np.exp(logits).sum()
+        row = {"condition": condition, "head_id": head}
+        row |= {"example_id": example["example_id"], "logits": logits.tolist()}
+        if head in heads:
+            rows.append(row | {"probabilities": shares.tolist()})
+    return rows
+
+
+def scored(predictions, rows=None, settings=GENERAL):
+    rows = examples() if rows is None else rows
+    return score(predictions, rows, KNOWN, ["test"], settings, "no census")
 
 
 def keyed(rows):
@@ -680,17 +557,15 @@ def keyed(rows):
 
 def test_each_condition_is_scored_as_if_it_were_alone(tmp_path):
     given = readings_of("long > long", "none > short")
-    rows, units = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
-    found, found_units = keyed(rows), units
+    rows, found_units = scored(given)
+    found = keyed(rows)
     alone = GENERAL.model_copy(update={"views": {}, "groups": ()})
     count = 0
     for condition in ("long > long", "none > short"):
         predictions = [row for row in given if row["condition"] == condition]
         for group in ("", "analysis", "negated"):
             of_group = [row for row in examples() if not group or row[group]]
-            scores, of_units = score(
-                predictions, of_group, KNOWN, ["test"], alone, tmp_path
-            )
+            scores, of_units = scored(predictions, of_group, alone)
             for row in (*scores, *of_units):
                 inner = row["group"] if row["group"] != "all" or not group else ""
                 row["group"] = ", ".join(filter(None, (condition, group, inner)))
@@ -704,9 +579,9 @@ def test_each_condition_is_scored_as_if_it_were_alone(tmp_path):
     assert write(SCORES, rows, tmp_path / "scores.parquet") == len(rows)
 
 
-def test_answers_and_probabilities_of_each_example_are_in_the_scores(tmp_path):
+def test_answers_and_probabilities_of_each_example_are_in_the_scores():
     given = readings_of("long > long", "none > short")
-    rows, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+    rows, _ = scored(given)
     found, expected = keyed(rows), {}
     for row in given:
         name = f"{row['condition']}, example: {row['example_id']}"
@@ -718,36 +593,26 @@ def test_answers_and_probabilities_of_each_example_are_in_the_scores(tmp_path):
     assert len(expected) == len([metric for metric, _ in found if metric in names])
 
 
-def test_empty_groups_have_no_scores_and_untrained_heads_are_counted(tmp_path):
+def test_empty_groups_have_no_scores_and_untrained_heads_are_counted():
     rows = [row | {"negated": row["split"] == "train"} for row in examples()]
-    given = readings_of("long > long", heads=["two"])
-    found, _ = score(given, rows, KNOWN, ["test"], GENERAL, tmp_path)
+    found, _ = scored(readings_of("long > long", heads=["two"]), rows)
     assert not [row for row in found if "negated" in row["group"]]
     left = {
-        row["group"]: (row["value"], row["n"])
-        for row in found
-        if row["metric"] == LEFT_OUT
+        group: value
+        for (name, group), value in keyed(found).items()
+        if name == LEFT_OUT
     }
     assert left == {"long > long, all": (1, 2), "long > long, analysis": (1, 2)}
 
 
-def test_submitted_predictions_are_scored_as_a_separate_condition(tmp_path):
-    given = [
-        {k: v for k, v in row.items() if k != "condition"}
-        for row in readings_of("x", heads=["three"])
-    ]
-    found, _ = score(given, examples(), KNOWN, ["test"], GENERAL, tmp_path)
+def test_submitted_predictions_are_scored_as_a_separate_condition():
+    given = readings_of("x", heads=["three"])
+    for row in given:
+        del row["condition"]
+    found, _ = scored(given)
     assert {row["group"].partition(",")[0] for row in found} == {SUBMITTED}
-    assert ("accuracy", "given, analysis, head: three") in {
-        (row["metric"], row["group"]) for row in found
-    }
+    assert ("accuracy", "given, analysis, head: three") in keyed(found)
     # Without views there are no conditions.
-    plain, _ = score(
-        given,
-        examples(),
-        KNOWN,
-        ["test"],
-        GENERAL.model_copy(update={"views": {}, "groups": ()}),
-        tmp_path,
-    )
+    alone = GENERAL.model_copy(update={"views": {}, "groups": ()})
+    plain, _ = scored(given, settings=alone)
     assert {row["group"] for row in plain} == {"all", "head: three"}
