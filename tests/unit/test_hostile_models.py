@@ -66,19 +66,35 @@ def encoder(tmp_path_factory) -> Path:
     return Path(save(tmp_path_factory.mktemp("encoders"), "bert")["bert"])
 
 
+def change(folder, files):
+    """Replace ``files``, {path: new content, or changes of the JSON object in it}."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        if isinstance(content, dict) and path.is_file():
+            content = json.loads(path.read_text()) | content
+        path.write_text(json.dumps(content))
+
+
 def hostile(
     encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict
 ) -> Path:
     """Copy an encoder to ``folder``, change its configuration files, and add a file with hostile code."""
     shutil.copytree(encoder, folder)
-    for name, changes in (
-        ("config.json", config),
-        ("tokenizer_config.json", tokenizer),
-    ):
-        held = json.loads((folder / name).read_text())
-        (folder / name).write_text(json.dumps(held | changes))
+    change(folder, {"config.json": config, "tokenizer_config.json": tokenizer})
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
     return folder
+
+
+USUAL = "sentence_transformers.models."
+
+
+def modules(*types):
+    rows = []
+    for number, kind in enumerate(types):
+        path = f"{number}_Module" if number else ""
+        rows.append({"idx": number, "name": str(number), "path": path, "type": kind})
+    return rows
 
 
 LOADERS = {
@@ -96,17 +112,10 @@ LOADERS = {
 MAP = {
     "AutoConfig": "evil.HostileConfig",
     "AutoTokenizer": ["evil.HostileTokenizer", None],
-    **dict.fromkeys(
-        (
-            "AutoModel",
-            "AutoModelForCausalLM",
-            "AutoModelForMaskedLM",
-            "AutoModelForQuestionAnswering",
-            "AutoModelForSequenceClassification",
-        ),
-        "evil.Hostile",
-    ),
 }
+HEADS = ("", "CausalLM", "MaskedLM", "QuestionAnswering", "SequenceClassification")
+for head in HEADS:
+    MAP[f"AutoModelFor{head}" if head else "AutoModel"] = "evil.Hostile"
 
 
 @pytest.mark.parametrize("loader", LOADERS)
@@ -141,16 +150,8 @@ def test_a_sentence_encoder_loads_no_python_module_from_its_folder(
     encoder, marker, tmp_path
 ):
     folder = hostile(encoder, tmp_path / "model", marker, {}, {})
-    modules = [
-        {
-            "idx": 0,
-            "name": "0",
-            "path": "",
-            "type": "sentence_transformers.models.Transformer",
-        },
-        {"idx": 1, "name": "1", "path": "1", "type": "evil.Hostile"},
-    ]
-    (folder / "modules.json").write_text(json.dumps(modules))
+    types = (f"{USUAL}Transformer", "evil.Hostile")
+    change(folder, {"modules.json": modules(*types)})
     with pytest.raises(BadInput, match="the weights do not load") as error:
         bi_encoder.load(str(folder), CPU)
     assert "trust_remote_code" in str(error.value.__cause__)
@@ -158,6 +159,9 @@ def test_a_sentence_encoder_loads_no_python_module_from_its_folder(
 
 
 HARMFUL = "torch.utils.collect_env.main"
+OLD_ACTIVATION = "sbert_ce_default_activation_function"
+SETTINGS = "sentence_bert_config.json"
+MISC = "sentence_transformers.util.misc"
 LOADED = {
     "bi-encoder": LOADERS["bi-encoder"],
     "cross-encoder": LOADERS["cross-encoder"],
@@ -166,117 +170,58 @@ LOADED = {
 
 
 def named(encoder, tmp_path, files):
-    """Copy an encoder and replace ``files``, {path: new content or changes of the JSON object in it}."""
-    folder = tmp_path / "model"
-    shutil.copytree(encoder, folder)
-    for name, content in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        held = (
-            json.loads((folder / name).read_text()) if (folder / name).is_file() else {}
-        )
-        (folder / name).write_text(
-            json.dumps(held | content if isinstance(content, dict) else content)
-        )
+    """Copy an encoder and `change` files of the copy."""
+    folder = shutil.copytree(encoder, tmp_path / "model")
+    change(folder, files)
     return folder
-
-
-def modules(*types):
-    paths = ["", *(f"{number}_Module" for number in range(1, len(types)))]
-    return [
-        {"idx": i, "name": str(i), "path": paths[i], "type": kind}
-        for i, kind in enumerate(types)
-    ]
-
-
-USUAL = "sentence_transformers.models."
 
 
 @pytest.mark.parametrize("kind", LOADED)
 @pytest.mark.parametrize(
-    "files",
+    ("file", "types", "content"),
     [
-        {"config.json": {"sentence_transformers": {"activation_fn": HARMFUL}}},
-        {"config.json": {"sbert_ce_default_activation_function": HARMFUL}},
-        {
-            "config.json": {
-                "sbert_ce_default_activation_function": "torch.nn.modules.activation.torch.seed"
-            }
-        },
-        {"modules.json": modules("sentence_transformers.base.modules.dense.torch")},
-        {
-            "modules.json": modules(
-                f"{USUAL}Transformer", "sentence_transformers.util.import_from_string"
-            )
-        },
-        {
-            "modules.json": modules(
-                f"{USUAL}Transformer", f"{USUAL}Pooling", f"{USUAL}Dense"
-            ),
-            "2_Module/config.json": {
-                "activation_function": "torch.utils.collect_env.namedtuple"
-            },
-        },
-        {
-            "modules.json": modules(f"{USUAL}Router"),
-            "router_config.json": {
-                "types": {"query_0_X": "sentence_transformers.util.misc.json"}
-            },
-        },
-        {
-            "modules.json": modules(f"{USUAL}WordEmbeddings"),
-            "wordembedding_config.json": {
-                "tokenizer_class": "sentence_transformers.util.misc.importlib"
-            },
-        },
-        {"sentence_bert_config.json": {"model_args": {"weights_only": False}}},
-        {"sentence_bert_config.json": {"model_kwargs": {"use_safetensors": False}}},
-        {
-            "sentence_bert_config.json": {
-                "modality_config": {"text": {"method": "push_to_hub"}}
-            }
-        },
-        {"config.json": {"attn_implementation": "someone/kernel"}},
-    ],
-    ids=[
-        "activation",
-        "old activation",
-        "attribute",
-        "module",
-        "function",
-        "dense",
-        "router",
-        "words",
-        "pickle",
-        "no safetensors",
-        "method",
-        "kernel",
+        ("config.json", "", {"sentence_transformers": {"activation_fn": HARMFUL}}),
+        ("config.json", "", {OLD_ACTIVATION: HARMFUL}),
+        ("config.json", "", {OLD_ACTIVATION: "torch.nn.modules.activation.torch.seed"}),
+        ("modules.json", "", modules("sentence_transformers.base.modules.dense.torch")),
+        ("modules.json", "", modules("sentence_transformers.util.import_from_string")),
+        (
+            "2_Module/config.json",
+            "Transformer Pooling Dense",
+            {"activation_function": "torch.utils.collect_env.namedtuple"},
+        ),
+        ("router_config.json", "Router", {"types": {"query_0_X": f"{MISC}.json"}}),
+        (
+            "wordembedding_config.json",
+            "WordEmbeddings",
+            {"tokenizer_class": f"{MISC}.importlib"},
+        ),
+        (SETTINGS, "", {"model_args": {"weights_only": False}}),
+        (SETTINGS, "", {"model_kwargs": {"use_safetensors": False}}),
+        (SETTINGS, "", {"modality_config": {"text": {"method": "push_to_hub"}}}),
+        ("config.json", "", {"attn_implementation": "someone/kernel"}),
     ],
 )
 def test_configuration_files_cannot_select_other_code(
-    encoder, tmp_path, monkeypatch, kind, files
+    encoder, tmp_path, monkeypatch, kind, file, types, content
 ):
+    files = {file: content}
+    if types:
+        usual = [f"{USUAL}{name}" for name in types.split()]
+        files["modules.json"] = modules(*usual)
     folder = named(encoder, tmp_path, files)
-    monkeypatch.setattr(
-        "torch.utils.collect_env.main", lambda: pytest.fail("it was called")
-    )
-    with pytest.raises(
-        BadInput, match="which would run other code; use one of the usual modules"
-    ):
+    monkeypatch.setattr(HARMFUL, lambda: pytest.fail("it was called"))
+    says = "which would run other code; use one of the usual modules"
+    with pytest.raises(BadInput, match=says):
         LOADED[kind](str(folder))
 
 
 def test_configuration_files_behind_symbolic_links_cannot_select_other_code(
     encoder, tmp_path
 ):
-    folder = named(
-        encoder,
-        tmp_path,
-        {"modules.json": modules(f"{USUAL}Transformer", f"{USUAL}Dense")},
-    )
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/config.json").write_text(
-        json.dumps({"activation_function": HARMFUL})
-    )
+    types = (f"{USUAL}Transformer", f"{USUAL}Dense")
+    folder = named(encoder, tmp_path, {"modules.json": modules(*types)})
+    change(tmp_path, {"elsewhere/config.json": {"activation_function": HARMFUL}})
     (folder / "1_Module").symlink_to(tmp_path / "elsewhere")
     (folder / "loop").symlink_to(folder)
     with pytest.raises(BadInput, match="which would run other code"):
@@ -284,14 +229,12 @@ def test_configuration_files_behind_symbolic_links_cannot_select_other_code(
 
 
 def test_configurations_with_usual_modules_are_accepted(encoder, tmp_path):
-    activation = {
-        "sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}
-    }
-    dtype = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
-    folder = named(encoder, tmp_path, {"config.json": activation | dtype})
-    assert isinstance(
-        LOADED["cross-encoder"](str(folder)).activation_fn, torch.nn.Identity
-    )
+    usual = {"torch_dtype": "float32", "_attn_implementation": "sdpa"}
+    activation = {"activation_fn": "torch.nn.modules.linear.Identity"}
+    usual["sentence_transformers"] = activation
+    folder = named(encoder, tmp_path, {"config.json": usual})
+    pairs = LOADED["cross-encoder"](str(folder))
+    assert isinstance(pairs.activation_fn, torch.nn.Identity)
     model = bi_encoder.load(str(folder), CPU)
     size = model.get_embedding_dimension()
     model.append(Dense(size, 4, activation_function=torch.nn.GELU()))
