@@ -151,10 +151,10 @@ def pickled(content):
 def sharded_pickles():
     """Two files of pickled tensors, and their index."""
     names = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
-    shards = {name: {} for name in names}
+    shards, index = {name: {} for name in names}, {}
     for number, (tensor, value) in enumerate(state().items()):
-        shards[names[number % 2]][tensor] = value
-    index = {tensor: name for name, tensors in shards.items() for tensor in tensors}
+        index[tensor] = names[number % 2]
+        shards[index[tensor]][tensor] = value
     files = {name: pickled(tensors) for name, tensors in shards.items()}
     about = {"metadata": {}, "weight_map": index}
     return files | {"pytorch_model.bin.index.json": json.dumps(about).encode()}
