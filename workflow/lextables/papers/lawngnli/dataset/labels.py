@@ -6,7 +6,10 @@ The seeded draw depends on names and never on the order of rows.
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import islice
+from itertools import (
+    cycle,
+    islice,
+)
 
 from lextables.pipeline.dataset import Row
 
@@ -63,9 +66,9 @@ def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
         strata[stratum].append(row["example_id"])
     assigned: dict[str, str] = {}
     for stratum, ids in sorted(strata.items()):
-        order = _shuffled(LABELS, seed, "label order", *stratum)
-        for position, example_id in enumerate(_shuffled(ids, seed, "label")):
-            assigned[example_id] = order[position % len(order)]
+        labels = cycle(_shuffled(LABELS, seed, "label order", *stratum))
+        for example_id in _shuffled(ids, seed, "label"):
+            assigned[example_id] = next(labels)
     return dict(sorted(assigned.items()))
 
 

@@ -88,14 +88,17 @@ class CitationNetwork:
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Read (citing case id, cited case id) pairs in any order, repeats allowed."""
         read = np.fromiter(pairs, dtype=np.dtype((np.int64, 2)))
-        to_others = read[read[:, 0] != read[:, 1]]
-        both_ways = np.concatenate([to_others, to_others[:, ::-1]])
+        citing, cited = read.T
+        is_other = citing != cited
+        to_others = read[is_other]
+        both_ways = np.concatenate([to_others, np.fliplr(to_others)])
         edges = np.unique(both_ways, axis=0)
         # Cases by their positions in ``case_ids``; edges are sorted by their first case.
         self.case_ids, positions = np.unique(edges, return_inverse=True)
-        sources, targets = positions.reshape(edges.shape).astype(np.int32).T
-        self._targets = targets
-        self._starts = np.searchsorted(sources, np.arange(len(self.case_ids) + 1))
+        positions = positions.reshape(edges.shape).astype(np.int32)
+        sources, self._targets = positions.T
+        numbers = np.arange(len(self.case_ids) + 1)
+        self._starts = np.searchsorted(sources, numbers)
 
     def neighbours(self, case_id: int) -> np.ndarray:
         """Return the ids, ascending, of the cases that cite ``case_id`` or that it cites."""

@@ -357,13 +357,15 @@ def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
 
 def _with_not(verb: Token, next_tag: str) -> str:
     """A verb with "not", before a word with the tag ``next_tag``."""
-    has_participle = verb.text in _HAVE and next_tag == "VBN"
-    has_infinitive = verb.text in _DO.values() and next_tag == "VB"
-    if verb.tag == "MD" or verb.text in _BE or has_participle or has_infinitive:
-        return f"{verb.text} not"
+    form = verb.text
+    has_participle = form in _HAVE and next_tag == "VBN"
+    has_infinitive = form in _DO.values() and next_tag == "VB"
+    if verb.tag == "MD" or form in _BE or has_participle or has_infinitive:
+        return f"{form} not"
     if verb.tag in _DO:
-        return f"{_DO[verb.tag]} not {_lemma(verb.text)}"
-    return f"not {verb.text}"
+        do = _DO[verb.tag]
+        return f"{do} not {_lemma(form)}"
+    return f"not {form}"
 
 
 def _lemma(form: str) -> str:
