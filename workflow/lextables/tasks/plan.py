@@ -503,18 +503,30 @@ class Planner(ABC):
         """Path of a run's weights folder."""
         return f"{self.context.config.results}/{run.folder}/weights"
 
-    def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
+    def placed(
+        self,
+        row: Row,
+        differences: Sequence[Difference],
+    ) -> list[Row]:
         """The published row with its runs.
 
         If settings differ, it has no runs, and an additional row has them.
         """
         if row.additional or not row.runs or not differences:
             return [row]
-        published = replace(row, runs={}, reason=reason_not_run(differences))
+        published = replace(
+            row,
+            runs={},
+            reason=reason_not_run(differences),
+        )
         name = additional_name(row.row, differences)
         return [published, replace(row, row=name, additional=True)]
 
-    def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
+    def budget(
+        self,
+        grid: Grid,
+        descriptions: Sequence[str],
+    ) -> list[Difference]:
         """The difference between the grid and the paper's, with ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []

@@ -238,7 +238,11 @@ def shares_of(
         if not all(0 <= option < size for option in row["options"]):
             options = row["options"]
             what = f"options {options} where the question {name!r} has {size} options"
-            raise BadInput(what, where=where, do="correct the data set")
+            raise BadInput(
+                what,
+                where=where,
+                do="correct the data set",
+            )
         if row["options"]:
             of_document = counts[name].setdefault(row[document], np.zeros(size))
             np.add.at(of_document, row["options"], 1)
@@ -394,7 +398,11 @@ class Space:
         best = np.sort(order[:count])
         return rows.start + best
 
-    def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
+    def described(
+        self,
+        question: int,
+        counts: Sequence[int],
+    ) -> np.ndarray:
         """Return the features of each document for a question.
 
         They are float64 (documents, len(counts) x dimensions).  For each of ``counts``:
@@ -402,7 +410,11 @@ class Space:
         """
         return np.hstack([self._means(question, count) for count in counts])
 
-    def _means(self, question: int, count: int) -> np.ndarray:
+    def _means(
+        self,
+        question: int,
+        count: int,
+    ) -> np.ndarray:
         """Return means of the `best` paragraphs, float64 (documents, dimensions)."""
         means = []
         for at in range(len(self.documents)):

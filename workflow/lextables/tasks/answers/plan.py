@@ -205,7 +205,11 @@ class AnswersPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         return replace(super().submitted_row(extra), about={"part": ANSWERS})
 
-    def answered(self, key: str, panel: Panel) -> Row:
+    def answered(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> Row:
         """The row of a baseline."""
         encoder = self.encoder(panel)
         if isinstance(encoder, Missing):
@@ -221,9 +225,18 @@ class AnswersPlanner(Planner):
         typed = ANSWERING[panel.kind](**settings)
         run = self.add(self.run(ANSWER, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(ANSWERS, panel, runs=runs, trained=is_trained)
+        return self.row(
+            ANSWERS,
+            panel,
+            runs=runs,
+            trained=is_trained,
+        )
 
-    def marked(self, key: str, marker: Marker) -> Row:
+    def marked(
+        self,
+        key: str,
+        marker: Marker,
+    ) -> Row:
         """The row of a model that marks paragraphs."""
         if marker.unpublished:
             return self.row(MARKS, marker, reason=marker.unpublished)
@@ -239,7 +252,12 @@ class AnswersPlanner(Planner):
         typed = MARKING[marker.kind](**settings)
         run = self.add(self.run(MARK, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(MARKS, marker, runs=runs, trained=is_trained)
+        return self.row(
+            MARKS,
+            marker,
+            runs=runs,
+            trained=is_trained,
+        )
 
     def encoder(self, panel: Panel | Marker) -> JsonObject | Missing:
         """The settings of a panel's encoder, if it has one, or why it is missing."""
@@ -251,7 +269,11 @@ class AnswersPlanner(Planner):
         max_length = self.context.models[panel.model].max_length
         return {**model_settings(panel.model, weights), "max_length": max_length}
 
-    def asked(self, key: str, panel: Panel) -> list[Row]:
+    def asked(
+        self,
+        key: str,
+        panel: Panel,
+    ) -> list[Row]:
         """The row of a language model.
 
         If the prompt of a published row is unknown, there is one more with our prompt.
@@ -261,11 +283,25 @@ class AnswersPlanner(Planner):
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
-            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
+            return [
+                self.row(
+                    ANSWERS,
+                    panel,
+                    reason=reason,
+                    asked=True,
+                )
+            ]
         rows = []
         if panel.unpublished:
             reason = panel.unpublished
-            rows.append(self.row(ANSWERS, panel, reason=reason, asked=True))
+            rows.append(
+                self.row(
+                    ANSWERS,
+                    panel,
+                    reason=reason,
+                    asked=True,
+                )
+            )
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
@@ -295,7 +331,11 @@ class AnswersPlanner(Planner):
         settings["prompt"] = self.context.prompt(asking.prompt)
         return AskingRun(**settings).plain()
 
-    def marked_when_asked(self, key: str, marker: Marker) -> Row:
+    def marked_when_asked(
+        self,
+        key: str,
+        marker: Marker,
+    ) -> Row:
         """The row of a language model that is asked about paragraphs.
 
         Its prompt has no options.
@@ -304,7 +344,12 @@ class AnswersPlanner(Planner):
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
-            return self.row(MARKS, marker, reason=settings.reason, asked=True)
+            return self.row(
+                MARKS,
+                marker,
+                reason=settings.reason,
+                asked=True,
+            )
         settings.update(
             asking.settings(),
             kind=marker.kind,

@@ -176,7 +176,11 @@ def of_marks(
     questions = [_joined([*each.values()]) for each in predicted.values() if each]
     if not questions:
         what = "no paragraph of an answered question is predicted"
-        raise BadInput(what, where="predictions", do="check the ids")
+        raise BadInput(
+            what,
+            where="predictions",
+            do="check the ids",
+        )
     of_documents = np.array([fold(each, folds) for each in place])
     return marks.scores_and_units(questions, of_documents, [*place])
 

@@ -77,7 +77,11 @@ def predictions(
         answers.setdefault(key, new).add(row.probabilities, place)
     if not answers:
         what = "no document of the data set is answered"
-        raise BadInput(what, where=file.name, do="correct the ids")
+        raise BadInput(
+            what,
+            where=file.name,
+            do="correct the ids",
+        )
     documents = collection.paragraphs.keys() | {document for _, document in answers}
     wanted = [(name, each) for each, name in pairs(collection.shares, documents)]
     check_complete(wanted, answers, "answered pairs", file.name)

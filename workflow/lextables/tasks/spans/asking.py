@@ -342,7 +342,12 @@ def nbest(
     yield from span_rows(question_id, ranked(predicted, empty, n_best))
 
 
-def _predicted(words: str, start: int, end: int, probability: float) -> PredictedSpan:
+def _predicted(
+    words: str,
+    start: int,
+    end: int,
+    probability: float,
+) -> PredictedSpan:
     """Return the span with these words, a probability and its logit."""
     share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
     logit = math.log(share) - math.log1p(-share)

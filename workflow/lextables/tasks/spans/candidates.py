@@ -149,7 +149,11 @@ def _names_in(words: str) -> Iterator[Span]:
     yield start, end
 
 
-def _moved(start: int, end: int, by: int) -> Span:
+def _moved(
+    start: int,
+    end: int,
+    by: int,
+) -> Span:
     """Return the position in a text of a span of its part that begins at ``by``."""
     return start + by, end + by
 
@@ -625,7 +629,11 @@ def ranked_by_contract(
     candidates: Candidates, logits: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    changes = np.diff(candidates.contract, prepend=-1, append=-1)
+    changes = np.diff(
+        candidates.contract,
+        prepend=-1,
+        append=-1,
+    )
     edges = np.flatnonzero(changes)
     for first, last in itertools.pairwise(edges.tolist()):
         yield first + np.argsort(-logits[first:last], kind="stable")

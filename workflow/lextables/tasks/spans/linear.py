@@ -277,7 +277,13 @@ def _by_category(
 ) -> list[ScoredCandidates]:
     """Return the candidates of each category with their part of ``logits``."""
     *bounds, _ = np.cumsum([len(own.contract) for own in candidates])
-    return list(zip(candidates, np.split(logits, bounds), strict=True))
+    return list(
+        zip(
+            candidates,
+            np.split(logits, bounds),
+            strict=True,
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -422,7 +428,11 @@ class Golds:
         """
         matched = []
         texts = candidates.texts(self.units)
-        for contract, text in zip(candidates.contract.tolist(), texts, strict=True):
+        for contract, text in zip(
+            candidates.contract.tolist(),
+            texts,
+            strict=True,
+        ):
             numbers = set()
             golds = self.golds.get(contract)
             if golds:
@@ -614,7 +624,12 @@ def nbest(
     yield from span_rows(question_id, ranked(spans, empty, n_best))
 
 
-def _predicted(words: str, logit: float, start: int, end: int) -> PredictedSpan:
+def _predicted(
+    words: str,
+    logit: float,
+    start: int,
+    end: int,
+) -> PredictedSpan:
     """Return the span with these words, a logit and its probability."""
     probability = float(probabilities(np.array(logit)))
     return PredictedSpan(words, words, start, end, logit, 0.0, probability)

@@ -550,7 +550,11 @@ class SpanPlanner(Planner):
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def cutting(self, panel: Panel, weights: Weights) -> CuttingSettings:
+    def cutting(
+        self,
+        panel: Panel,
+        weights: Weights,
+    ) -> CuttingSettings:
         """The settings of windows by the tokenizer of these weights."""
         return CuttingSettings(
             **model_settings(panel.model, weights),

@@ -204,7 +204,11 @@ class FinalText:
         self._spelt = b"".join(pieces)
         self._piece_from = [0, *accumulate(map(len, pieces))]
         numbers = np.arange(len(tokens))
-        word_after = np.searchsorted(words.token_from, numbers, side="right")
+        word_after = np.searchsorted(
+            words.token_from,
+            numbers,
+            side="right",
+        )
         self._word = word_after - 1
 
         written = self._written(spelling.lower)

@@ -118,4 +118,8 @@ def _order(span: PredictedSpan) -> tuple[float, float, int, int]:
 def span_rows(question_id: str, spans: Iterable[PredictedSpan]) -> Iterator[Row]:
     """Yield the rows of `NBEST` of a question; ``spans`` are its best first."""
     for rank, span in enumerate(spans):
-        yield {"question_id": question_id, "rank": rank, **vars(span)}
+        yield {
+            "question_id": question_id,
+            "rank": rank,
+            **vars(span),
+        }

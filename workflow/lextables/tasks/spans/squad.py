@@ -232,7 +232,11 @@ def collapsed(text: str) -> str:
     return _PARTING.sub(" ", text)
 
 
-def stripped(text: str, start: int, end: int) -> tuple[int, int]:
+def stripped(
+    text: str,
+    start: int,
+    end: int,
+) -> tuple[int, int]:
     """Return the position of text[start:end] without white space around it."""
     part = text[start:end]
     return end - len(part.lstrip()), start + len(part.rstrip())

@@ -266,7 +266,11 @@ def _logit(value: Any) -> float:
 class Positions:
     """Positions of texts in a contract, whatever white space is between words."""
 
-    def __init__(self, contract_id: str, text: str) -> None:
+    def __init__(
+        self,
+        contract_id: str,
+        text: str,
+    ) -> None:
         self.contract_id, self.text = contract_id, text
         self._starts: list[int] = []
         # The start of each word in the joined text.
@@ -302,7 +306,11 @@ class Positions:
             what = (
                 f"the text {_short(span)} is not in the contract {self.contract_id!r}"
             )
-            raise BadInput(what, where=where, do="copy spans from the contract's text")
+            raise BadInput(
+                what,
+                where=where,
+                do="copy spans from the contract's text",
+            )
         return self._original(at), self._original(at + len(words) - 1) + 1
 
     def _original(self, at: int) -> int:

@@ -84,7 +84,11 @@ class Words:
         there is none.
         """
         characters = (start, end - 1)
-        after = np.searchsorted(self.starts, characters, side="right")
+        after = np.searchsorted(
+            self.starts,
+            characters,
+            side="right",
+        )
         first, last = (after - 1).tolist()
         return first, last
 
