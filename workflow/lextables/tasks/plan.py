@@ -434,7 +434,7 @@ class Planner(ABC):
         self,
         key: str,
         panel: Panel,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         about: JsonObject,
     ) -> Row:
         """The additional row of a language model, with one run."""
@@ -460,7 +460,7 @@ class Planner(ABC):
     def add(
         self,
         run: Run,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         *,
         weights_of: Run | None = None,
         **runs: Any,
@@ -482,7 +482,7 @@ class Planner(ABC):
         self,
         model: str,
         prefix: str,
-        settings: Mapping[str, Any],
+        settings: JsonObject,
         trials: Sequence[Trial],
         seeds: Sequence[int],
         **runs: Any,
@@ -569,7 +569,7 @@ def additional_name(row: str, differences: Sequence[Difference]) -> str:
 
 def shown(
     rows: Sequence[Row],
-    where: Sequence[Mapping[str, Any]],
+    where: Sequence[JsonObject],
     conditions: Sequence[str],
 ) -> list[JsonObject]:
     """The rows of a table as plain values, in their order.
@@ -590,7 +590,7 @@ def shown(
     return shown_rows
 
 
-def _has(row: Mapping[str, Any], fields: Mapping[str, Any]) -> bool:
+def _has(row: JsonObject, fields: JsonObject) -> bool:
     """Whether a row has these values of fields; a list means any of its values."""
     for name, value in fields.items():
         allowed = value if isinstance(value, list | tuple) else (value,)

@@ -12,11 +12,11 @@ from collections.abc import (
 from dataclasses import dataclass
 from pathlib import Path
 from typing import (
-    Any,
     Literal,
 )
 
 from lextables.models.resolve import Model
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import (
     ASK,
@@ -145,7 +145,7 @@ class ModelSizes:
         return model.parameters or unknown, model.applied
 
 
-def _lengths(settings: Mapping[str, Any]) -> list[int]:
+def _lengths(settings: JsonObject) -> list[int]:
     """The maximum length in tokens of each view of the examples of a run."""
     views = settings.get("readings") or [settings]
     return [view.get("max_length") or DEFAULT_LENGTH for view in views]

@@ -391,9 +391,9 @@ def _listed(choices: Iterable[str]) -> str:
 
 def store(
     reader: ModuleType,
-    settings: Mapping[str, Any],
+    settings: JsonObject,
     data: Sequence[str | Path],
-    task: Mapping[str, Any],
+    task: JsonObject,
     folder: str | Path,
 ) -> JsonObject:
     """Check a file, and write its predictions and the record of the run into ``folder``.

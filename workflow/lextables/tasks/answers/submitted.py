@@ -4,13 +4,12 @@ An option is named by its text, or by its index among the question's options, fr
 """
 
 from collections.abc import (
-    Mapping,
     Sequence,
 )
 from pathlib import Path
-from typing import Any
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.answers.collection import (
     PREDICTIONS,
     load,
@@ -46,7 +45,7 @@ def predictions(
     file: File,
     form: str,
     data: Sequence[str | Path],
-    task: Mapping[str, Any],
+    task: JsonObject,
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`.
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import (
-    Any,
     ClassVar,
     Literal,
     Self,
@@ -20,6 +19,7 @@ from lextables.models.resolve import (
     Weights,
     model_settings,
 )
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
@@ -439,7 +439,7 @@ class SpanPlanner(Planner):
             trained=True,
             about=about,
         )
-        model: dict[str, Any] = {}
+        model: JsonObject = {}
         for encoder in encoders:
             weights = self.context.weights(encoder)
             if isinstance(weights, Missing):

@@ -12,7 +12,6 @@ from collections.abc import (
     Sequence,
 )
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -45,6 +44,7 @@ from lextables.pipeline.errors import (
 )
 from lextables.tasks.spans.settings import Pretraining
 
+Block = dict[str, np.ndarray | int]  # its index, and its token ids (`input_ids`)
 MASKED = 0.15
 TEXTS_AT_ONCE = 16
 CHECKPOINTS = 20  # in the course of a training
@@ -201,7 +201,7 @@ class Blocks(Dataset):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    def __getitem__(self, index: int) -> Block:
         ids = np.concatenate([self.first, self.ids[index], self.last])
         return {"index": index, "input_ids": ids}
 
@@ -223,7 +223,7 @@ class Masking:
         )
         self.seed = seed
 
-    def __call__(self, blocks: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
+    def __call__(self, blocks: Sequence[Block]) -> dict[str, torch.Tensor]:
         indices = [int(block["index"]) for block in blocks]
         key = np.random.SeedSequence([self.seed, *indices])
         sequences = [{"input_ids": block["input_ids"]} for block in blocks]

@@ -16,7 +16,6 @@ from collections.abc import (
 from dataclasses import dataclass
 from pathlib import Path
 from typing import (
-    Any,
     BinaryIO,
 )
 
@@ -29,7 +28,10 @@ from lextables.pipeline.dataset import (
     Table,
     read,
 )
-from lextables.pipeline.files import json_value
+from lextables.pipeline.files import (
+    JsonObject,
+    json_value,
+)
 
 QUESTIONS = Table(
     "questions",
@@ -153,7 +155,7 @@ def read_squad(
         yield _document(entries.pop(), category)
 
 
-def _document(entry: dict[str, Any], category: Callable[[str, str], str]) -> Document:
+def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Document:
     """Return the contract and the questions of an entry of ``data``."""
     contract_id = entry["title"]
     (paragraph,) = entry["paragraphs"]

@@ -38,6 +38,7 @@ from lextables.pipeline.dataset import (
     read,
 )
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.spans.outputs import (
     OUTPUTS,
     by_question,
@@ -139,7 +140,7 @@ def predictions(
     file: File,
     form: str,
     data: Sequence[str | Path],
-    task: Mapping[str, Any],
+    task: JsonObject,
 ) -> Submitted:
     """Return submitted predictions; ``data`` are contracts and questions.
 
@@ -219,7 +220,7 @@ def _outputs(
 
 def _rows(
     question: str,
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[JsonObject],
     contract: "Positions",
     limit: int,
     where: str,

@@ -26,6 +26,7 @@ from lextables.models.loading import (
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.spans.settings import (
     FineTuning,
     Training,
@@ -88,7 +89,7 @@ def train(
     device: torch.device,
     work: Path,
     output: str | Path,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Fine-tune a model, save it to ``output``, and return what `run.json` records.
 
     A ``search`` leaves out the windows of the held-out contracts.  ``work`` is the
@@ -147,8 +148,8 @@ def work_settings(
     settings: Training,
     seed: int,
     search: bool,
-    identity: Mapping[str, Any],
-) -> dict[str, Any]:
+    identity: JsonObject,
+) -> JsonObject:
     """Return what identifies the work folder of a training (`checkpoints.work_folder`).
 
     ``identity`` is that of data, code, libraries and device.

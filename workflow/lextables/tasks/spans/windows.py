@@ -31,7 +31,10 @@ from lextables.pipeline.dataset import (
     read,
 )
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import (
+    JsonObject,
+    read_json,
+)
 from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.tokens import (
     Tokens,
@@ -44,6 +47,7 @@ from lextables.tasks.spans.tokens import (
 # Folders with another format cannot be opened.
 FORMAT = 2
 RECORD = "features.json"
+Item = dict[str, np.ndarray | int]  # a sequence (`WindowDataset`)
 CONTRACTS_A_BATCH = 16
 TOKENS = Table(
     "tokens",
@@ -258,7 +262,7 @@ class WindowDataset(torch.utils.data.Dataset):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, item: int) -> dict[str, Any]:
+    def __getitem__(self, item: int) -> Item:
         row, windows = self.rows[item], self.windows
         category = windows.category[row]
         before = self._before[category]
@@ -298,7 +302,7 @@ class Collator:
             raise unfit(tokenizer, "has no padding token")
         return cls(tokenizer.pad_token_id, tokenizer.pad_token_type_id)
 
-    def __call__(self, items: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
+    def __call__(self, items: Sequence[Item]) -> dict[str, torch.Tensor]:
         """Return {name: (items, longest) or (items,) tensor}."""
         padding = {
             "input_ids": self.pad_id,
@@ -384,7 +388,7 @@ def made_with(
     tokenizer: PreTrainedTokenizerBase,
     settings: WindowSettings,
     questions: Mapping[str, str],
-) -> dict[str, Any]:
+) -> JsonObject:
     """Return what must be equal when features are written and opened."""
     return {
         "format": FORMAT,
@@ -401,7 +405,7 @@ class _Record(BaseModel):
     counts: dict[str, int]
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def _record(folder: Path) -> JsonObject:
     path = folder / RECORD
     if not path.is_file():
         raise BadInput(
