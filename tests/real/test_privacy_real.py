@@ -162,7 +162,10 @@ def scored(answers, data):
 
 def test_scores_of_the_prior_baseline(data):
     scores = scored(
-        baselines.prior(data.shares, PriorSettings(**TASK.model_dump())), data
+        baselines.prior(
+            data.shares, PriorSettings(pseudo=TASK.pseudo, smoothing=TASK.smoothing)
+        ),
+        data,
     )
     assert scores["cross entropy", "all"] == (pytest.approx(0.4978, abs=5e-5), 9369)
     assert scores["cross entropy, low", "all"][1] == 149
