@@ -84,11 +84,9 @@ def likeliest(engine, ids):
     tokens = np.argsort(-engine.after(ids, 0))[:20]
     texts = {engine.text([int(token)]): int(token) for token in tokens}
     valid = {text for text in texts if text.strip() and "\ufffd" not in text}
-    return {
-        text: texts[text]
-        for text in valid
-        if not any(text != o and text.startswith(o) for o in valid)
-    }
+    for text in sorted(valid):
+        valid -= {other for other in valid if other != text and other.startswith(text)}
+    return {text: texts[text] for text in valid}
 
 
 def test_a_server_and_local_weights_agree(engine, model):

@@ -173,9 +173,9 @@ def pairs_about(count, seed=0):
     rng = np.random.default_rng(seed)
     texts, labels = [], labels_of(count, 2, seed)
     for number, label in enumerate(labels):
-        words, others = (
-            [f"word{at}" for at in rng.permutation(500)[:20]] for _ in range(2)
-        )
+        words, others = np.char.add(
+            "word", rng.permutation(500)[:40].astype(str)
+        ).reshape(2, 20)
         second = words[3:8] if label else others[3:8]
         key = f"a{number:03}", f"b{number:03}"
         texts.append(Text(key, " ".join(words), " ".join(second)))

@@ -89,15 +89,9 @@ def test_a_mirror_has_priority_over_a_package_and_a_package_over_the_hub(tmp_pat
         "org/enc": {"hub": "org/enc", "kind": "bi-encoder"},
     }
     # No setting contains a path on this machine.
-    extra = resolve_extra(
-        ExtraModel(name="Mine", kind="bi-encoder", model=str(folder)), "available"
-    )
-    settings = [
-        value
-        for found in (mirror, extra)
-        for value in model_settings("x", found).values()
-    ]
-    assert not [value for value in settings if str(value).startswith("/")]
+    mine = ExtraModel(name="Mine", kind="bi-encoder", model=str(folder))
+    for located in (mirror, resolve_extra(mine, "available")):
+        assert str(folder) not in model_settings("x", located).values()
 
 
 @pytest.mark.parametrize(

@@ -139,9 +139,9 @@ def test_a_search_scores_the_candidates_and_does_not_change_training(
 ):
     found, record = searched(kind, settings, tmp_path, [2, 4])
     candidates = (("law", "a"), ("term", "a"), ("term", "b"), ("term", "c"))
-    assert [(row["updates"], row["query_id"], row["document_id"]) for row in found] == [
-        (updates, *pair) for updates in (2, 4) for pair in candidates
-    ]
+    assert [row["updates"] for row in found] == [2] * 4 + [4] * 4
+    pairs_of = [(row["query_id"], row["document_id"]) for row in found]
+    assert pairs_of == [*candidates, *candidates]
     assert (record["training_pairs"], record["resumed_from_update"]) == (pairs, 0)
     once, _ = searched(kind, settings, tmp_path, [4])
     assert once == found[4:]
@@ -320,22 +320,13 @@ BEST, HALF, WORST = (
 
 def tried(path, *groups):
     """Write the scores of groups (updates, {query: documents, best first}); return the path."""
-    rows = [
-        {
-            "updates": updates,
-            "query_id": query,
-            "document_id": document,
-            "score": float(-place),
-        }
-        for updates, orders in groups
-        for query, order in orders.items()
-        for place, document in enumerate(order)
-    ]
-    write(
-        TRIED,
-        sorted(rows, key=lambda r: (r["updates"], r["query_id"], r["document_id"])),
-        path,
-    )
+    rows = []
+    for updates, orders in groups:
+        for query, order in sorted(orders.items()):
+            for document in sorted(order):
+                row = {"updates": updates, "query_id": query, "document_id": document}
+                rows.append(row | {"score": -float(order.index(document))})
+    write(TRIED, rows, path)
     return path
 
 
