@@ -596,7 +596,7 @@ RERUNS = [
     (
         "nli",
         lawngnli("short: [short, long, long_512", "short: [long, long_512"),
-        "classification_read classification_read_linear classification_score table",
+        "classification_read classification_score table",
         "",
     ),
     (
