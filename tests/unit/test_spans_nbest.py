@@ -5,7 +5,7 @@ import pytest
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.nbest import ChoosingSettings, choose, join
-from lextables.tasks.spans.schema import NBEST
+from lextables.tasks.spans.schema import NBEST, PredictedSpan, ranked
 
 TRIALS = [{"learning_rate": 1e-4, "epochs": 1}, {"learning_rate": 3e-4, "epochs": 4}]
 ASKED = [
@@ -162,3 +162,26 @@ def test_spans_are_joined_and_ranked_per_question():
         ("c__Tail", 1, TEXT[55:70]),
         ("d", 0, TEXT[0:20]),
     ]
+
+
+def scored(text, logit, probability, start=0):
+    return PredictedSpan(text, text, start, start + 1, logit, 0.0, probability)
+
+
+@pytest.mark.parametrize(
+    ("spans", "empty", "expected"),
+    [
+        ([("a", 1, 0.7, 9), ("b", 1, 0.7, 2)], (0, 0.5), "ba-"),  # by position
+        # By probability.
+        ([("a", 9, 0.97), ("b", 9, 0.98), ("c", 9, 0.99)], (0, 0.1), "cb-"),
+        ([("a", 9, 0.97)], (9, 0.98), "-a"),
+        ([("a", 1, 0.7)], (1, 0.7), "a-"),  # the empty prediction is last
+        ([("a", 1, 0.7)], (2, 0.8), "-a"),
+        ([("a", 3, 0.9), ("a", 2, 0.8), ("b", 1, 0.7), ("c", 0, 0.5)], (9, 1), "-ab"),
+        ([], (0, 0.5), "-"),
+    ],
+)
+def test_spans_are_ranked_by_score_with_each_text_once(spans, empty, expected):
+    rows = [scored(*span) for span in spans]
+    found = ranked(rows, scored("-", *empty, start=-1), 2)
+    assert "".join(span.text for span in found) == expected
