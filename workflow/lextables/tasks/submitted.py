@@ -367,6 +367,7 @@ class Distribution:
         name: str,
         place: str,
     ) -> int:
+        """Return the index of a choice by its name; raises `BadInput` if it has none."""
         if name in self.choices:
             return self.choices.index(name)
         plain, plain_name = [choice.strip() for choice in self.choices], name.strip()

@@ -411,6 +411,7 @@ class Golds:
         category: int,
         relaxed: bool,
     ) -> None:
+        """Collect the answers of ``category`` by contract."""
         self.units, self.relaxed = units, relaxed
         self.golds: dict[int, list[GoldSpan]] = defaultdict(list)
         for contract, places in answers.items():

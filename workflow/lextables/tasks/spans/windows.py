@@ -263,6 +263,7 @@ class WindowDataset(torch.utils.data.Dataset):
         return len(self.rows)
 
     def __getitem__(self, item: int) -> Item:
+        """Return the sequence of one window, as the class describes it."""
         row, windows = self.rows[item], self.windows
         category = windows.category[row]
         before = self._before[category]
