@@ -277,6 +277,12 @@ def test_a_table_has_the_pairs_files_and_sources_of_its_data_set(results):
     assert [exhibit.name for exhibit in part.exhibits] == ["figure2", "table3"]
 
 
+def test_the_report_of_a_sample_shows_the_tables_that_exist(results):
+    (results / "tables/acord/table_c1.csv").unlink()
+    part = material_of.read_part("acord", results / "acord.yaml", results)
+    assert {exhibit.name for exhibit in part.exhibits} == {"table3", "figure2"}
+
+
 def test_tables_missing_from_an_earlier_run_are_ignored(results):
     (results / "tables/acord/table3.csv").unlink()
     (results / "tables/acord/figure2.svg").unlink()

@@ -193,24 +193,21 @@ def read_part(
 ) -> Part | None:
     """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``texts`` are the current texts of the sources' registry (`registry_texts`).  An ``earlier`` run
-    may have left some of its tables, or none: then it returns None.
+    ``texts`` are the current texts of the sources' registry (`registry_texts`).  A run on the sample
+    has some of the tables.  An ``earlier`` run may have left none: then it returns None.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
     shown = {key: value for key, value in raw.items() if key in ShownPaper.model_fields}
     paper = ShownPaper.model_validate(shown)
     folder = results / "tables" / name
-    entries = paper.tables
-    if earlier:
-        entries = {
-            table: entry
-            for table, entry in entries.items()
-            if _is_complete(folder, table, entry)
-            and _census(results, entry.of or name).exists()
-        }
-        if not (entries and _census(results, name).exists()):
-            return None
+    entries = {}
+    for table, entry in paper.tables.items():
+        has_census = _census(results, entry.of or name).exists()
+        if has_census and _is_complete(folder, table, entry):
+            entries[table] = entry
+    if earlier and not (entries and _census(results, name).exists()):
+        return None
     censuses = {}
     for dataset in {name, *(entry.of or name for entry in entries.values())}:
         census = read_json(_census(results, dataset), Census)
