@@ -60,7 +60,10 @@ class WordHashes(dict[str, int]):
         return value
 
 
-def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
+def run_hashes(
+    text: str,
+    hashes: WordHashes,
+) -> tuple[int, np.ndarray]:
     """Return the number of words of a text and the hash of each of its runs, uint64 (words - RUN + 1,).
 
     The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
@@ -356,7 +359,10 @@ def _nearest(
     return pd.DataFrame(columns)
 
 
-def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
+def _owners(
+    hashes: np.ndarray,
+    others: Sequence[Split],
+) -> pd.DataFrame:
     """Return which units of ``others`` have each hash: hash, number of the split, number of the unit."""
     frames = []
     for number, other in enumerate(others):

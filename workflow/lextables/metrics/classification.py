@@ -73,7 +73,10 @@ def accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
     return ratio(_summed(weights, exact), weights.sum(axis=1))
 
 
-def balanced_accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
+def balanced_accuracy(
+    head: Head,
+    weights: np.ndarray,
+) -> np.ndarray:
     """Return the mean recall over the answers with at least one example."""
     hits, right, _ = _counts(head, weights)
     return nanmean(ratio(hits, right), axis=1)
@@ -137,7 +140,10 @@ def _counts(head: Head, weights: np.ndarray) -> list[np.ndarray]:
     return [_summed(weights, mask) for mask in masks]
 
 
-def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _summed(
+    weights: np.ndarray,
+    values: np.ndarray,
+) -> np.ndarray:
     return np.asarray(weights, dtype=np.float64) @ values.astype(np.float64)
 
 
@@ -369,7 +375,10 @@ def _finite(
 # Means over heads, questions and categories.
 
 
-def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
+def by_head(
+    metric: Metric,
+    heads: Sequence[Head],
+) -> dict[str, float]:
     """Return {head id: the metric over all examples of the head}."""
     values = {}
     for head in heads:
@@ -497,7 +506,10 @@ def left_out(
     return np.concatenate(values)
 
 
-def unit_groups(units: int, most: float = MOST_UNITS) -> np.ndarray:
+def unit_groups(
+    units: int,
+    most: float = MOST_UNITS,
+) -> np.ndarray:
     """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
 
     Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
@@ -549,7 +561,10 @@ def jackknives(
         )
 
 
-def _group_names(units: np.ndarray, groups: np.ndarray) -> list[str]:
+def _group_names(
+    units: np.ndarray,
+    groups: np.ndarray,
+) -> list[str]:
     """Return a name for each group, a digest of its units."""
     names = []
     for number in np.unique(groups):

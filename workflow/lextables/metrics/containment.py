@@ -35,7 +35,10 @@ _REMOVED = str.maketrans("/", " ", ".,;:")
 COUNTS = 5
 
 
-def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
+def counts(
+    output: str,
+    golds: Sequence[str],
+) -> tuple[float, ...]:
     """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
     text = output.strip(ENDS)
     denied = denies(output)

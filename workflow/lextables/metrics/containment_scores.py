@@ -54,7 +54,10 @@ ALL_METRICS = (*METRICS, *(f"{metric}{STRICT}" for metric in CONFUSION))
 STRICT_COUNTS = 3  # true positives, false positives, false negatives
 
 
-def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
+def strict_counts(
+    output: str,
+    golds: Sequence[str],
+) -> tuple[float, ...]:
     """Return the `STRICT_COUNTS` of one output; ``golds`` as in `counts`."""
     expected = " ".join(golds) if golds else NO_CLAUSE
     padded = not similar(strict_words(expected), strict_words(output))

@@ -84,7 +84,10 @@ def _half_width(error: float, units: int) -> float:
     return float(stdtrit(units - 1, (1 + LEVEL) / 2) * error)
 
 
-def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
+def share_interval(
+    successes: int,
+    trials: int,
+) -> tuple[float, float] | None:
     """Return the 95 % Wilson interval of a share; None without trials."""
     from statsmodels.stats.proportion import proportion_confint
 
@@ -99,7 +102,10 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | None:
+def exact_share_interval(
+    successes: int,
+    trials: int,
+) -> tuple[float, float] | None:
     """Return the exact 95 % interval of a share (Clopper and Pearson, 1934); None without trials.
 
     Its coverage is never below 95 %.
@@ -182,7 +188,10 @@ def by_key(rows: Iterable[Row]) -> list[Row]:
 # What each unit adds to a score
 
 
-def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
+def pseudo_values(
+    estimate: float,
+    left_out: np.ndarray,
+) -> np.ndarray:
     """Return the contribution of each unit to a score, float64 (units,), with the mean ``estimate``.
 
     ``left_out`` are the scores with each unit left out in turn; NaN (no score without the unit) stays NaN.

@@ -109,7 +109,10 @@ def counted(
 # Thresholds.
 
 
-def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
+def threshold(
+    right: np.ndarray,
+    probabilities: np.ndarray,
+) -> float:
     """Return the threshold with the highest F1, of equals the highest threshold.
 
     Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
@@ -129,7 +132,10 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     return float(scores[best])
 
 
-def marked(question: MarkedQuestion, folds: np.ndarray) -> np.ndarray:
+def marked(
+    question: MarkedQuestion,
+    folds: np.ndarray,
+) -> np.ndarray:
     """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of the other folds.
 
     ``folds`` (documents,): the fold of each document.

@@ -240,7 +240,10 @@ def scores_and_jackknives(
     return by_key(rows), jackknifed
 
 
-def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") -> None:
+def _refuse_gaps(
+    heads: Iterable[AnsweredHead],
+    among: str = "test examples",
+) -> None:
     """Raise `BadInput` for an answer that no example has, or all."""
     for head in heads:
         total = len(head.labels)
@@ -257,7 +260,10 @@ def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") ->
             raise BadInput(what, where="examples", do=do)
 
 
-def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
+def _by_data_type(
+    heads: Sequence[AnsweredHead],
+    partial: bool,
+) -> list[Row]:
     """Return AUPR over main and over abridged examples, for the same heads (Table 6).
 
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an

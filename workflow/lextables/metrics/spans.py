@@ -85,7 +85,10 @@ class Gold:
         return sorted(set(self.categories))
 
 
-def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
+def gold(
+    questions: Iterable[Row],
+    answers: Iterable[Row],
+) -> Gold:
     """Return the gold spans of ``questions`` (rows of `squad.QUESTIONS` of one split).
 
     ``answers`` are rows of `squad.ANSWERS`; those of other questions are ignored.  Raises `BadInput` where
@@ -141,7 +144,10 @@ class Nbest:
     end: np.ndarray
 
 
-def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
+def nbest_rows(
+    rows: Iterable[Row],
+    where: str = "predictions",
+) -> Nbest:
     """Return the n-best spans in rows of the table of predictions, by rank.
 
     Raises `BadInput` for a probability that is not a number from 0 to 1.
@@ -256,7 +262,10 @@ def strict_words(text: str) -> frozenset[str]:
     return frozenset(text.translate(_PUNCTUATION).lower().split())
 
 
-def similar(first: frozenset[str], second: frozenset[str]) -> bool:
+def similar(
+    first: frozenset[str],
+    second: frozenset[str],
+) -> bool:
     """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both are empty."""
     # In integers: with s shared words, s / (a + b - s) is at least 0.5 if 3 s >= a + b.
     return bool(first) and 3 * len(first & second) >= len(first) + len(second)
@@ -477,7 +486,10 @@ def counts(
     """
     size = len(thresholds)
 
-    def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    def above(
+        question: np.ndarray,
+        confidence: np.ndarray,
+    ) -> np.ndarray:
         # Column k counts items that first pass at threshold k; an extra column those that never pass.
         first = size - np.searchsorted(
             thresholds[::-1],
@@ -575,7 +587,10 @@ def aupr(curve: Curve) -> np.ndarray:
     return np.where(np.isnan(areas), 0.0, areas)
 
 
-def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
+def precision_at_recall(
+    curve: Curve,
+    recall: float,
+) -> np.ndarray:
     """Return the released precision at ``recall``, float64 [...]: that of the first point reaching it.
 
     The release iterates over points and thresholds together.  The added point makes one point more, so the
@@ -636,7 +651,10 @@ def contract_intervals(
 # Strict mode: every confidence is a threshold.
 
 
-def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Curve:
+def strict_curve(
+    gold_confidence: np.ndarray,
+    miss_confidence: np.ndarray,
+) -> Curve:
     """Return the curve of one group from its part of `Matches`, highest threshold first.
 
     Precision is the best at the point's recall or a higher one.  Recall is NaN without gold spans; without
@@ -656,7 +674,10 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     return Curve(best, recall)
 
 
-def _at_least(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+def _at_least(
+    values: np.ndarray,
+    thresholds: np.ndarray,
+) -> np.ndarray:
     """The number of values at or above each threshold, int64 (thresholds,)."""
     below = np.searchsorted(
         np.sort(values),

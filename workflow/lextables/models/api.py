@@ -107,7 +107,11 @@ class Refused(BadInput):
 class MeteredTransport(httpx2.BaseTransport):
     """Sends requests within budget and rate limit, and limits the duration and size of answers."""
 
-    def __init__(self, ledger: Ledger, price: Price | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        price: Price | None,
+    ) -> None:
         self._ledger, self._price = ledger, price
         self._context = httpx2.create_ssl_context()
 
@@ -134,7 +138,11 @@ class MeteredTransport(httpx2.BaseTransport):
         finally:
             self._ledger.charge(number, charged)
 
-    def _charged(self, response: httpx2.Response, most: Cost) -> Cost:
+    def _charged(
+        self,
+        response: httpx2.Response,
+        most: Cost,
+    ) -> Cost:
         """Return the cost of an answer, ``most`` if unknown; errors, web pages and empty answers are free."""
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
@@ -243,11 +251,19 @@ class Api:
         for name in ("httpx", "httpx2"):  # they log every call
             logging.getLogger(name).setLevel(logging.WARNING)
 
-    def cached(self, call: Call, check: Callable[[Any], object]) -> Any | None:
+    def cached(
+        self,
+        call: Call,
+        check: Callable[[Any], object],
+    ) -> Any | None:
         """Return the cached answer to a call; None if there is none that passes ``check``."""
         return self._cache.get(self._question(call), check)
 
-    def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
+    def ask(
+        self,
+        call: Call,
+        check: Callable[[Any], object],
+    ) -> Any:
         """Return the server's JSON answer, from the cache if possible.
 
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
@@ -303,7 +319,11 @@ class Api:
             "body": call.body,
         }
 
-    def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
+    def _post(
+        self,
+        call: Call,
+        check: Callable[[Any], object],
+    ) -> Any:
         """Return the server's answer to a call, without the key; errors as in `ask`."""
         body = dict(call.body)
         try:
@@ -408,7 +428,11 @@ def embed(
             do="use another server",
         )
     matrix = np.concatenate(parts)
-    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix /= np.linalg.norm(
+        matrix,
+        axis=1,
+        keepdims=True,
+    )
     position = {text: index for index, text in enumerate(unique)}
     rows = [position[text] for text in texts]
     return matrix[rows]

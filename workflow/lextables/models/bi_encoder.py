@@ -94,18 +94,28 @@ def load(
     return model
 
 
-def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors.
 
     Equal texts are encoded once.  All texts of a batch have the same number of tokens:
     without padding encoding is faster, and a text's vector does not depend on the other
     texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    encoder = _Encoder(model, model.default_prompt_name, unit=True)
+    encoder = _Encoder(
+        model,
+        model.default_prompt_name,
+        unit=True,
+    )
     return encoder.encode(texts)
 
 
-def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode_alike(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+) -> np.ndarray:
     """As `encode`, for comparing all texts by the model's own similarity function.
 
     The vectors are unit vectors only if that is the cosine.
@@ -114,12 +124,18 @@ def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray
     return _Encoder(model, model.default_prompt_name, unit).encode(texts)
 
 
-def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode_queries(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
     return _encoder_of_part(model, "query").encode(texts)
 
 
-def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode_documents(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for documents, if any."""
     return _encoder_of_part(model, "document").encode(texts)
 
@@ -148,7 +164,10 @@ def cached(
     return partial(cache.encode, encode=of_texts)
 
 
-def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
+def batches(
+    lengths: Sequence[int],
+    tokens: int,
+) -> Iterator[np.ndarray]:
     """Yield positions of texts of equal length, longest first, in batches.
 
     A batch has at most ``tokens`` tokens, or one longer text.
@@ -237,7 +256,10 @@ class _Encoder:
         return vectors.float().cpu().numpy()
 
 
-def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
+def _encoder_of_part(
+    model: SentenceTransformer,
+    part: str,
+) -> _Encoder:
     unit = model.similarity_fn_name == COSINE
     return _Encoder(
         model,
@@ -280,13 +302,24 @@ class VectorCache:
     array.
     """
 
-    def __init__(self, root: str | Path, identity: JsonObject) -> None:
+    def __init__(
+        self,
+        root: str | Path,
+        identity: JsonObject,
+    ) -> None:
         """Open the folder below ``root`` for an identity of `pipeline.run.identity`.
 
         Vectors that earlier code or libraries made from the same data on the same device
         are deleted.
         """
-        about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+        about = (
+            json.dumps(
+                identity,
+                indent=2,
+                sort_keys=True,
+            )
+            + "\n"
+        )
         self.folder = Path(root) / _digest(about.encode())
         _drop_earlier(
             Path(root),
@@ -299,7 +332,11 @@ class VectorCache:
             keys, _ = _read(shard, with_vectors=False)
             self._shards.update(dict.fromkeys(keys, shard))
 
-    def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
+    def encode(
+        self,
+        texts: Sequence[str],
+        encode: Encode,
+    ) -> np.ndarray:
         """Return a float32 array (texts, dimensions).
 
         ``encode`` is called for texts that are not in the cache.
@@ -340,7 +377,11 @@ class VectorCache:
                     stored[key] = vector.copy()
         return stored
 
-    def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
+    def _store(
+        self,
+        keys: Sequence[bytes],
+        vectors: np.ndarray,
+    ) -> None:
         """Write a shard with the vectors of these texts."""
         name = _digest(b"".join(keys))
         shard = self.folder / f"{name}.npz"

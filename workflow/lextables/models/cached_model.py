@@ -62,7 +62,10 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
-def of_rule(settings: ModelSettings, params: Any) -> LanguageModel:
+def of_rule(
+    settings: ModelSettings,
+    params: Any,
+) -> LanguageModel:
     """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
     asking = params.asking
     limits = Limits(**asking["limits"])

@@ -66,7 +66,14 @@ def work_folder(root: str | Path, settings: JsonObject) -> Path:
     digest = hashlib.sha256(text.encode()).hexdigest()
     folder = Path(root) / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    readable = (
+        json.dumps(
+            settings,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n"
+    )
     write_text(folder / "settings.json", readable)
     return folder
 
@@ -101,7 +108,10 @@ def keep(
             remove(left)
 
 
-def finished(work: Path, weights: str | Path) -> JsonObject | None:
+def finished(
+    work: Path,
+    weights: str | Path,
+) -> JsonObject | None:
     """Link the weights that `keep` stored in ``work`` to ``weights``.
 
     Returns their training's record; None if there is no finished training with the
@@ -196,7 +206,11 @@ class Checkpoints(TrainerCallback):
 class AtUpdates(TrainerCallback):
     """Call ``visit`` with the number of finished updates whenever it is in ``updates``."""
 
-    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        updates: Sequence[int],
+        visit: Callable[[int], None],
+    ) -> None:
         self.updates, self.visit = frozenset(updates), visit
 
     def on_step_end(
@@ -316,7 +330,11 @@ def latest(work: str | Path) -> Path | None:
             complete.append(folder)
         else:
             shutil.rmtree(folder)
-    return max(complete, key=_update_of, default=None)
+    return max(
+        complete,
+        key=_update_of,
+        default=None,
+    )
 
 
 def _update_of(checkpoint: Path) -> int:

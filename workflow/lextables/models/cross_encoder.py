@@ -83,7 +83,11 @@ def score(
     model.eval()
     logits = np.empty(len(pairs))
     few = len(pairs) <= 1000
-    with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
+    with tqdm(
+        total=len(pairs),
+        desc="rerank",
+        disable=few,
+    ) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):
@@ -189,7 +193,10 @@ class _Trainer(InParts, CrossEncoderTrainer):
         return (loss, {}) if return_outputs else loss
 
 
-def _endless(indices: np.ndarray, generator: np.random.Generator) -> Iterator[int]:
+def _endless(
+    indices: np.ndarray,
+    generator: np.random.Generator,
+) -> Iterator[int]:
     while True:
         for index in generator.permutation(indices):
             yield int(index)

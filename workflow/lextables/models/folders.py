@@ -81,7 +81,10 @@ def _damaged(folder: Path) -> Fault | None:
     return None
 
 
-def _without_config(folder: Path, body: Path | None) -> Fault | None:
+def _without_config(
+    folder: Path,
+    body: Path | None,
+) -> Fault | None:
     """A fault for a missing config.json; it names a model's folder below, if any."""
     modules = modules_of(folder)
     places = [] if body is None else [body]

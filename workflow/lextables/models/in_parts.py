@@ -151,7 +151,11 @@ class InParts(Trainer):
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
-    def _backward(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor | None:
+    def _backward(
+        self,
+        model: torch.nn.Module,
+        batch: Batch,
+    ) -> torch.Tensor | None:
         """Add the gradients of all parts and return the loss; None if memory ran out."""
         losses = []
         try:
@@ -226,7 +230,11 @@ def _rows(batch: Batch) -> int:
 
 def _ends(mask: torch.Tensor) -> list[int]:
     """Return the columns of each text up to its last token, at least 1; all if padding is on the left."""
-    columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    columns = torch.arange(
+        1,
+        mask.shape[1] + 1,
+        device=mask.device,
+    )
     ends = (mask.bool() * columns).amax(dim=1)
     return ends.clamp(min=1).tolist()
 
@@ -258,7 +266,10 @@ def random_state(device: torch.device) -> RandomState:
     return torch.get_rng_state(), of_device
 
 
-def set_random_state(device: torch.device, state: RandomState) -> None:
+def set_random_state(
+    device: torch.device,
+    state: RandomState,
+) -> None:
     """Restore a result of `random_state`."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
@@ -268,7 +279,10 @@ def set_random_state(device: torch.device, state: RandomState) -> None:
 # Inference
 
 
-def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
+def that_fits(
+    size: int,
+    work: Callable[[int], R],
+) -> tuple[int, R]:
     """Halve ``size`` until ``work(size)`` fits into memory; return that size and the result.
 
     Raises `BadInput` if size 1 does not fit.

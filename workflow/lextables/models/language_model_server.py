@@ -49,7 +49,11 @@ TOPS = (20, 5)
 BYTES_PER_TOKEN = 3
 # If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
 # such that it usually is another one; the model's own probabilities are reported with it.
-SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
+SAMPLING = {
+    "temperature": 2.0,
+    "top_p": 1,
+    "min_p": 0,
+}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
@@ -157,7 +161,11 @@ class ServerLanguageModel:
         log_probabilities = [_log(probabilities[text]) for text in wanted]
         return Weighed(tuple(log_probabilities))
 
-    def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
+    def _next(
+        self,
+        prompt: Prompt,
+        more: str,
+    ) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
 
         None if the server reports none; empty if the model only ends its answer.
@@ -169,13 +177,21 @@ class ServerLanguageModel:
         if not _ended(answer):
             return read_tokens(answer)
         for seed in range(SAMPLES):
-            body = {**call.body, **SAMPLING, "seed": seed}
+            body = {
+                **call.body,
+                **SAMPLING,
+                "seed": seed,
+            }
             answer = self._api.ask(call._replace(body=body), _check)
             if not _ended(answer):
                 return read_tokens(answer)
         return {}
 
-    def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
+    def _likeliest(
+        self,
+        prompt: Prompt,
+        more: str,
+    ) -> tuple[Call, Any] | None:
         """Return the call for the most likely tokens and its answer; None if the server reports none."""
         calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:

@@ -439,7 +439,11 @@ def save(
     for key, values in names.items():
         packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(out, **arrays, **packed)
+        np.savez_compressed(
+            out,
+            **arrays,
+            **packed,
+        )
 
 
 def load(

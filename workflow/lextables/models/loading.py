@@ -89,7 +89,10 @@ def fresh(report: Report) -> set[str]:
     return {*report["missing_keys"], *mismatched}
 
 
-def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
+def fresh_encoder(
+    model: PreTrainedModel,
+    report: Report,
+) -> set[str]:
     """Return those of the encoder only.
 
     That is without heads (trained here) and the pooler (read only by heads).
@@ -101,7 +104,10 @@ def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
     return {name for name in names if name.startswith(f"{prefix}.")}
 
 
-def check_complete(folder: str | Path, names: Collection[str]) -> None:
+def check_complete(
+    folder: str | Path,
+    names: Collection[str],
+) -> None:
     """Raise `BadInput` if a model in ``folder`` lacks the tensors ``names``."""
     if names:
         what = f"the weights lack {len(names)} tensors, such as {min(names)}"
@@ -224,7 +230,11 @@ def _check(
         _check_sentence_encoder(folder, transforms=True)
 
 
-def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
+def _check_sentence_encoder(
+    folder: Path,
+    *,
+    transforms: bool,
+) -> None:
     """Load a sentence encoder with its own settings, to find those that are wrong.
 
     It is loaded without weights if it ``transforms``, and with them if it looks up word

@@ -117,7 +117,11 @@ class LocalLanguageModel:
         text, begins = self._text(prompt)
         return array("i", self._engine.ids(text, begins))
 
-    def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
+    def _continuation_ids(
+        self,
+        prompt: Prompt,
+        continuation: str,
+    ) -> list[int]:
         """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
         text, _ = self._text(prompt)
         for before in (text[-SEAM:], "\n", ""):
@@ -169,7 +173,11 @@ class LocalLanguageModel:
                 sums[place] += log_probabilities[token]
         return Weighed(tuple(sums.tolist()))
 
-    def _written(self, prompt: Sequence[int], request: Request) -> Written:
+    def _written(
+        self,
+        prompt: Sequence[int],
+        request: Request,
+    ) -> Written:
         """Return the text that follows a prompt, up to the token that ends an answer."""
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
@@ -204,7 +212,11 @@ class CausalModel:
     """
 
     @loading_weights()
-    def __init__(self, place: str | Path, device: torch.device) -> None:
+    def __init__(
+        self,
+        place: str | Path,
+        device: torch.device,
+    ) -> None:
         """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
         file, folder = gguf_file(place), Path(place)
         options = {"trust_remote_code": False}
@@ -263,7 +275,11 @@ class CausalModel:
         return self._tokenizer.decode(list(ids), skip_special_tokens=True)
 
     @torch.inference_mode()
-    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
+    def after(
+        self,
+        ids: Sequence[int],
+        shared: int,
+    ) -> np.ndarray:
         """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.

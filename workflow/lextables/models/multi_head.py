@@ -116,7 +116,10 @@ LOSSES: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
-def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
+def balanced_weights(
+    labels: Sequence[int],
+    answers: int,
+) -> torch.Tensor:
     """Return weights that give each of a head's answers equal influence in training, float32 (answers,).
 
     n / (k × count) for n training ``labels`` with k different answers, as scikit-learn's
@@ -152,7 +155,11 @@ class MultiHead(nn.Module):
         ends = accumulate(self.sizes, initial=0)
         self.spans = tuple(pairwise(ends))
         together = _side_by_side(weights, self.sizes)
-        self.register_buffer("weights", together, persistent=False)
+        self.register_buffer(
+            "weights",
+            together,
+            persistent=False,
+        )
 
     @property
     def mixed_precision(self) -> bool:
@@ -178,7 +185,11 @@ class MultiHead(nn.Module):
             return output.logits
         return output.last_hidden_state[:, 0]
 
-    def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
+    def answer(
+        self,
+        represented: torch.Tensor,
+        head: int,
+    ) -> torch.Tensor:
         """Return the logits (texts, answers) of head number ``head``, float32."""
         if self.own is None:
             start, stop = self.spans[head]
@@ -217,7 +228,10 @@ class MultiHead(nn.Module):
         return {"loss": total / len(head)}
 
 
-def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
+def _side_by_side(
+    weights: Weights | None,
+    sizes: Sequence[int],
+) -> torch.Tensor | None:
     """Return the weights of all answers of all heads (answers,); 1 for a head without."""
     if weights is None:
         return None
@@ -300,12 +314,23 @@ def save(
     for head, names in heads.items():
         rows.append({"head_id": head, "answers": list(names)})
     kind = "family" if model.own is None else "own"
-    about = {"kind": kind, "loss": model.loss, "heads": rows}
+    about = {
+        "kind": kind,
+        "loss": model.loss,
+        "heads": rows,
+    }
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
         if model.own is not None:
             save_file(model.own.state_dict(), temporary / _OWN)
-        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
+        text = (
+            json.dumps(
+                about,
+                indent=2,
+                ensure_ascii=False,
+            )
+            + "\n"
+        )
         (temporary / _ABOUT).write_text(text, encoding="utf-8")
 
 

@@ -260,7 +260,10 @@ def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
     return Picked(_normalised(masses), outside)
 
 
-def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
+def _drawn(
+    texts: Sequence[str],
+    options: Sequence[str],
+) -> Picked:
     """Return the shares of the options among answers that name one."""
     places = [parsed(text, options) for text in texts]
     votes = [float(places.count(place)) for place in range(len(options))]

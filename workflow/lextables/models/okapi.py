@@ -84,7 +84,11 @@ class OkapiBM25:
         self._words = np.array(words, dtype=np.int32)
         self._counts = np.array(counts, dtype=np.int32)
 
-    def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
+    def scores(
+        self,
+        query: str,
+        positions: Sequence[int],
+    ) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,)."""
         of_texts = [self._words_of(position) for position in positions]
         all_words = np.concatenate([words for words, _ in of_texts])

@@ -27,7 +27,10 @@ def mixed(
 
 
 @contextmanager
-def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
+def tf32(
+    device: torch.device,
+    wanted: bool = True,
+) -> Iterator[None]:
     """Context in which float32 matrix products use TF32, where ``wanted`` and supported by a GPU."""
     before = torch.get_float32_matmul_precision()
     if wanted and _tensor_cores(device):
@@ -38,7 +41,10 @@ def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def precision_name(dtype: torch.dtype, device: torch.device) -> str:
+def precision_name(
+    dtype: torch.dtype,
+    device: torch.device,
+) -> str:
     """Return the current precision of products of ``dtype`` on ``device``, for `run.json`."""
     if (
         dtype == torch.float32

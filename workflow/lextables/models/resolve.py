@@ -186,7 +186,10 @@ def _assembled(name: str, model: Model) -> str | None:
     return assembled(name, model.parts.packages, model.parts.sha256)
 
 
-def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
+def _in_mirrors(
+    name: str,
+    mirrors: Sequence[Path],
+) -> Path | None:
     folders = (mirror / "models" / name for mirror in mirrors)
     return next((folder for folder in folders if _is_model(folder)), None)
 

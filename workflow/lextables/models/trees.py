@@ -84,7 +84,10 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     )
 
 
-def _next_nodes(children: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def _next_nodes(
+    children: np.ndarray,
+    offsets: np.ndarray,
+) -> np.ndarray:
     """Return the number of each node's child among the nodes of all trees, int64.
 
     ``children`` are numbered within their tree, and -1 at a leaf, which is its own child;

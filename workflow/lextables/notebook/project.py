@@ -30,7 +30,11 @@ def known(
     """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is none."""
     if name in names:
         return name
-    similar = difflib.get_close_matches(str(name).lower(), names, n=NAMED)
+    similar = difflib.get_close_matches(
+        str(name).lower(),
+        names,
+        n=NAMED,
+    )
     do = f"choose from {', '.join(sorted(names))}"
     if similar:
         do = f"did you mean {' or '.join(map(repr, similar))}"

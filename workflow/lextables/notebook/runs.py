@@ -97,11 +97,19 @@ class ScoredRuns:
         rows = []
         for row in self.project.plans[self.paper].rows[table]:
             if not row["submitted"]:
-                row = {**row, "runs": {}, "reason": "not scored here"}
+                row = {
+                    **row,
+                    "runs": {},
+                    "reason": "not scored here",
+                }
             rows.append(row)
         return rows
 
-    def inputs(self, rows: Sequence[Params], table: str = "") -> Inputs:
+    def inputs(
+        self,
+        rows: Sequence[Params],
+        table: str = "",
+    ) -> Inputs:
         """Return the inputs of a table with these rows."""
         values = published.load(self.project.published_values(self.paper))
         return Inputs(
@@ -150,7 +158,11 @@ def scored_runs(
         of_name = of_row
     found = data_set(of_name, data, folder)
     found.check_built()
-    values = {**values, "data": found.data, "papers": [found.paper]}
+    values = {
+        **values,
+        "data": found.data,
+        "papers": [found.paper],
+    }
     with (
         contextlib.chdir(found.folder),
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
@@ -171,7 +183,11 @@ def _entry(
     if isinstance(files, str | Path):
         files = [files]
     paths = [str(Path(file).expanduser().absolute()) for file in files]
-    entry = {"name": row, "paper": paper, "file": paths}
+    entry = {
+        "name": row,
+        "paper": paper,
+        "file": paths,
+    }
     if format:
         entry["format"] = format
     return entry
@@ -200,7 +216,11 @@ def _score(
     write(UNITS, units, folder / "units.parquet")
 
 
-def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+def _retrieval(
+    runs: Runs,
+    wildcards: Wildcards,
+    predictions: Path,
+) -> Scored:
     jobs = Rankings(runs, JobResources(runs))
     task = jobs.scored_task(wildcards)
     collection = retrieval_collection.load(jobs.tables(wildcards), task)
@@ -210,7 +230,11 @@ def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     return rows, retrieval_scoring.by_query(rows, collection)
 
 
-def _spans(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+def _spans(
+    runs: Runs,
+    wildcards: Wildcards,
+    predictions: Path,
+) -> Scored:
     jobs = SpanRuns(runs)
     questions, answers = runs.project.tables(wildcards.dataset, "questions", "answers")
     return span_scoring.score(
@@ -222,7 +246,11 @@ def _spans(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     )
 
 
-def _classification(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+def _classification(
+    runs: Runs,
+    wildcards: Wildcards,
+    predictions: Path,
+) -> Scored:
     jobs = Classification(runs, "")
     examples, heads = jobs.examples_and_heads(wildcards)
     (test,) = jobs.splits("test")(wildcards)
@@ -236,7 +264,11 @@ def _classification(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scor
     )
 
 
-def _answers(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
+def _answers(
+    runs: Runs,
+    wildcards: Wildcards,
+    predictions: Path,
+) -> Scored:
     jobs = AnswerJobs(runs)
     task = jobs.scored_task(wildcards)
     tables = jobs.tables(*ANSWERED_FROM)(wildcards)

@@ -131,6 +131,12 @@ def _pairs(runs: ScoredRuns) -> pd.DataFrame:
     for table in runs.tables:
         units_of = runs.inputs(runs.rows(table), table).units
         for pair in comparison.compare(runs.cells(table), (), units_of):
-            rows.append({"table": table, **asdict(pair), "differs": pair.differs})
+            rows.append(
+                {
+                    "table": table,
+                    **asdict(pair),
+                    "differs": pair.differs,
+                }
+            )
     names = [field.name for field in fields(comparison.Pair)]
     return pd.DataFrame(rows, columns=["table", *names, "differs"])

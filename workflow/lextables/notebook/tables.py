@@ -19,7 +19,10 @@ from lextables.pipeline.files import (
 from lextables.tables import published as published_values
 
 
-def published(paper: str | None = None, table: str | None = None) -> pd.DataFrame:
+def published(
+    paper: str | None = None,
+    table: str | None = None,
+) -> pd.DataFrame:
     """Return the published values of all papers, of one ``paper``, or of one of its tables.
 
     ``table`` is the table's name in targets and files, such as ``table_d3``.  A row is a

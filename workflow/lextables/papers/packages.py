@@ -38,7 +38,10 @@ def task_type(kind: str) -> type[Entry]:
     return import_module(f"lextables.tasks.{kind}.plan").TASK
 
 
-def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
+def model_of(
+    paper: str,
+    kinds: Iterable[str] = TASKS,
+) -> type[Paper]:
     """The registry class of a paper with tasks of these kinds; planners of other kinds are not imported."""
     base = Paper
     if modules.has(paper, "registry"):

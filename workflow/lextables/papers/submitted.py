@@ -164,7 +164,10 @@ def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
     return {name: task for name, task in paper.tasks.items() if name in table_data}
 
 
-def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
+def _form(
+    extra: ExtraPredictions,
+    forms: Mapping[str, Iterable[str]],
+) -> str | None:
     """The format of a user's files, one of ``forms``: as configured, or by their names."""
     if extra.format:
         return extra.format if extra.format in forms else None

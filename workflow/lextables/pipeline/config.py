@@ -137,7 +137,11 @@ Word = Annotated[Line, Field(min_length=1, description="text in one line, not em
 # Python neither reads nor writes an integer of more than 4,300 digits.
 Limit = Annotated[
     int,
-    Field(strict=True, ge=0, le=10**12),
+    Field(
+        strict=True,
+        ge=0,
+        le=10**12,
+    ),
 ]
 Count = Annotated[Limit, Field(ge=1)]
 
@@ -251,7 +255,11 @@ Quarter = Annotated[
 # The range of seeds that every library accepts.
 Seed = Annotated[
     int,
-    Field(strict=True, ge=0, le=2**32 - 1),
+    Field(
+        strict=True,
+        ge=0,
+        le=2**32 - 1,
+    ),
     BeforeValidator(_number),
 ]
 
@@ -406,7 +414,10 @@ def published(values: JsonObject) -> JsonObject:
     return _without_places(Config, values)
 
 
-def _without_places(entry: type[BaseModel], values: JsonObject) -> JsonObject:
+def _without_places(
+    entry: type[BaseModel],
+    values: JsonObject,
+) -> JsonObject:
     """Return `published` values of an entry with the fields of ``entry``."""
     shown = {}
     for name, value in values.items():

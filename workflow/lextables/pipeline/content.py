@@ -70,7 +70,12 @@ class Contents:
             with contextlib.suppress(OSError):
                 write_text(
                     place,
-                    json.dumps(new, indent=1, sort_keys=True) + "\n",
+                    json.dumps(
+                        new,
+                        indent=1,
+                        sort_keys=True,
+                    )
+                    + "\n",
                 )
         return digests
 

@@ -219,7 +219,10 @@ def _check_whole_numbers(row: Row, table: Table) -> None:
             raise ValueError(f"{name} = {value} is no whole number")
 
 
-def batched(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
+def batched(
+    rows: Iterable[Item],
+    size: int,
+) -> Iterator[list[Item]]:
     """Yield lists of ``size`` rows in their order, of which the last may be shorter."""
     iterator = iter(rows)
     batch = list(itertools.islice(iterator, size))

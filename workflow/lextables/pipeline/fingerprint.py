@@ -111,7 +111,10 @@ def _data_files(folder: Path, texts: frozenset[str]) -> list[str]:
 
 
 @cache
-def _parsed(source: bytes, package: str) -> tuple[str, frozenset[str]]:
+def _parsed(
+    source: bytes,
+    package: str,
+) -> tuple[str, frozenset[str]]:
     """Return the digest of a module's code, and its names and strings (`_plain`)."""
     texts: set[str] = set()
     code = _plain(ast.parse(source), package, texts)

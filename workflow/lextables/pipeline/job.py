@@ -90,7 +90,11 @@ def on(stream: TextIO) -> Callable[[str], None]:
         line = redacted(line)
         if stream.isatty():
             line = _CLEAR + line
-        print(line, file=stream, flush=True)
+        print(
+            line,
+            file=stream,
+            flush=True,
+        )
 
     return write
 
@@ -151,7 +155,10 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
+def _heartbeat(
+    log: Path,
+    logger: logging.Logger,
+) -> Iterator[None]:
     """Write a line whenever the log has had none for `QUIET` seconds and the job is working."""
     over = threading.Event()
 

@@ -54,7 +54,10 @@ DEEPEST = 100  # levels of nesting
 EntryType = TypeVar("EntryType", bound=Entry)
 
 
-def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
+def entries(
+    path: str | Path,
+    kind: type[EntryType],
+) -> dict[str, EntryType]:
     """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
     return checked(
         dict[str, kind],  # type: ignore[valid-type]

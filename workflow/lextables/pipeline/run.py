@@ -126,7 +126,10 @@ _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
 @contextmanager
-def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
+def recorded(
+    path: str | Path,
+    settings: JsonObject,
+) -> Iterator[JsonObject]:
     """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
 
     The block may add to the yielded record, and so may functions that it calls (`noted`); ``device`` defaults
@@ -148,7 +151,12 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     record.setdefault("lextables", made_by())
     write_text(
         path,
-        json.dumps(record, indent=2, sort_keys=True) + "\n",
+        json.dumps(
+            record,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n",
     )
 
 

@@ -79,7 +79,11 @@ class Stopping:
             # Without a handler, jobs run only with Snakemake's option --no-hooks.
             if self._start_no_more is None:
                 end_jobs({})
-                print(STOPPED, file=sys.stderr, flush=True)
+                print(
+                    STOPPED,
+                    file=sys.stderr,
+                    flush=True,
+                )
                 os._exit(128 + number)
             self._announce(number)
             self._start_no_more(number, None)

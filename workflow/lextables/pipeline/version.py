@@ -115,7 +115,10 @@ def outdated(
     return differences
 
 
-def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
+def _differing(
+    written: str,
+    installed: Mapping[str, str],
+) -> dict[str, str]:
     """Return the versions in ``written``, JSON, that differ from the installed ones.
 
     Raises ValueError for a record that is cut short; the job that reads it reports it.

@@ -47,7 +47,10 @@ CATEGORIES = {
 }
 
 
-def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
+def card(
+    export: Export,
+    formats: Mapping[str, Sequence[Format]],
+) -> str:
     """Return the card; ``formats`` are the other formats of each data set."""
     other = [source for source in export.sources if not source["comparable"]]
     warned = [source for source in other if source["variant"] != SAMPLE]

@@ -253,7 +253,10 @@ def gather(
     )
 
 
-def _sources(sets: Sequence[PublishedSet], source_texts: Record) -> list[Record]:
+def _sources(
+    sets: Sequence[PublishedSet],
+    source_texts: Record,
+) -> list[Record]:
     """Return the provenance of all sources, each once."""
     sources = {}
     for data_set in sets:

@@ -71,7 +71,10 @@ def write(export: Export, path: str | Path) -> None:
             )
 
 
-def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
+def link_weights(
+    data_set: PublishedSet,
+    folder: Path,
+) -> list[Format]:
     """Link the weights fine-tuned on a data set into its folder; return the description of the files."""
     for weights in data_set.weights:
         place = folder / "weights" / RunFolder(weights.parent).name

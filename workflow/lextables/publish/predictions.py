@@ -32,7 +32,10 @@ Shares = Mapping[str, Mapping[str, object]]  # of people, by question and docume
 PREDICTED = ("example_id", "head_id", "probabilities")
 
 
-def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
+def of_classification(
+    data_set: PublishedSet,
+    folder: Path,
+) -> list[Format]:
     """Write the predictions of each run, a file for each condition; return descriptions of the files."""
     labels = {}
     for row in read(data_set.table("examples")):
@@ -57,14 +60,20 @@ def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
     return [Format(f"{FOLDER}/<run>.jsonl", description)]
 
 
-def _with_labels(rows: Iterable[Row], labels: Mapping[str, Row]) -> Iterator[Row]:
+def _with_labels(
+    rows: Iterable[Row],
+    labels: Mapping[str, Row],
+) -> Iterator[Row]:
     """Yield the predictions with the correct labels of their examples."""
     for row in rows:
         prediction = {name: row[name] for name in PREDICTED}
         yield prediction | labels[row["example_id"]]
 
 
-def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
+def of_answers(
+    data_set: PublishedSet,
+    folder: Path,
+) -> list[Format]:
     """Write the predictions of each run, answers or marked paragraphs; return descriptions of the files."""
     names = data_set.task["names"]
     tables = collection.files(names, *collection.ANSWERED_FROM)
@@ -89,7 +98,10 @@ def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
     return formats
 
 
-def _with_shares(rows: Iterable[Row], shares: Shares) -> Iterator[Row]:
+def _with_shares(
+    rows: Iterable[Row],
+    shares: Shares,
+) -> Iterator[Row]:
     """Yield the predictions with the shares of people, by question and document."""
     for row in rows:
         chosen = shares[row["question_id"]].get(row["document_id"])

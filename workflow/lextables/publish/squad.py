@@ -109,7 +109,10 @@ def _entry(contract: Row, questions: list[Row]) -> Row:
     }
 
 
-def _write_outputs(data_set: PublishedSet, folder: Path) -> Format:
+def _write_outputs(
+    data_set: PublishedSet,
+    folder: Path,
+) -> Format:
     """Write the text outputs of each run."""
     folder.mkdir()
     for run in data_set.runs:

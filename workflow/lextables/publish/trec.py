@@ -163,7 +163,10 @@ def _write_run(
                 file.write(f"{names} {rank} {score!s} {tag}\n")
 
 
-def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, float]]]:
+def _hits(
+    run: PublishedRun,
+    data: Collection,
+) -> Mapping[str, list[tuple[str, float]]]:
     """Return {test query: its hits, best first}; in a judged pool only judged ones, as scored."""
     judged = data.task["pool"] == "judged"
     test_queries = data.of("test")

@@ -113,7 +113,10 @@ def estimates(
     return nearest[[*shown, *SUMS]].sort_values("number", ignore_index=True)
 
 
-def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
+def summary(
+    jobs: Sequence[Job],
+    estimated: pd.DataFrame,
+) -> pd.DataFrame:
     """Return a row for each table and paper, for jobs without table, and for all.
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
@@ -161,7 +164,10 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
+def _sums(
+    to_run: pd.DataFrame,
+    jobs: Mapping[int, Job],
+) -> dict[str, float]:
     """The sums of `SUMS` in their units, and the numbers of jobs and weights without a value."""
     weights: dict[str, float | None] = {}
     for number in to_run["number"]:

@@ -78,7 +78,10 @@ class DataSet:
         return sum(counts["rows"] for counts in self.census["data"].values())
 
 
-def read(census: str | Path, texts: Record | None = None) -> DataSet:
+def read(
+    census: str | Path,
+    texts: Record | None = None,
+) -> DataSet:
     """Read a data set's census, and the schema and first rows of each of its tables.
 
     ``texts`` are the current texts of the sources' registry (`registry_texts`).
@@ -119,7 +122,11 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | dict):
-        value = json.dumps(value, ensure_ascii=False, default=str)
+        value = json.dumps(
+            value,
+            ensure_ascii=False,
+            default=str,
+        )
     return cut(" ".join(str(value).split()), LETTERS)
 
 

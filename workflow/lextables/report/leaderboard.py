@@ -155,7 +155,10 @@ def _benchmark(
     )
 
 
-def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
+def _best_first(
+    scores: Mapping[str, float | None],
+    lower: bool,
+) -> list[str]:
     """The names with a score, best first."""
     names = [name for name, score in scores.items() if score is not None]
     return sorted(
@@ -212,13 +215,19 @@ class LeaderboardPage:
     trained_on: Mapping[str, str]
 
 
-def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
+def pages(
+    parts: Sequence[Part],
+    trained_on: Mapping[str, str],
+) -> list[Page]:
     """Return the page, none if no row of a headline ran."""
     headlines = benchmarks(parts)
     return [page(headlines, trained_on)] if headlines else []
 
 
-def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
+def page(
+    headlines: Sequence[Benchmark],
+    trained_on: Mapping[str, str],
+) -> Page:
     """Return the page of the benchmarks."""
     shown = []
     others = []

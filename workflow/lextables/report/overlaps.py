@@ -79,7 +79,10 @@ def read_texts(
             yield split, unit, text
 
 
-def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
+def pairs(
+    splits: Sequence[Split],
+    units: pd.DataFrame,
+) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
     ``units`` and ``words`` are those of the split, ``short`` its excluded units, which are shorter than an

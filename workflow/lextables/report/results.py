@@ -134,7 +134,10 @@ KINDS = (
 )
 
 
-def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
+def left_over(
+    results: str | Path,
+    planned: Iterable[str],
+) -> dict[str, str]:
     """Return {path below ``results``: digest} of results of earlier runs.
 
     ``planned`` are the files of this run.  The digests are a param of the report, which is remade if one
@@ -284,7 +287,11 @@ def _read_exhibit(
     )
 
 
-def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
+def read_run(
+    path: str | Path,
+    *,
+    earlier: bool = False,
+) -> RunRecord:
     """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts

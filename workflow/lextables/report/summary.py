@@ -140,7 +140,10 @@ def picture(material: Material) -> str:
     return f"{' '.join(site.drawing(svg, PAPER).split())}\n"
 
 
-def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
+def _draw_counts(
+    axes: Axes,
+    counts: Mapping[str, wording.Counts],
+) -> None:
     """A bar for each paper, with a part for each outcome."""
     columns = _outcomes(counts.values())
     names = []
@@ -182,11 +185,19 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     )
 
 
-def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> None:
+def _draw_baselines(
+    axes: Axes,
+    baselines: Mapping[str, tuple[float, str]],
+) -> None:
     """A bar for each headline: its best baseline in per cent of the best published value."""
     look = figures.BORDER | {"facecolor": figures.OURS}
     for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(at, share, height=0.6, **look)
+        axes.barh(
+            at,
+            share,
+            height=0.6,
+            **look,
+        )
         end = (max(share, 100), at)
         axes.annotate(
             text,

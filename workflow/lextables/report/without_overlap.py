@@ -295,7 +295,10 @@ class PartialRun:
         return [row for row in self.predictions if row[key] in names]
 
 
-def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
+def _span_scores(
+    run: PartialRun,
+    task: Mapping[str, Any],
+) -> list[Row]:
     """The scores of spans or text outputs on the questions about the other contracts."""
     questions = [row for row in run.rows("questions") if row["split"] == "test"]
     predicted = run.predictions_of("question_id", questions)
@@ -314,7 +317,10 @@ def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     )
 
 
-def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
+def _classification_scores(
+    run: PartialRun,
+    task: Mapping[str, Any],
+) -> list[Row]:
     """The scores of a classifier on the examples of the other units."""
     examples = run.rows("examples")
     heads = run.rows(task["names"]["heads"])
@@ -332,7 +338,10 @@ def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row
     return scores
 
 
-def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
+def _retrieval_scores(
+    run: PartialRun,
+    task: Mapping[str, Any],
+) -> list[Row]:
     """Judgements about the units are left out, and queries without another relevant document."""
     names = collection.files(task)
     full = collection.load([run.data / f"{name}.parquet" for name in names], task)

@@ -58,7 +58,10 @@ def data_in_words(choice: str, parts: Iterable[Part]) -> str:
     return f"the release ({'; '.join(descriptions)})"
 
 
-def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
+def models_in_words(
+    config: Settings,
+    runs: Iterable[RunRecord],
+) -> str:
     """Describe the models that were requested and those that ran."""
     names = set()
     for run in runs:

@@ -157,7 +157,10 @@ def _declared_size(archive: zipfile.ZipFile) -> int:
     return sum(info.file_size for info in archive.infolist())
 
 
-def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
+def check_volume(
+    archive: zipfile.ZipFile,
+    bounds: Bounds,
+) -> None:
     """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
     total, limit = _declared_size(archive), bounds.volume
     if total > limit:
@@ -167,7 +170,10 @@ def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
         raise OverBounds(what)
 
 
-def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
+def check_members(
+    archive: zipfile.ZipFile,
+    bounds: Bounds,
+) -> None:
     """Raise `OverBounds` if a member, or all members together, declare more than allowed."""
     check_volume(archive, bounds)
     for info in archive.infolist():

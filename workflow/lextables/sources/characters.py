@@ -95,7 +95,10 @@ def plain(source: str) -> PlainText:
     return PlainText("".join(pieces), starts, ends)
 
 
-def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
+def _joined_word(
+    match: re.Match[str],
+    words: frozenset[str],
+) -> str:
     """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else the match."""
     joined = match[1] + match[2]
     if joined.lower() in words:

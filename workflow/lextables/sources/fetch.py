@@ -352,7 +352,10 @@ def _copy(
     return candidate, digests
 
 
-def _matching(candidates: Iterable[Candidate], digests: Digests) -> Candidate | None:
+def _matching(
+    candidates: Iterable[Candidate],
+    digests: Digests,
+) -> Candidate | None:
     """Return the first candidate whose registered size and digest are these."""
     for candidate in candidates:
         digest = candidate.digest

@@ -104,7 +104,10 @@ def csv_records(
         )
 
 
-def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
+def json_lines(
+    lines: Iterable[bytes],
+    name: str,
+) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each line that is not blank; the place is ``name`` and the 1-based line."""
     for number, text in enumerate(_decoded(lines, name, "line"), 1):
         if text.strip():
@@ -127,7 +130,10 @@ def _decoded(
         yield text
 
 
-def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
+def json_array(
+    stream: IO[bytes],
+    name: str,
+) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each item of a file that is one array of objects.
 
     One item is in memory at a time.  The place is ``name`` and the 1-based item, because such a file may be

@@ -18,7 +18,10 @@ MAX_CELLS = (
 )
 
 
-def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]:
+def sheets(
+    content: bytes,
+    name: str,
+) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the (title, rows) of each sheet of a workbook; a row is as wide as its last cell.
 
     Raises `BadInput` if it is damaged, or expands beyond `BOUNDS` or `MAX_CELLS`.

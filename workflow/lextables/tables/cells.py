@@ -211,7 +211,10 @@ def _additional_cells(
     return following, additional
 
 
-def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput:
+def _not_computed(
+    printed: PublishedCell,
+    computed: Iterable[Place],
+) -> BadInput:
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
     names = [column for row, column in computed if row == printed.row]
     kind = "column"
@@ -285,7 +288,10 @@ def _line(cell: Cell, decimals: int | None) -> Line:
     )
 
 
-def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
+def _additional_line(
+    cell: Cell,
+    decimals: Mapping[str, int],
+) -> Line:
     """The line of a cell without a published value; ``decimals`` are those of the published columns."""
     places = cell.decimals
     if places is None:
@@ -298,7 +304,10 @@ def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     return replace(line, ours=written(cell.value, places))
 
 
-def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
+def _line_of_other_data(
+    published: PublishedCell,
+    cell: Cell,
+) -> Line:
     """The line of a published cell whose computed value is from data that are not the paper's."""
     line = _line(cell, published.decimals)
     if cell.value is None and cell.judged:
@@ -477,7 +486,10 @@ def rounded(value: float, decimals: int) -> float:
     return float(f"{value:.{decimals}f}")
 
 
-def written(value: float | str | None, decimals: int | None) -> str:
+def written(
+    value: float | str | None,
+    decimals: int | None,
+) -> str:
     """Return a value as a table shows it: numbers at ``decimals`` places, no sign on a zero."""
     if value is None:
         return ""

@@ -427,7 +427,10 @@ def sign_flip(
     return np.concatenate(p_values)
 
 
-def _means(signs: np.ndarray, differences: np.ndarray) -> np.ndarray:
+def _means(
+    signs: np.ndarray,
+    differences: np.ndarray,
+) -> np.ndarray:
     """The mean differences with these signs, float64 (patterns, pairs).
 
     ``signs`` are float64 (patterns, units), ``differences`` (pairs, units).
@@ -552,7 +555,10 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     return [_comparison(*measure) for measure in by_measure.items()]
 
 
-def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
+def _comparison(
+    measure: str,
+    pairs: Sequence[Pair],
+) -> Comparison:
     """The comparison of the systems of one measure; pairs have the better system first."""
     printed = []
     untested = []
@@ -612,7 +618,10 @@ METHOD = (
 )
 
 
-def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
+def notes(
+    comparisons: Sequence[Comparison],
+    data_note: str = "",
+) -> list[str]:
     """Return notes on which rows of a table differ and which differences its test set can detect.
 
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not

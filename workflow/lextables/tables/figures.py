@@ -127,7 +127,11 @@ def to_svg(
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
     settings: Any = {**STYLE, "svg.hashsalt": f"{kind} {title}"}
-    metadata = {"Date": None, "Creator": None, "Title": title}
+    metadata = {
+        "Date": None,
+        "Creator": None,
+        "Title": title,
+    }
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
@@ -174,7 +178,10 @@ def _published(line: Line) -> str:
     return line.published
 
 
-def _numbers(lines: Iterable[Line], text: Callable[[Line], str] = _ours) -> Numbers:
+def _numbers(
+    lines: Iterable[Line],
+    text: Callable[[Line], str] = _ours,
+) -> Numbers:
     """The numbers of all rows, which may have none, in first-seen order."""
     rows: Numbers = {}
     for line in lines:
@@ -240,7 +247,11 @@ class Series:
     def look(self) -> Look:
         """The properties of its patches."""
         fill = OURS if self.ours else "none"
-        return {"facecolor": fill, "hatch": self.hatch, **BORDER}
+        return {
+            "facecolor": fill,
+            "hatch": self.hatch,
+            **BORDER,
+        }
 
 
 @dataclass(frozen=True)
@@ -254,7 +265,10 @@ class Bar:
     high: float | None = None
 
 
-def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
+def bars_before_after(
+    figure: Figure,
+    lines: Sequence[Line],
+) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
     drawn = [line for line in lines if " change" not in line.column]
     printed = set()
@@ -329,7 +343,10 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         axes.set_xlabel(f"{drawn} (%)")
 
 
-def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
+def _bar_chart(
+    figure: Figure,
+    groups: Mapping[str, Sequence[Bar]],
+) -> Axes | None:
     """Draw groups of horizontal bars, each with its name; return the axes, None without bars."""
     groups = {name: bars for name, bars in groups.items() if bars}
     if not groups:
@@ -375,7 +392,11 @@ def _draw_bar(
     )
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
-        look: Look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
+        look: Look = {
+            "linewidth": 1.6,
+            "marker": "|",
+            "markersize": 6,
+        }
         axes.plot(
             [bar.low, bar.high],
             [at, at],
@@ -434,7 +455,11 @@ def _draw_bin(axes: Axes, line: Line) -> bool:
         return False
     left = int(bounds[1])
     right = int(bounds[2]) + 1
-    look: Look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    look: Look = {
+        **BORDER,
+        "facecolor": OURS,
+        "alpha": 0.55,
+    }
     axes.bar(
         left,
         height,
@@ -460,7 +485,13 @@ def _draw_centre(axes: Axes, line: Line) -> list[Artist]:
             "linewidth": 1.6,
         }
         label = f"published, {name} {line.published}"
-        handles.append(axes.axvline(printed, label=label, **look))
+        handles.append(
+            axes.axvline(
+                printed,
+                label=label,
+                **look,
+            )
+        )
     if ours is not None:
         label = f"ours, {name} {_ours(line)}"
         mark = Line2D([ours], [1.04], label=label)
@@ -539,7 +570,14 @@ class Plot:
                 zorder=4,
             )
             label = f"published, {name}"
-            self.handles.append(Line2D([], [], label=label, **hollow))
+            self.handles.append(
+                Line2D(
+                    [],
+                    [],
+                    label=label,
+                    **hollow,
+                )
+            )
 
     def _plot(self, points: Sequence[Point], **look: Any) -> None:
         across = [x for x, _ in points]
@@ -586,7 +624,10 @@ def curves(figure: Figure, lines: Sequence[Line]) -> None:
     plot.finish()
 
 
-def _points(column: str, values: Mapping[str, float]) -> list[Point]:
+def _points(
+    column: str,
+    values: Mapping[str, float],
+) -> list[Point]:
     """(x, value) of the columns that match ``column``, a pattern with x as its group; sorted."""
     points = []
     for name, value in values.items():
@@ -616,7 +657,10 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
     plot.finish()
 
 
-def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
+def _series(
+    figure: Figure,
+    lines: Sequence[Line],
+) -> tuple[Plot, list[float]]:
     """Draw one line per series over the last column; return the plot and all x positions."""
     *columns, size = _columns(lines) or [""]
     ours = _numbers(lines)

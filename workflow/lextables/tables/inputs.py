@@ -154,7 +154,10 @@ class Inputs:
         return units
 
 
-def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
+def rows_that_ran(
+    rows: Iterable[Record],
+    root: Path,
+) -> list[dict[str, Any]]:
     """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
@@ -169,7 +172,13 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
             reasons.append(reason)
             if not reason:
                 kept[condition] = runs
-        kept_rows.append({**row, "runs": kept, "reason": _joined(reasons)})
+        kept_rows.append(
+            {
+                **row,
+                "runs": kept,
+                "reason": _joined(reasons),
+            }
+        )
     return kept_rows
 
 
@@ -179,7 +188,10 @@ def _joined(reasons: Iterable[str]) -> str:
     return "; ".join(filter(None, distinct))
 
 
-def provenance(census: str | Path, texts: Record) -> Sequence[Record]:
+def provenance(
+    census: str | Path,
+    texts: Record,
+) -> Sequence[Record]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 
@@ -215,7 +227,10 @@ def training(run: Record) -> Record:
     return trained
 
 
-def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
+def with_notes(
+    cells: Iterable[Cell],
+    root: Path,
+) -> Iterator[Cell]:
     """Yield the cells; the first cell of some runs also gives the notes in their records as a reason.
 
     These are the counts of a language model's requests, and an own setting of a model that could not hold.
@@ -250,7 +265,10 @@ def notes_of(run: Record) -> list[str]:
     return notes
 
 
-def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
+def explained(
+    cells: Iterable[Cell],
+    inputs: Inputs,
+) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
     seen: dict[str, str] = {}
     for row in inputs.rows:

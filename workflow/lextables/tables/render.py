@@ -32,7 +32,11 @@ from lextables.tables.cells import (
     count,
 )
 
-MARKS = {"match": "✓", "near": "≈", "off": "✗"}
+MARKS = {
+    "match": "✓",
+    "near": "≈",
+    "off": "✗",
+}
 KEY = (
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
@@ -488,7 +492,10 @@ def _rows(
     return shown_rows
 
 
-def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
+def _without_notes(
+    row: ShownRow,
+    notes: Sequence[int],
+) -> ShownRow:
     """A row whose cells have no note that is also the one of their column in ``notes``."""
     cells = []
     for cell, note in zip(row.cells, notes, strict=True):

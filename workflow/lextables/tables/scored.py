@@ -82,7 +82,11 @@ def score_cell(
     )
     missing = options.get("missing", "")
     if missing and any(map(math.isnan, values)):
-        return replace(cell, reason=missing, runs=folders)
+        return replace(
+            cell,
+            reason=missing,
+            runs=folders,
+        )
     low, high = options.get("interval") or inputs.interval(
         folders, score.metric, score.group, score.scale
     )

@@ -384,7 +384,11 @@ class Planner(ABC):
         fields = {"additional": True, **fields}
         panels = {}
         for extra in self.user_models(*kinds):
-            panels[extra.key] = entry(row=extra.name, model=extra.key, **fields)
+            panels[extra.key] = entry(
+                row=extra.name,
+                model=extra.key,
+                **fields,
+            )
         return panels
 
     def user_language_models(self, entry: type[UserRow]) -> dict[str, UserRow]:
@@ -520,7 +524,14 @@ class Planner(ABC):
             reason=reason_not_run(differences),
         )
         name = additional_name(row.row, differences)
-        return [published, replace(row, row=name, additional=True)]
+        return [
+            published,
+            replace(
+                row,
+                row=name,
+                additional=True,
+            ),
+        ]
 
     def budget(
         self,
@@ -561,7 +572,10 @@ def reason_not_run(differences: Sequence[Difference]) -> str:
     return f"needs {needs}, as in the paper"
 
 
-def additional_name(row: str, differences: Sequence[Difference]) -> str:
+def additional_name(
+    row: str,
+    differences: Sequence[Difference],
+) -> str:
     """The name of the additional row: that of the published row, and differences."""
     ours = [difference.ours for difference in differences]
     return ", ".join([row, *ours])

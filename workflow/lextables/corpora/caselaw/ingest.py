@@ -230,7 +230,10 @@ class FetchedVolumes(BaseModel):
     absent: list[str]
 
 
-def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
+def paths(
+    record: Mapping[str, Any],
+    folder: str | Path,
+) -> list[Path]:
     """Return the paths of a shard's volumes.
 
     Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
@@ -248,7 +251,10 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     return files
 
 
-def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
+def report(
+    record: Mapping[str, Any],
+    done: Ingested,
+) -> dict[str, Any]:
     """Return the numbers of opinions and of left-out cases, the left-out volumes, and a sentence per fault.
 
     ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the

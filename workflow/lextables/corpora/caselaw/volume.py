@@ -81,7 +81,10 @@ def read_volume(
         yield Fault(path.name, "", what, "volume")
 
 
-def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
+def case_ids(
+    path: str | Path,
+    bounds: Bounds = BOUNDS,
+) -> set[int]:
     """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as `bodies` does."""
     with _unreadable(path), zipfile.ZipFile(path) as archive:
         return ids_of(_Members(archive, bounds).read(METADATA))
@@ -480,7 +483,10 @@ def _longest_ascending(numbers: Mapping[int, int]) -> set[int]:
     return run
 
 
-def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
+def _from_start(
+    pages: tuple[Page, ...],
+    running: str,
+) -> tuple[Page, ...]:
     """Put the page on which the opinion starts before the labels in it.
 
     That page is one less than the first label; without a label, the page still running when the

@@ -388,7 +388,10 @@ def _row(
     }
 
 
-def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
+def _hashed(
+    lines: Iterable[bytes],
+    digest: Any,
+) -> Iterator[bytes]:
     for line in lines:
         digest.update(line)
         yield line
@@ -411,7 +414,10 @@ def _announce(
     print(message, flush=True)
 
 
-def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
+def _progress(
+    chosen: Collection[Filing],
+    quarter: Quarter,
+) -> Iterator[Filing]:
     """Yield the filings, and write a line of progress a minute."""
     # One line per minute in the job's log.
     return iter(

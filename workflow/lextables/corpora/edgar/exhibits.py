@@ -60,7 +60,13 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
-_PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
+_PLAIN = str.maketrans(
+    {
+        "\u00a0": " ",
+        "\u2028": "\n",
+        "\x85": "\n",
+    }
+)
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 _DROPPED = set("script style head title template noscript ix:header -comment".split())
@@ -157,7 +163,10 @@ def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
                 yield line
 
 
-def _document(head: dict[str, str], body: list[bytes]) -> Document:
+def _document(
+    head: dict[str, str],
+    body: list[bytes],
+) -> Document:
     """Return a document with the values of its head and the lines of its body."""
     return Document(
         type=head.get("TYPE", ""),

@@ -106,7 +106,10 @@ class Form:
             yield Pair(premise, hypothesis, self.spelt[label])
 
 
-def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
+def of_documents(
+    stream: IO[bytes],
+    name: str,
+) -> Iterator[tuple[str, Record]]:
     """Yield (place, record) for each document and hypothesis of a file of ContractNLI.
 
     The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
@@ -132,7 +135,11 @@ def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
             )
 
 
-_LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
+_LETTERS = {
+    "e": ENTAIL,
+    "n": NEUTRAL,
+    "c": CONTRADICT,
+}
 SNLI = Form(
     premise="sentence1",
     hypothesis="sentence2",
@@ -190,7 +197,10 @@ CONTRACT_NLI = Form(
 
 
 @contextmanager
-def stream_of(path: Path, inside: str) -> Iterator[tuple[IO[bytes], str]]:
+def stream_of(
+    path: Path,
+    inside: str,
+) -> Iterator[tuple[IO[bytes], str]]:
     """Open a published file, or the member ``inside`` a zip; yield it with its name for messages."""
     if not inside:
         with path.open("rb") as stream:

@@ -115,7 +115,11 @@ def _normalized(text: str) -> str:
 class _Titles:
     """Finds query ids by the titles of the supplements."""
 
-    def __init__(self, queries: Iterable[Row], aliases: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        queries: Iterable[Row],
+        aliases: Mapping[str, str],
+    ) -> None:
         self._ids = {_normalized(row["query_id"]): row["query_id"] for row in queries}
         for title, query_id in aliases.items():
             self._ids[_normalized(title)] = query_id
@@ -182,7 +186,10 @@ def _judged_clauses(
     return clause_of
 
 
-def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
+def _ratings(
+    archive: zipfile.ZipFile,
+    titles: _Titles,
+) -> Iterator[Row]:
     """Yield the cells of the workbook that have a clause, with any rating.
 
     Columns come in pairs: clauses under their query's title, and their ratings.

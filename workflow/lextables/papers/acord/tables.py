@@ -148,7 +148,11 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = _likeness(text, printed.value)
-        nearest = max(sorted(likeness, reverse=True), key=likeness.get, default=None)
+        nearest = max(
+            sorted(likeness, reverse=True),
+            key=likeness.get,
+            default=None,
+        )
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -357,7 +361,12 @@ def _by_category(
             row += f" / {label}"
         if category in tested or not system["runs"]:
             group = f"category: {category}"
-            scored = Scored(LONG_NAMES, group, strict=False, name=name)
+            scored = Scored(
+                LONG_NAMES,
+                group,
+                strict=False,
+                name=name,
+            )
             cells += _metric_cells(results, system, row, scored)
         else:
             missing = "no test query of this category"
@@ -401,7 +410,10 @@ def _state(system: System) -> str:
     return "fine-tuned" if system["tuned"] else "not fine-tuned"
 
 
-def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
+def _fine_tuning(
+    results: Results,
+    systems: Sequence[System],
+) -> list[Cell]:
     """Return scores before and after fine-tuning in percent, the change, and its paired interval.
 
     The change of a model is relative to itself before fine-tuning, which for a bi-encoder

@@ -165,7 +165,10 @@ def _no_text(path: Path, pages: list[_Page]) -> BadInput:
     )
 
 
-def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
+def _is_placeholder(
+    root: DictionaryObject,
+    pages: list[_Page],
+) -> bool:
     """Return whether the pages only stand for a form that a program draws when the file is opened."""
     has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
@@ -230,7 +233,10 @@ def _has_picture(
     return False
 
 
-def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
+def _add_annotation(
+    page: _Page,
+    annotation: DictionaryObject,
+) -> None:
     """Add what an annotation shows: typed text, or the kind of what is not read."""
     kind = annotation.get("/Subtype")
     flags = annotation.get("/F")
@@ -293,7 +299,10 @@ def _masked_lines(page: _Page) -> list[str]:
 # Notes
 
 
-def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
+def _notes_on_pages(
+    pages: list[_Page],
+    without_text: list[int],
+) -> Iterator[str]:
     """Yield a sentence for each kind of thing on pages that a reader should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     damaged, stamped, unreadable, typed = [], [], [], []
@@ -352,7 +361,10 @@ def _notes_on_file(
         yield f"The file is damaged: only {len(pages)} of {expected} pages were found."
 
 
-def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
+def _has_other_values(
+    form: DictionaryObject,
+    pages: list[_Page],
+) -> bool:
     """Return whether a form has values that are on no page."""
     shown = set()
     for page in pages:

@@ -140,7 +140,10 @@ _CODES = {
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
 
-def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
+def read_word(
+    path: Path,
+    read_part: Callable[[bytes], Contract],
+) -> Contract:
     """Return the text of a Word file, with a blank line between paragraphs.
 
     ``read_part`` reads an inserted part (`altChunk`).  Raises `BadInput` for a zip of another type, and for a
@@ -430,7 +433,11 @@ class _Reader:
         elif text.strip():
             self._note_text(place.unread)
 
-    def _deleted_text(self, element: Element, place: _Place) -> None:
+    def _deleted_text(
+        self,
+        element: Element,
+        place: _Place,
+    ) -> None:
         self._text(element, place.left_out(DELETIONS))
 
     def _note(self, name: str) -> None:
@@ -514,19 +521,31 @@ class _Reader:
             place = replace(place, unread="")
         self.boxes.append(self._apart(element, place) + "\n\n")
 
-    def _alternatives(self, element: Element, place: _Place) -> None:
+    def _alternatives(
+        self,
+        element: Element,
+        place: _Place,
+    ) -> None:
         """Read the first alternative with content: the others show the same."""
         for alternative in element.iterchildren(etree.Element):
             if _has_content(alternative):
                 self._walk(alternative, place)
                 return
 
-    def _content_control(self, element: Element, place: _Place) -> None:
+    def _content_control(
+        self,
+        element: Element,
+        place: _Place,
+    ) -> None:
         if is_on(element.find("sdtPr/showingPlcHdr")):
             place = place.left_out(PLACEHOLDERS)
         self._children(element, place)
 
-    def _simple_field(self, element: Element, place: _Place) -> None:
+    def _simple_field(
+        self,
+        element: Element,
+        place: _Place,
+    ) -> None:
         if not _has_content(element):
             self._note_field(element.get("instr", ""))
         self._children(element, place)
@@ -562,7 +581,11 @@ class _Reader:
         else:
             self._note(SYMBOLS)
 
-    def _inserted_part(self, element: Element, place: _Place) -> None:
+    def _inserted_part(
+        self,
+        element: Element,
+        place: _Place,
+    ) -> None:
         """Read a part that is inserted as a whole, or note why it is not read."""
         for part in self._parts(element):
             content = self.package.read(part)

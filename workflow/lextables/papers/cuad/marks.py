@@ -78,7 +78,10 @@ class Band:
     right: int
 
 
-def marked_spans(rows: Iterable[Row], minimum: float) -> list[Row]:
+def marked_spans(
+    rows: Iterable[Row],
+    minimum: float,
+) -> list[Row]:
     """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
 
     These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
@@ -138,7 +141,13 @@ def count(
     for name, inside in sorted(groups.items()):
         for above in levels:
             counts = vars(marked.counts(inside, above))
-            rows.append({"category": name, "above": above, **counts})
+            rows.append(
+                {
+                    "category": name,
+                    "above": above,
+                    **counts,
+                }
+            )
     return rows
 
 
@@ -165,7 +174,10 @@ class _Marked:
         )
 
 
-def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
+def by_category(
+    rows: Iterable[Row],
+    minimum: float,
+) -> dict[str, Marks]:
     """Return {category: marks above ``minimum``} from rows of `MARKS`."""
     marks = {}
     for row in rows:
@@ -183,7 +195,13 @@ def bands(rows: Iterable[Row]) -> list[Band]:
     """Return the marks of all categories by confidence, lowest band first."""
     counted = [row for row in rows if row["category"] == ALL]
     counted.sort(key=lambda row: row["above"])
-    counted.append({"above": 1.0, "marked": 0, "right": 0})
+    counted.append(
+        {
+            "above": 1.0,
+            "marked": 0,
+            "right": 0,
+        }
+    )
     found = []
     for low, high in pairwise(counted):
         band = Band(

@@ -123,7 +123,10 @@ def _csv_records(content: bytes) -> Iterator[dict[str, str]]:
         yield dict(zip(columns, cells, strict=True))
 
 
-def _contract_facts(path: Path, contract_types: Mapping[str, str]) -> dict[str, Row]:
+def _contract_facts(
+    path: Path,
+    contract_types: Mapping[str, str],
+) -> dict[str, Row]:
     """Return {title: contract type and pages} from the recorded folders of the PDFs."""
     facts = {}
     for record in _csv_records(path.read_bytes()):

@@ -174,7 +174,10 @@ def model_of(record: Mapping[str, Any]) -> str:
     )
 
 
-def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
+def unread_windows(
+    most: int | None,
+    windows: int,
+) -> tuple[str, ...]:
     """Return a note if a question read at most ``most`` of a contract's windows."""
     if most is None or windows <= most:
         return ()
@@ -199,7 +202,10 @@ FIELDS = (
 )
 
 
-def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
+def to_csv(
+    items: Iterable[Finding],
+    marked: Mapping[str, Marks],
+) -> str:
     """Return a line for each finding, and a line with ``found`` = no for a category without findings.
 
     The last columns are precision and recall of the category's marks in the test contracts (``marked``).
@@ -430,7 +436,10 @@ def _highlights(placed: Sequence[Passage]) -> str:
     return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
 
 
-def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
+def _groups(
+    items: Sequence[Finding],
+    placed: Sequence[Passage],
+) -> Iterator[_Group]:
     """Yield the groups that have categories in ``items``, in the order of `GROUPS`."""
     spans_of: dict[str, list[Passage]] = defaultdict(list)
     for passage in placed:

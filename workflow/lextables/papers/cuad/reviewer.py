@@ -190,7 +190,10 @@ def _can_review(settings: Mapping[str, Any]) -> bool:
     return settings["relaxed"] is None and settings["features"] == "words"
 
 
-def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
+def _weights_of(
+    run: Run,
+    settings: Mapping[str, Any],
+) -> Run | None:
     """Return the run with the weights of ``run``, by its recorded settings."""
     if not _reads_windows(settings):
         return replace(run, experiment="train")

@@ -367,7 +367,12 @@ def _rank_cell(
         missing = "no test clause of this category"
         if not folders:
             missing = model["reason"] or OWN_SHARES
-        return Cell(*place, None, reason=missing, runs=folders)
+        return Cell(
+            *place,
+            None,
+            reason=missing,
+            runs=folders,
+        )
     tied = list(ranks.values()).count(rank) - 1
     if tied:
         others = "category" if tied == 1 else "categories"

@@ -69,7 +69,10 @@ def construction(
     )
 
 
-def parser_settings(construction: Construction, contents: Contents) -> Settings:
+def parser_settings(
+    construction: Construction,
+    contents: Contents,
+) -> Settings:
     """Return the settings of the parser, with the digest of its model if it has one."""
     settings = dict(construction.parser)
     if settings["model"]:

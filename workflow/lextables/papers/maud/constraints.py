@@ -105,12 +105,18 @@ def _plain(text: str) -> str:
     return collapse_space(text).casefold()
 
 
-def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str]:
+def unchecked(
+    catalogue: Catalogue,
+    conditions: Sequence[Condition],
+) -> list[str]:
     """Return the questions of ``conditions`` that are not in the catalogue and so not checked."""
     return [each.question for each in conditions if not catalogue.has(each.question)]
 
 
-def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
+def answer_counts(
+    examples: Iterable[Row],
+    catalogue: Catalogue,
+) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
     counts_of: dict[str, Counter[tuple[str, int, str]]] = defaultdict(Counter)
     for example in examples:

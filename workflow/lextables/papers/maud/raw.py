@@ -75,7 +75,10 @@ def read(name: str, published: Published) -> Rows:
 # Questions about deal points
 
 
-def _classification(published: Published, catalogue: Catalogue) -> Rows:
+def _classification(
+    published: Published,
+    catalogue: Catalogue,
+) -> Rows:
     """Return questions, texts and answers, the authors' settings, and checks of the rows."""
     path, rules = published.file("release"), published.given["constraints"]
     settings = read_author_settings(
@@ -151,7 +154,10 @@ def published_settings(settings: AuthorSettings) -> Iterator[Row]:
         }
 
 
-def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]]:
+def read_release(
+    path: Path,
+    catalogue: Catalogue,
+) -> tuple[list[Row], list[Row]]:
     """Return the rows of `examples` and `texts` of the zip, sorted by their keys.
 
     Raises `BadInput` with file and row (as an editor counts lines) for a row whose
@@ -238,7 +244,10 @@ def _head(
     return head
 
 
-def contract_rows(path: Path, examples: Iterable[Row]) -> Iterator[Row]:
+def contract_rows(
+    path: Path,
+    examples: Iterable[Row],
+) -> Iterator[Row]:
     """Yield the rows of `contracts`, one text in memory at a time.
 
     These are the contracts of the zip and those of the examples; the latter may have no
@@ -268,7 +277,10 @@ def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
 # The extraction task
 
 
-def _extraction(published: Published, catalogue: Catalogue) -> Rows:
+def _extraction(
+    published: Published,
+    catalogue: Catalogue,
+) -> Rows:
     """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's spans."""
     files, settings = published.files["extraction"], published.given
     if len(files) > 1:

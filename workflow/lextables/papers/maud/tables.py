@@ -391,7 +391,11 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.rows:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        score = replace(cell.score, measure=AUPR, system=row)
+        score = replace(
+            cell.score,
+            measure=AUPR,
+            system=row,
+        )
         cells.append(replace(cell, score=score))
         curves = [_curve(results.scores[folder]) for folder in folders]
         cells += curve_cells(row, curves, folders)

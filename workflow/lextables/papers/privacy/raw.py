@@ -217,7 +217,10 @@ def _paragraphs(release: Release) -> Iterator[Row]:
 Sentences = Mapping[str, Sequence[tuple[int, int]]]
 
 
-def _sentences(paragraphs: Sequence[Row], sentences: Sentences) -> Iterator[Row]:
+def _sentences(
+    paragraphs: Sequence[Row],
+    sentences: Sentences,
+) -> Iterator[Row]:
     """Yield the rows of `sentences`."""
     for row in paragraphs:
         for sentence, (start, end) in enumerate(sentences[row["paragraph_id"]]):
@@ -267,7 +270,10 @@ def _responses(release: Release) -> Iterator[Row]:
             }
 
 
-def _highlights(release: Release, sentences: Sentences) -> Iterator[Row]:
+def _highlights(
+    release: Release,
+    sentences: Sentences,
+) -> Iterator[Row]:
     """Yield the rows of `highlights`."""
     for (site, question_id), responses in sorted(release.codings.items()):
         for place, response in enumerate(responses):
@@ -285,7 +291,10 @@ def _highlights(release: Release, sentences: Sentences) -> Iterator[Row]:
                 }
 
 
-def _check_highlights(release: Release, highlights: Sequence[Row]) -> None:
+def _check_highlights(
+    release: Release,
+    highlights: Sequence[Row],
+) -> None:
     """Raise `BadInput` for a highlight outside the documents of a site with a policy."""
     for row in highlights:
         if row["site"] in release.policies and not row["here"]:

@@ -253,7 +253,10 @@ def _per_cent(shares: Sequence[float]) -> float:
     return 100 * statistics.fmean(shares)
 
 
-def _agreements(results: Results, questions: Iterable[str]) -> list[float]:
+def _agreements(
+    results: Results,
+    questions: Iterable[str],
+) -> list[float]:
     """Return the share of equal answers for each question and site with at least two coders."""
     shares = []
     for name in questions:
@@ -289,7 +292,10 @@ def figure1(results: Results) -> list[Cell]:
     return cells + number_cells("All sites", without, 0)
 
 
-def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
+def traffic_ranks(
+    path: str | Path,
+    sites: Collection[str],
+) -> dict[str, int]:
     """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
 
     The csv may be packed as zip, as it is downloaded, or as gzip.  A site that is not in the list has the
@@ -397,7 +403,10 @@ def _coded(answers: Sequence[Answer]) -> list[int]:
     return [different.index(answer) for answer in answers]
 
 
-def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
+def _means(
+    results: Results,
+    values: Mapping[tuple[str, str], float],
+) -> list[Cell]:
     """Return the mean over the pairs of a category's questions, and over all pairs across categories."""
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
@@ -514,7 +523,15 @@ def _score(
         no_runs=NOT_SCORED,
         compared=not score.group.startswith("question: "),
     )
-    return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
+    return (
+        cell
+        if score.metric in HIGHER
+        else replace(
+            cell,
+            measure="",
+            baseline="",
+        )
+    )
 
 
 def table3(results: Results) -> list[Cell]:

@@ -168,7 +168,10 @@ def rotated(rows: np.ndarray) -> np.ndarray:
     return axes[:, is_kept] * np.sqrt(values[is_kept])
 
 
-def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losses:
+def _penalty_losses(
+    question: QuestionData,
+    settings: LearningSettings,
+) -> Losses:
     """Return the losses of each penalty on the documents outside a fold.
 
     A model trained without two folds serves both: it predicts either one in the choice
@@ -205,7 +208,11 @@ def _choose_penalties(
                 losses += of_question.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
-        chosen[number] = min(means, key=means.get, default=penalties[0])
+        chosen[number] = min(
+            means,
+            key=means.get,
+            default=penalties[0],
+        )
     return chosen
 
 
@@ -299,7 +306,10 @@ def linear_marks(
     return predicted
 
 
-def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
+def is_marked(
+    data: Collection,
+    marked: Mapping[str, set[str]],
+) -> np.ndarray:
     """Return which paragraphs were marked, bool (paragraphs, questions)."""
     ids = [paragraph.paragraph_id for paragraph in data.all_paragraphs()]
     columns = [np.isin(ids, [*marked.get(name, ())]) for name in data.questions]

@@ -196,7 +196,10 @@ class Collection:
         return [paragraph.text for paragraph in self.all_paragraphs()]
 
 
-def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
+def load(
+    data: Sequence[str | Path],
+    names: Mapping[str, str],
+) -> Collection:
     """Read the tables `ANSWERED_FROM`; without the third there are no texts."""
     questions = questions_of(data[0])
     shares = shares_of(data[1], questions, names["document"])
@@ -255,7 +258,10 @@ def shares_of(
     return shares
 
 
-def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]:
+def paragraphs_of(
+    path: str | Path,
+    document: str,
+) -> dict[str, list[Paragraph]]:
     """Return {document: its paragraphs in reading order}, sorted.
 
     Documents without a text are left out.
@@ -321,7 +327,10 @@ def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[
     return rows
 
 
-def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
+def marked_rows(
+    data: Collection,
+    probabilities: np.ndarray,
+) -> Iterator[Row]:
     """Yield sorted rows of `MARKED` for the answered pairs.
 
     ``probabilities`` are float64 (paragraphs, questions).
@@ -422,7 +431,11 @@ class Space:
             mean = self.paragraphs[best].mean(axis=0)
             means.append(np.asarray(mean, dtype=np.float64).ravel())
         stacked = np.stack(means)
-        lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
+        lengths = np.linalg.norm(
+            stacked,
+            axis=1,
+            keepdims=True,
+        )
         return stacked / np.maximum(lengths, 1e-12)
 
 

@@ -306,7 +306,14 @@ class AnswersPlanner(Planner):
             panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         runs = {self.MAIN: (run,)}
-        rows.append(self.row(ANSWERS, panel, runs=runs, asked=True))
+        rows.append(
+            self.row(
+                ANSWERS,
+                panel,
+                runs=runs,
+                asked=True,
+            )
+        )
         return rows
 
     def asking(self, panel: Panel) -> JsonObject | Missing:
@@ -361,7 +368,12 @@ class AnswersPlanner(Planner):
             AskingRun(**settings).plain(),
         )
         runs = {self.MAIN: (run,)}
-        return self.row(MARKS, marker, runs=runs, asked=True)
+        return self.row(
+            MARKS,
+            marker,
+            runs=runs,
+            asked=True,
+        )
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""

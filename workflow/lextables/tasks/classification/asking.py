@@ -110,7 +110,10 @@ def answer(
     return rows, answers
 
 
-def _texts(asked: Iterable[AskedExample], path: str | Path) -> dict[str, str]:
+def _texts(
+    asked: Iterable[AskedExample],
+    path: str | Path,
+) -> dict[str, str]:
     """Return the texts of the examples by their ids; `BadInput` if one is missing."""
     text_ids: set[str] = set()
     for _, row in asked:
@@ -149,7 +152,12 @@ def _questions(
             fields["question"] = head[settings.question]
         wordings = settings.wordings
         options = [wordings.get(answer, answer) for answer in head["answers"]]
-        yield ChoiceQuestion(template, fields, tuple(options), cut=("text",))
+        yield ChoiceQuestion(
+            template,
+            fields,
+            tuple(options),
+            cut=("text",),
+        )
 
 
 def _prediction(row: Row, answered: Answered) -> Row:

@@ -48,16 +48,26 @@ def named(key: Key) -> str:
     return " with ".join(repr(text_id) for text_id in key if text_id)
 
 
-def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
+def under_view(
+    rows: Iterable[Row],
+    view: View | None,
+) -> Iterator[Row]:
     """Yield examples with the ``text_id`` and ``pair_id`` of a view; None: unchanged."""
     for row in rows:
         if view:
             text_id, pair_id = key_of(row, view)
-            row = {**row, "text_id": text_id, "pair_id": pair_id}
+            row = {
+                **row,
+                "text_id": text_id,
+                "pair_id": pair_id,
+            }
         yield row
 
 
-def with_condition(rows: Iterable[Row], condition: str) -> Iterator[Row]:
+def with_condition(
+    rows: Iterable[Row],
+    condition: str,
+) -> Iterator[Row]:
     """Yield predictions with the ``condition`` of their reading, if it has one."""
     for row in rows:
         yield {"condition": condition, **row} if condition else row
@@ -68,7 +78,10 @@ def labels_of(row: Row) -> tuple[int, ...]:
     return tuple(row["labels"]) if "labels" in row else (row["label"],)
 
 
-def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
+def of_splits(
+    rows: Iterable[Row],
+    splits: Sequence[str],
+) -> Iterator[Row]:
     """Yield the examples of these splits."""
     return (row for row in rows if row["split"] in splits)
 
@@ -86,12 +99,18 @@ def training_rows(
     return chosen
 
 
-def of_heads(rows: Iterable[Row], heads: Collection[str]) -> Iterator[Row]:
+def of_heads(
+    rows: Iterable[Row],
+    heads: Collection[str],
+) -> Iterator[Row]:
     """Yield the examples of these heads; all if there are none."""
     return (row for row in rows if not heads or row["head_id"] in heads)
 
 
-def check_test_size(rows: Iterable[Row], selection: ExampleSelection) -> None:
+def check_test_size(
+    rows: Iterable[Row],
+    selection: ExampleSelection,
+) -> None:
     """Raise `BadInput` if the test has fewer examples than ``min_test``."""
     if not selection.min_test:
         return
@@ -237,7 +256,10 @@ def _generator(seed: int, *names: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 
 
-def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
+def balanced(
+    labels: Labels,
+    generator: np.random.Generator,
+) -> Iterator[int]:
     """Yield indices into ``labels`` endlessly, every answer equally often (MAUD, A.4).
 
     Each of the ``labels`` is one answer.  In a shuffled pass each answer appears as often
@@ -257,7 +279,10 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
         yield from one_pass.tolist()
 
 
-def shuffled(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
+def shuffled(
+    labels: Labels,
+    generator: np.random.Generator,
+) -> Iterator[int]:
     """Yield indices into ``labels`` endlessly, each once in a pass, in a new order."""
     while True:
         yield from generator.permutation(len(labels)).tolist()

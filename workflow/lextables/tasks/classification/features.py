@@ -103,7 +103,11 @@ def tokenise(
     if max_length > limit:
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
-    counts = {"texts": 0, "cut": 0, "longest": 0}
+    counts = {
+        "texts": 0,
+        "cut": 0,
+        "longest": 0,
+    }
     options = {
         "verbose": False,
         "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,
@@ -115,7 +119,11 @@ def tokenise(
         if not text.text.strip() and not (text.second or "").strip():
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
         pair = text.text, text.second
-        encoding = tokenizer(*pair, truncation=False, **options)
+        encoding = tokenizer(
+            *pair,
+            truncation=False,
+            **options,
+        )
         length = len(encoding["input_ids"])
         if length > max_length:
             counts["cut"] += 1
@@ -147,7 +155,10 @@ def _first(encoding: BatchEncoding) -> int:
     return len(encoding["input_ids"])
 
 
-def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
+def read_tokens(
+    path: str | Path,
+    keys: Collection[Key] | None = None,
+) -> Tokens:
     """Read a file of `tokenise`, or only the texts ``keys``; 4 bytes for each token."""
     nothing = np.empty(0, dtype=np.int32)
     ids, lengths, firsts = [nothing], [nothing], [nothing]

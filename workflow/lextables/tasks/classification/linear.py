@@ -160,10 +160,18 @@ def _contents(side: Side) -> Iterable[str]:
 
 def _compared_ngrams(side: Side, length: int) -> csr_matrix:
     """Return the n-grams of ``length`` words for comparisons, (texts, WORDS)."""
-    return hashed_ngrams(_contents(side), length, length, buckets=WORDS)
+    return hashed_ngrams(
+        _contents(side),
+        length,
+        length,
+        buckets=WORDS,
+    )
 
 
-def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
+def _comparison_features(
+    sides: Sequence[Side],
+    rare: np.ndarray,
+) -> np.ndarray:
     """Return overlaps, negations and lengths of pairs, float64 (pairs, 7)."""
     ngrams, negations, lengths = [], [], []
     for side in sides:
@@ -177,7 +185,10 @@ def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
     return np.column_stack([shares, counts.T])
 
 
-def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:
+def _vector_features(
+    sides: Sequence[Side],
+    vectors: Vectors,
+) -> list[np.ndarray]:
     """Return the blocks of features from vectors, (texts, columns) each."""
     pieces = [_pieces(side, vectors) for side in sides]
     means = [_means(of_side) for of_side in pieces]
@@ -211,7 +222,11 @@ def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
 def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
     means = np.array([of_text.mean(axis=0) for of_text in pieces])
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
+    lengths = np.linalg.norm(
+        means,
+        axis=1,
+        keepdims=True,
+    )
     lengths[lengths == 0] = 1
     return means / lengths
 
@@ -233,7 +248,11 @@ class HeadModel:
     columns: np.ndarray
     model: Linear
 
-    def logits(self, features: Features, rows: np.ndarray) -> np.ndarray:
+    def logits(
+        self,
+        features: Features,
+        rows: np.ndarray,
+    ) -> np.ndarray:
         """Return the logit of each answer for these rows, float64 (rows, answers)."""
         words = chosen(features.words[rows], self.columns)
         numbers = features.numbers(rows)
@@ -309,7 +328,11 @@ def fit(
     return HeadModel(answers, columns, model)
 
 
-def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
+def shares(
+    logits: np.ndarray,
+    *,
+    multi_label: bool,
+) -> np.ndarray:
     """Return the probability of each answer, shape as ``logits``.
 
     They sum to one unless ``multi_label``.
@@ -382,7 +405,10 @@ def predict(
             }
 
 
-def _places(rows: Iterable[Row], place: Mapping[Key, int]) -> np.ndarray:
+def _places(
+    rows: Iterable[Row],
+    place: Mapping[Key, int],
+) -> np.ndarray:
     return np.array([place[key_of(row)] for row in rows], dtype=np.int64)
 
 
@@ -399,7 +425,11 @@ class LinearFiles:
         """Return the vectors of each text, or None without a file."""
         return read_vectors(self.vectors) if self.vectors else None
 
-    def contents(self, rows: RowsByHead, view: View | None) -> list[Text]:
+    def contents(
+        self,
+        rows: RowsByHead,
+        view: View | None,
+    ) -> list[Text]:
         """Return the texts of examples; `BadInput` for a missing or empty text."""
         example_of = {}
         for of_head in rows.values():
@@ -447,7 +477,12 @@ def train(
         )
     check_labels(rows, answers, settings.multi_label)
     share = settings.percent / 100
-    part = subset(rows, share, 0, multi_label=settings.multi_label)
+    part = subset(
+        rows,
+        share,
+        0,
+        multi_label=settings.multi_label,
+    )
     training = by_head(part, answers, labelled=True)
     texts = files.contents(training, settings.view)
     vectors = files.vectors_by_text()

@@ -326,7 +326,11 @@ class ClassificationPlanner(Planner):
                 rows += self.panel_rows(key, panel)
         return rows
 
-    def panel_rows(self, key: str, panel: ClassificationPanel) -> list[Row]:
+    def panel_rows(
+        self,
+        key: str,
+        panel: ClassificationPanel,
+    ) -> list[Row]:
         """The rows of a panel: one, or one for each of `SETTINGS`."""
         if panel.kind == "language-model":
             return self.asked(key, panel)
@@ -361,7 +365,11 @@ class ClassificationPlanner(Planner):
             return {}
         return {"min_test": self.task.min_test, "test": self.task.test}
 
-    def asked(self, key: str, panel: ClassificationPanel) -> list[Row]:
+    def asked(
+        self,
+        key: str,
+        panel: ClassificationPanel,
+    ) -> list[Row]:
         """The row of a language model that is asked; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
@@ -444,7 +452,11 @@ class ClassificationPlanner(Planner):
         )
         return settings.plain()
 
-    def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
+    def grid(
+        self,
+        panel: ClassificationPanel,
+        setting: str,
+    ) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def by_authors(self, panel: ClassificationPanel) -> str | None:
@@ -556,7 +568,11 @@ class ClassificationPlanner(Planner):
                 tokenizer=training.tokenizer,
             )
             reading = self.run("read", key, name, seed)
-            yield self.add(reading, inference.plain(), weights_of=run)
+            yield self.add(
+                reading,
+                inference.plain(),
+                weights_of=run,
+            )
 
     def choice(
         self,
@@ -586,7 +602,11 @@ class ClassificationPlanner(Planner):
             learning_rates=rates,
         )
         run = self.run("choice", key, name)
-        return self.add(run, settings.plain(), needs=tuple(searched))
+        return self.add(
+            run,
+            settings.plain(),
+            needs=tuple(searched),
+        )
 
     def training_settings(
         self, grid: ClassificationGrid, start: Start, **fields: Any
@@ -676,7 +696,11 @@ class ClassificationPlanner(Planner):
         weights = Weights(self.weights_folder(run), None, found)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
-    def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
+    def trained(
+        self,
+        key: str,
+        view: str,
+    ) -> tuple[Run, ...] | Missing:
         """The trainings of a model under a view, one per seed, for runs that use them."""
         panel = self.task.models[key]
         start = self.start(panel)
@@ -736,7 +760,11 @@ class ClassificationPlanner(Planner):
             **fields,
         )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(run, settings.plain(), weights_of=start.run)
+        return self.add(
+            run,
+            settings.plain(),
+            weights_of=start.run,
+        )
 
     def read(
         self,
@@ -756,7 +784,11 @@ class ClassificationPlanner(Planner):
         readings = self.readings(panel)
         if panel.kind == "linear":
             run = self.run("read", key, panel.kind)
-            settings = self.linear_settings(panel, start.weights, readings=readings)
+            settings = self.linear_settings(
+                panel,
+                start.weights,
+                readings=readings,
+            )
         else:
             run = self.run("read", key, self.context.grid, seed)
             inference = InferenceSettings(
@@ -792,7 +824,11 @@ class ClassificationPlanner(Planner):
                 readings.append(reading)
         return readings
 
-    def max_length(self, panel: ClassificationPanel, view: str) -> int:
+    def max_length(
+        self,
+        panel: ClassificationPanel,
+        view: str,
+    ) -> int:
         """The number of tokens that a panel's encoder reads with a view."""
         longest = self.grid(panel, "multi").max_length
         return min(longest, self.task.views[view].max_length or longest)

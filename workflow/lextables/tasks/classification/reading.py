@@ -97,7 +97,10 @@ def inputs(
     return batch
 
 
-def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]:
+def padded(
+    texts: Sequence[np.ndarray],
+    padding: int,
+) -> dict[str, torch.Tensor]:
     """Return token ids padded on the right to the longest text, and the attention mask.
 
     Both are int64 (texts, tokens).

@@ -173,7 +173,10 @@ def _general(
     return by_key(rows), _by_unit(jackknives)
 
 
-def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
+def _labelled(
+    examples: Iterable[Row],
+    heads: Iterable[str],
+) -> list[Row]:
     """Return the examples of these heads with their ``labels``."""
     labelled = []
     for row in examples:
@@ -268,7 +271,10 @@ def _validation_scores(
     return by_head(METRICS[settings.choose_by], answered_heads)
 
 
-def _question_mean(scores: Mapping[str, float], heads: Sequence[Row]) -> float:
+def _question_mean(
+    scores: Mapping[str, float],
+    heads: Sequence[Row],
+) -> float:
     """Return the mean over questions of the mean scores of their heads."""
     by_question: dict[str, list[float]] = defaultdict(list)
     for head in heads:

@@ -135,7 +135,12 @@ def material(
     sizes = {head["head_id"]: len(head["answers"]) for head in used}
     check_labels(training, sizes, settings.multi_label)
     share = settings.percent / 100
-    training = subset(training, share, seed, multi_label=settings.multi_label)
+    training = subset(
+        training,
+        share,
+        seed,
+        multi_label=settings.multi_label,
+    )
     answers = usable(used, training, to_predict)
     if settings.setting == "single" and settings.heads is not None:
         answers = evenly_spaced(answers, settings.heads)
@@ -169,7 +174,10 @@ def usable(
     return answers
 
 
-def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
+def evenly_spaced(
+    answers: Mapping[str, list[str]],
+    most: int,
+) -> dict[str, list[str]]:
     """Return at most ``most`` heads, evenly spaced in their order."""
     names = list(answers)
     count = min(most, len(names))
@@ -400,7 +408,11 @@ def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
 class _DrawnExamples(Dataset):
     """The training examples in drawing order: (head number, example)."""
 
-    def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
+    def __init__(
+        self,
+        drawn: np.ndarray,
+        rows: Sequence[Sequence[Row]],
+    ) -> None:
         self.drawn, self.rows = drawn, rows
 
     def __len__(self) -> int:
@@ -498,7 +510,10 @@ def _train(
     return model, resumed
 
 
-def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
+def _untrained_model(
+    run: Training,
+    labels: Mapping[str, Labels],
+) -> MultiHead:
     """Return the encoder with untrained heads, for examples with these ``labels``."""
     settings = run.settings
     sizes = [len(run.material.answers[head]) for head in labels]
@@ -520,7 +535,10 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     return model.to(run.environment.device)
 
 
-def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
+def _multi_label_targets(
+    labels: Labels,
+    answers: int,
+) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
     for number, of_example in enumerate(labels):

@@ -80,7 +80,10 @@ def finetune(
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 
-def score(model: SentenceTransformer, pairs: Sequence[TextPair]) -> np.ndarray:
+def score(
+    model: SentenceTransformer,
+    pairs: Sequence[TextPair],
+) -> np.ndarray:
     """Return the model's own similarity of each pair of a query's and a document's text."""
     query_texts = [query for query, _ in pairs]
     document_texts = [document for _, document in pairs]
@@ -130,7 +133,10 @@ def _by_gain(
     return [_endless(documents[gain], generator) for gain in gains]
 
 
-def _endless(names: Sequence[str], generator: np.random.Generator) -> Iterator[str]:
+def _endless(
+    names: Sequence[str],
+    generator: np.random.Generator,
+) -> Iterator[str]:
     while True:
         for at in generator.permutation(len(names)):
             yield names[at]

@@ -104,7 +104,11 @@ class Collection:
             gains = self.judged[name]
             queries[name] = query
             judged[name] = {document: gains.get(document, 0) for document in hits[name]}
-        return replace(self, queries=queries, judged=judged)
+        return replace(
+            self,
+            queries=queries,
+            judged=judged,
+        )
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
         """Return the documents to rank for a query: the ``judged`` ones, or ``all``."""
@@ -170,7 +174,10 @@ def best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
-def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[Pair, float]) -> Hits:
+def reorder(
+    hits: Mapping[str, Iterable[str]],
+    scores: Mapping[Pair, float],
+) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
     reordered = {}
     for query_id, documents in sorted(hits.items()):

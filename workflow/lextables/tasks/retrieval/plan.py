@@ -288,7 +288,11 @@ class RetrievalTask(Entry):
                 raise ValueError(f"retrievers.{key}: {fault}")
         return self
 
-    def _fault_of_fusion(self, fusion: Retriever, tuned: Set[str]) -> str:
+    def _fault_of_fusion(
+        self,
+        fusion: Retriever,
+        tuned: Set[str],
+    ) -> str:
         """What is wrong with the systems of a fusion; empty if nothing is."""
         if not fusion.of:
             return ""
@@ -540,7 +544,11 @@ class RetrievalPlanner(Planner):
             found[condition] = (self.add(run, {**settings, **of_form}),)
         return found
 
-    def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
+    def hits_to_rerank(
+        self,
+        retriever: Retriever,
+        found: Found,
+    ) -> Found:
         """{form: the runs whose hits rerankers get}."""
         if isinstance(found, Missing):
             return found
@@ -598,7 +606,11 @@ class RetrievalPlanner(Planner):
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {**encoder.settings, **settings, "kind": stage}
+                settings = {
+                    **encoder.settings,
+                    **settings,
+                    "kind": stage,
+                }
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
             fused.append(
@@ -710,7 +722,11 @@ class RetrievalPlanner(Planner):
             outcome = {}
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
-                settings = {**model, **self.question(way), **of_form}
+                settings = {
+                    **model,
+                    **self.question(way),
+                    **of_form,
+                }
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
             self.show(retriever, reranker, outcome, way == "pairwise")
@@ -774,7 +790,11 @@ class RetrievalPlanner(Planner):
             return Missing(f"{reranker.of} is not a data set of this configuration")
         return self.others[reranker.of].trained(reranker.model, reranker.view)
 
-    def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
+    def classifier_settings(
+        self,
+        reranker: Reranker,
+        training: Run,
+    ) -> JsonObject:
         """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
         learnt = self.others[reranker.of].specs[training].settings
         return {
@@ -847,7 +867,11 @@ class RetrievalPlanner(Planner):
             )
         return tuple(runs)
 
-    def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
+    def tuned_retriever(
+        self,
+        name: str,
+        tuned: Finetuned,
+    ) -> Found:
         """The runs of a fine-tuned bi-encoder, one per seed."""
         weights = self.context.weights(tuned.model)
         if isinstance(weights, Missing):
@@ -931,7 +955,11 @@ class RetrievalPlanner(Planner):
                 runs.append(run)
         return tuple(runs)
 
-    def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
+    def differences(
+        self,
+        grid: RetrievalGrid,
+        seeds: int,
+    ) -> list[Difference]:
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
         pairs = f"{grid.batch_size} pairs of {grid.max_length} tokens"
         updates = f"{grid.updates[-1]} updates of {pairs}"
@@ -947,7 +975,10 @@ def _missing(*outcomes: Any) -> Missing | None:
     return None
 
 
-def _additional(system: RowType, differences: Sequence[Difference]) -> RowType:
+def _additional(
+    system: RowType,
+    differences: Sequence[Difference],
+) -> RowType:
     """The additional system with these differences from the published one."""
     row = additional_name(system.row, differences)
     return system.model_copy(update={"row": row, "additional": True})

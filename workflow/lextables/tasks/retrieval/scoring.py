@@ -92,7 +92,10 @@ def _mean(values: Iterable[float]) -> tuple[float, int]:
     return math.fsum(defined) / len(defined), len(defined)
 
 
-def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
+def by_query(
+    scored: Iterable[Row],
+    collection: Collection,
+) -> list[Row]:
     """Return each query's contribution to the means over queries in ``scored``, as rows of `units.UNITS`.
 
     The groups are ``all`` and each value of the task's columns ``groups``.  Queries for which a metric is

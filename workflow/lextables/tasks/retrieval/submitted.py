@@ -100,7 +100,10 @@ def predictions(
     return Submitted(prediction_rows(ranking), skipped)
 
 
-def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
+def _check_ranks(
+    query: str,
+    hits: Iterable[tuple[str, RankedHitRow]],
+) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
     ranked = sorted(hits, key=lambda hit: (hit[1].rank, -hit[1].score))
     for (_, better), (place, worse) in pairwise(ranked):

@@ -71,7 +71,11 @@ class Tuning(Protocol):
         ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
         """
 
-    def score(self, model: Any, pairs: Sequence[TextPair]) -> Sequence[float]:
+    def score(
+        self,
+        model: Any,
+        pairs: Sequence[TextPair],
+    ) -> Sequence[float]:
         """Return the relevance of each (query's text, document's text)."""
 
 

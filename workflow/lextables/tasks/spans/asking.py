@@ -314,7 +314,10 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, list[Row]]:
+def asked_questions(
+    questions: Iterable[Row],
+    most: int | None,
+) -> dict[str, list[Row]]:
     """Return {contract: its test questions}, the first ``most`` by id (None: all)."""
     by_contract: dict[str, list[Row]] = {}
     for row in sorted(questions, key=itemgetter("contract_id", "question_id")):

@@ -395,7 +395,10 @@ def _contract_scores(
     return ranks, best, second, total
 
 
-def part_words(candidates: Candidates, units: Units) -> csr_matrix:
+def part_words(
+    candidates: Candidates,
+    units: Units,
+) -> csr_matrix:
     """Return hashed counts of the words in and beside each part.
 
     float64 (candidates, `TOKENS`); zero for whole units.
@@ -478,7 +481,10 @@ def context_features(
     return np.column_stack([best, own - best, second])
 
 
-def text_features(candidates: Candidates, units: Units) -> np.ndarray:
+def text_features(
+    candidates: Candidates,
+    units: Units,
+) -> np.ndarray:
     """Return the form of each text and, for parts, of its mentions.
 
     float32 (candidates, `FORM` + `MENTIONS`); the mentions of whole units are zero.
@@ -564,7 +570,10 @@ def _bare(name: str) -> str:
     return _NOT_NAME.sub("", name).strip()
 
 
-def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
+def overlap_features(
+    candidates: Candidates,
+    logits: np.ndarray,
+) -> np.ndarray:
     """Return features of each candidate and of those ranked above it.
 
     float64 (candidates, features).  ``logits`` (candidates,) are the scores of the

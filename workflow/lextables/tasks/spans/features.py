@@ -335,7 +335,10 @@ def _check_capacity(
         )
 
 
-def _texts(contracts: Path, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+def _texts(
+    contracts: Path,
+    wanted: Collection[str],
+) -> Iterator[tuple[str, str]]:
     """Yield (contract, text) of the ``wanted`` contracts, in the table's order."""
     for batch in batches(contracts, ["contract_id", "text"], CONTRACTS_A_BATCH):
         for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):

@@ -72,7 +72,10 @@ def _area(
     return float(spans.aupr(counts.curve())[0])
 
 
-def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
+def join(
+    predictions: Iterable[Row],
+    texts: Mapping[str, str],
+) -> Iterator[Row]:
     """Yield the n-best spans with overlapping and touching ones joined.
 
     A model that reads one window at a time cannot predict a span longer than its window
@@ -109,7 +112,10 @@ def _by_probability(row: Row) -> tuple[float, int, int]:
     return -row["probability"], row["start"], row["end"]
 
 
-def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
+def _touching(
+    places: Sequence[Row],
+    text: str,
+) -> Iterator[list[Row]]:
     """Yield the groups of touching spans; ``places`` are sorted by position."""
     group: list[Row] = []
     end = 0

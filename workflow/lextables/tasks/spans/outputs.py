@@ -181,7 +181,10 @@ def fixed(
         yield {"question_id": question, "output": shown}
 
 
-def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
+def contract_of(
+    questions: Iterable[Row],
+    split: str,
+) -> dict[str, str]:
     """Return {question: contract} of a split's questions."""
     return {
         row["question_id"]: row["contract_id"]

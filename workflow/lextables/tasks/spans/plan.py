@@ -422,7 +422,12 @@ class SpanPlanner(Planner):
         runs = {self.MAIN: (run,)}
         return [
             row,
-            replace(row, row=name, additional=True, runs=runs),
+            replace(
+                row,
+                row=name,
+                additional=True,
+                runs=runs,
+            ),
         ]
 
     def linear(
@@ -505,7 +510,11 @@ class SpanPlanner(Planner):
         runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             runs[str(percent)] = self.trained(key, panel, weights, percent)
-        return replace(row, runs=runs, trained=True)
+        return replace(
+            row,
+            runs=runs,
+            trained=True,
+        )
 
     def released(
         self,

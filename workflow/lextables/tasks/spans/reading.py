@@ -579,7 +579,13 @@ class _Reader:
         token_from = windows.token_from[rows].astype(np.int64)
         token_to = windows.token_to[rows].astype(np.int64)
         contract_from = self._contract_from(items)
-        edges = np.flatnonzero(np.diff(examples, prepend=-1, append=-1))
+        edges = np.flatnonzero(
+            np.diff(
+                examples,
+                prepend=-1,
+                append=-1,
+            )
+        )
         spans = {}
         for low, high in itertools.pairwise(edges.tolist()):
             own = slice(low, high)
@@ -606,7 +612,10 @@ def _cast(model: PreTrainedModel) -> PreTrainedModel:
     return copied
 
 
-def _as_float(_: Any, states: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+def _as_float(
+    _: Any,
+    states: Sequence[torch.Tensor],
+) -> tuple[torch.Tensor, ...]:
     return tuple(state.float() for state in states)
 
 
@@ -677,7 +686,12 @@ def read_contracts(
     recorded = settings.model_dump(include=set(NbestSettings.model_fields))
     write_text(
         beside / RECORD,
-        json.dumps(recorded, indent=2, sort_keys=True) + "\n",
+        json.dumps(
+            recorded,
+            indent=2,
+            sort_keys=True,
+        )
+        + "\n",
     )
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 

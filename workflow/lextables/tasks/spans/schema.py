@@ -115,7 +115,10 @@ def _order(span: PredictedSpan) -> tuple[float, float, int, int]:
     return -span.score, -span.probability, span.start, span.end
 
 
-def span_rows(question_id: str, spans: Iterable[PredictedSpan]) -> Iterator[Row]:
+def span_rows(
+    question_id: str,
+    spans: Iterable[PredictedSpan],
+) -> Iterator[Row]:
     """Yield the rows of `NBEST` of a question; ``spans`` are its best first."""
     for rank, span in enumerate(spans):
         yield {

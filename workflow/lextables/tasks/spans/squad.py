@@ -155,7 +155,10 @@ def read_squad(
         yield _document(entries.pop(), category)
 
 
-def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Document:
+def _document(
+    entry: JsonObject,
+    category: Callable[[str, str], str],
+) -> Document:
     """Return the contract and the questions of an entry of ``data``."""
     contract_id = entry["title"]
     (paragraph,) = entry["paragraphs"]
@@ -175,7 +178,10 @@ def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Documen
     return Document(contract_id, paragraph["context"], tuple(questions))
 
 
-def question_rows(document: Document, split: str) -> Iterator[Row]:
+def question_rows(
+    document: Document,
+    split: str,
+) -> Iterator[Row]:
     """Yield the document's rows of `QUESTIONS`, in the document's order."""
     for question in document.questions:
         yield {
@@ -250,7 +256,10 @@ def contract_splits(contracts: str | Path) -> dict[str, str]:
     return {row["contract_id"]: row["split"] for row in rows}
 
 
-def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str, str]:
+def contract_texts(
+    contracts: str | Path,
+    split: str | None = None,
+) -> dict[str, str]:
     """Return {contract: text} of the table ``contracts``, or of one split of it."""
     texts = {}
     for row in read(contracts, ["contract_id", "split", "text"]):
@@ -259,7 +268,10 @@ def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str,
     return texts
 
 
-def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
+def training_texts(
+    contracts: str | Path,
+    percent: int,
+) -> dict[str, str]:
     """Return {contract: text} of ``percent`` per cent of the training contracts."""
     splits, texts = contract_splits(contracts), contract_texts(contracts)
     names = {name for name, split in splits.items() if split != "test"}
@@ -268,12 +280,18 @@ def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     return {name: texts[name] for name in sorted(names)}
 
 
-def read_questions(questions: str | Path, split: str = "test") -> list[Row]:
+def read_questions(
+    questions: str | Path,
+    split: str = "test",
+) -> list[Row]:
     """Return the rows of a split of the table ``questions`` (`QUESTIONS`)."""
     return [row for row in read(questions) if row["split"] == split]
 
 
-def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
+def held_out(
+    contract_ids: Iterable[str],
+    share: float,
+) -> frozenset[str]:
     """Return a random ``share`` of the contracts, at least one.
 
     CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
@@ -281,7 +299,10 @@ def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
     return _drawn(contract_ids, share, seed=0)
 
 
-def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
+def held_out_contracts(
+    splits: Mapping[str, str],
+    share: float | str,
+) -> frozenset[str]:
     """Return the held-out contracts.
 
     They are those of the split ``share``, or that share of the training contracts.

@@ -64,7 +64,11 @@ class Words:
         """Return the words of the contract ``text`` with these ``tokens``."""
         separators = list(map(ord, PARTING))
         is_within = ~np.isin(codes_of(text), separators)
-        changes = np.diff(is_within, prepend=False, append=False)
+        changes = np.diff(
+            is_within,
+            prepend=False,
+            append=False,
+        )
         starts, ends = np.flatnonzero(changes).reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, starts)
@@ -310,7 +314,10 @@ class _Encoded:
     word_ids: list[int | None]
 
 
-def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
+def _encode(
+    tokenizer: PreTrainedTokenizerBase,
+    text: str | list[str],
+) -> _Encoded:
     """Return the tokens of a text or of words, as transformers 4's slow tokenizer."""
     fast = backend(tokenizer)
     encoded = fast.encode(
@@ -329,7 +336,10 @@ def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encod
     return found
 
 
-def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
+def _with_commas_apart(
+    tokenizer: PreTrainedTokenizerBase,
+    found: _Encoded,
+) -> _Encoded:
     """Return the tokens with a comma after a digit as a separate token.
 
     ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the
@@ -362,7 +372,10 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     return apart
 
 
-def _without_comma(tokenizer: PreTrainedTokenizerBase, token: str) -> list[str]:
+def _without_comma(
+    tokenizer: PreTrainedTokenizerBase,
+    token: str,
+) -> list[str]:
     """Return the tokens of the text of a token before its comma."""
     number = token.removesuffix(",").replace(_MARK, "")
     encoded = backend(tokenizer).encode(number, add_special_tokens=False)
@@ -385,7 +398,10 @@ def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
     return fast
 
 
-def unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
+def unfit(
+    tokenizer: PreTrainedTokenizerBase,
+    what: str,
+) -> BadInput:
     """Return the error for a tokenizer that cannot be used."""
     name = type(tokenizer).__name__
     return BadInput(

@@ -280,8 +280,16 @@ def vocabularies(units: Units) -> Vocabularies:
     The first has words and word pairs, the second words.
     """
     texts = units.words()
-    own = vocabulary(texts, longest=2, least=LEAST)
-    return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
+    own = vocabulary(
+        texts,
+        longest=2,
+        least=LEAST,
+    )
+    return own, vocabulary(
+        texts,
+        longest=1,
+        least=LEAST_BESIDE,
+    )
 
 
 def views(

@@ -56,7 +56,10 @@ class Passages:
     passage: np.ndarray
 
 
-def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
+def passages(
+    folder: str | Path,
+    texts: Mapping[str, str],
+) -> Passages:
     """Return the window texts of a folder of features.
 
     ``texts`` maps contracts to texts.
@@ -92,7 +95,10 @@ def answered(passages: Passages) -> dict[str, np.ndarray]:
     return labels
 
 
-def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
+def fit(
+    texts: Sequence[str],
+    labels: Mapping[str, np.ndarray],
+) -> Ranker:
     """Return a ranker trained on passages.
 
     ``labels`` states for each category which of them contain an answer, bool

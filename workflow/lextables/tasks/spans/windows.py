@@ -134,7 +134,10 @@ class Windows:
         return len(self.window)
 
 
-def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+def max_context(
+    starts: np.ndarray,
+    stops: np.ndarray,
+) -> np.ndarray:
     """Return the window with the most context for each contract token.
 
     int32; -1 for none.  Windows are half-open token ranges.  The context of a token is
@@ -352,7 +355,10 @@ def balanced(
     return np.sort(np.concatenate((kept, drawn)))
 
 
-def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:
+def empty_weight(
+    start_positions: np.ndarray,
+    end_positions: np.ndarray,
+) -> float:
     """Return answered / empty: the weight of empty windows that balances both kinds.
 
     This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no
@@ -363,7 +369,10 @@ def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> floa
     return int(np.count_nonzero(answered)) / empty if empty else 1.0
 
 
-def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndarray:
+def _answered(
+    start_positions: np.ndarray,
+    end_positions: np.ndarray,
+) -> np.ndarray:
     """Return which windows have an answer, bool (windows,)."""
     answered = (np.asarray(start_positions) > 0) & (np.asarray(end_positions) > 0)
     if not answered.any():

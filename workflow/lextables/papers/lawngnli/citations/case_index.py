@@ -162,7 +162,12 @@ def build_case_index(
     record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(
         folder / "index.json",
-        json.dumps(record, indent=1, ensure_ascii=False) + "\n",
+        json.dumps(
+            record,
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n",
     )
     return {
         "cases": len(cases),
@@ -336,13 +341,19 @@ def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
     )
 
 
-def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
+def _joined(
+    kind: np.dtype,
+    arrays: Iterable[np.ndarray],
+) -> np.ndarray:
     joined = np.concatenate([np.empty(0, kind), *arrays])
     joined.sort()
     return joined
 
 
-def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
+def _drop_repeated(
+    tables: list[_Tables],
+    names: Sequence[str],
+) -> None:
     """Remove the cases from ``tables``, one per file in ``names``, that an earlier file has."""
     cases = _joined(_CASE, [part for part, _, _ in tables])
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1

@@ -229,7 +229,10 @@ class _Tokenized(Tokenizer):
         return self._tokens
 
 
-def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
+def citations_of(
+    paragraph: str,
+    tokens: Tokenizer,
+) -> list[CitationBase]:
     """Return eyecite's citations of one paragraph, after `searchable`.
 
     eyecite would look through the text after every full citation for the party's name with a page

@@ -248,7 +248,10 @@ def write_examples(
         return steps | {TWINNED: written}
 
 
-def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[Row]:
+def _with_splits(
+    paired: Sequence[Path],
+    splits: Mapping[str, str],
+) -> Iterator[Row]:
     """The examples that have a split, sorted by their ids, with it."""
     rows = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
     for row in rows:
@@ -256,7 +259,10 @@ def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[
             yield row | {"split": splits[row["example_id"]]}
 
 
-def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
+def write_unfiltered(
+    shards: Sequence[Shard],
+    path: str | Path,
+) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
 
     def rows() -> Iterator[Row]:
@@ -267,7 +273,10 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     return dataset.write(UNFILTERED, rows(), path)
 
 
-def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
+def long_premises_of(
+    cases: set[int],
+    shards: Sequence[Shard],
+) -> Iterator[Row]:
     """Yield the long premises of ``cases``, sorted by case, so that the order does not depend on the shards.
 
     A shard's file is opened at its first case: all files at once would not fit in memory.
@@ -302,7 +311,10 @@ def entail_rows(
                 yield row | outcome
 
 
-def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
+def _converted(
+    shards: Sequence[Shard],
+    settings: ExampleSettings,
+) -> Iterator[Row]:
     """The labelled rows that pass the difficulty filters after conversion (all without them)."""
     rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])
     labels = assign_labels(rows, settings.seed)
@@ -360,7 +372,10 @@ def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
     return {row["case_id"]: row["tokens"] for row in rows}
 
 
-def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
+def _read(
+    paths: Iterable[str | Path],
+    columns: list[str],
+) -> Iterator[Row]:
     """The rows of several tables, one after the other."""
     for path in paths:
         yield from dataset.read(path, columns)

@@ -50,7 +50,10 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
+def assign_labels(
+    rows: Iterable[Row],
+    seed: int,
+) -> dict[str, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
@@ -114,10 +117,17 @@ def closed_group(label: str, negated: bool) -> str:
     return FROM_NEGATED if (label == ENTAIL) == negated else FROM_PLAIN
 
 
-def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
+def split_sizes(
+    n: int,
+    test_share: float = TEST_SHARE,
+) -> dict[str, int]:
     """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
     val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
-    return {TRAIN: n - val - test, VAL: val, TEST: test}
+    return {
+        TRAIN: n - val - test,
+        VAL: val,
+        TEST: test,
+    }
 
 
 def balance(

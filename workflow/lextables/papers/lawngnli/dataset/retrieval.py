@@ -389,7 +389,10 @@ def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
             yield name, list(alike)
 
 
-def _documents(opinions: Sequence[str | Path], opinion_ids: set[str]) -> Iterator[Row]:
+def _documents(
+    opinions: Sequence[str | Path],
+    opinion_ids: set[str],
+) -> Iterator[Row]:
     """The rows of `DOCUMENTS`, in the order of the files."""
     for row in read_opinions(opinions, [*_OPINION, "text"]):
         if row["opinion_id"] in opinion_ids:

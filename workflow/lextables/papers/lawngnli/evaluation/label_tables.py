@@ -43,7 +43,10 @@ TWIN = ":twin"
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
 
-def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> Correct:
+def by_label(
+    rows: Sequence[Row],
+    probabilities: Sequence[Sequence[float]],
+) -> Correct:
     """Return {part: (premise, share correct) of its examples, or of its pairs of twins} for `PARTS`.
 
     ``rows`` are test examples of the three-label head, ``probabilities`` (examples, labels) those of a
@@ -159,7 +162,10 @@ def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
     return shares
 
 
-def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
+def fit_threshold(
+    overlap: np.ndarray,
+    labels: np.ndarray,
+) -> float:
     """Return the threshold with the highest expected accuracy of `guesses` on these training examples."""
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))

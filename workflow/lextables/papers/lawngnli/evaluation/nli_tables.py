@@ -217,7 +217,10 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
     yield from _counts(inputs, tested, columns)
 
 
-def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
+def _guesses(
+    tested: Tested,
+    columns: Sequence[Column],
+) -> Iterator[Cell]:
     """The accuracy of detecting Neutral by overlap and guessing otherwise, over examples of all lengths."""
     for column in columns:
         guessed = None

@@ -150,7 +150,10 @@ def _is_word(text: str) -> bool:
     return text.replace("'", "").replace("’", "").isalpha()
 
 
-def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
+def hypothesis_of(
+    parenthetical: str,
+    pipeline: Pipeline,
+) -> str | None:
     """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or None.
 
     None if `without_leading_verb` returns None.  Footnote marks in it are removed.

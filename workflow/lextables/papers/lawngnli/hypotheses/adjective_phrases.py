@@ -46,7 +46,10 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 ELLIPSES = ("...", ". . .", ". .", "…")
 
 
-def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
+def adjective_phrase(
+    tree: Tree,
+    clause: Clause,
+) -> Change | Rejected | None:
     """Contradict an adjective phrase or past participle that is the predicate.
 
     The first "not" or "never" before its head is removed, or else "not" is put before it

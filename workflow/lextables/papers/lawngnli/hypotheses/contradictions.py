@@ -126,7 +126,10 @@ def _steps_and_reasons(
     return *reasons, *FUNNEL
 
 
-def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
+def _outcome(
+    fault: str | None,
+    result: Contradiction | Rejected | None,
+) -> Row:
     """The columns of `CONTRADICTIONS` other than the example id."""
     columns = ("negated", "twin", "rule", "kind")
     outcome = {

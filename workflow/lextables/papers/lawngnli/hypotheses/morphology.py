@@ -8,7 +8,11 @@ inflecting it back; a lemmatizer that sees the form alone cannot tell the past t
 
 from functools import cache
 
-DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
+DO = {
+    "VBZ": "does",
+    "VBP": "do",
+    "VBD": "did",
+}
 """The form of "do" that carries the tense and number of a tag."""
 
 # The reading of a form that can be a past tense or a participle, which taggers often confuse in the

@@ -204,7 +204,10 @@ def _unbracketed(text: str) -> str:
     return _BRACKETED.sub(lambda match: match.group()[1:-1], text)
 
 
-def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
+def _bracketed(
+    trees: Sequence[Tree],
+    text: str,
+) -> tuple[Tree, ...]:
     """Return the trees of ``_unbracketed(text)`` with the words of ``text``."""
     if "[" not in text:
         return tuple(trees)
@@ -314,7 +317,10 @@ _NO_CLAUSES = ("aux", "auxpass", "amod", "compound")
 _LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without a phrase
 
 
-def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
+def _dependency_tree(
+    tokens: Sequence[Token],
+    arcs: Sequence[tuple[int, str]],
+) -> Tree:
     """Return the constituency tree of a dependency tree in spaCy's English labels.
 
     A verb with a subject makes an S; its auxiliaries, from left to right, make nested VPs;

@@ -34,7 +34,10 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 )
 
 
-def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
+def indefinite_pronoun(
+    tree: Tree,
+    clause: Clause,
+) -> Change | Rejected | None:
     """Change the first contradictable indefinite pronoun of the subject.
 
     Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and

@@ -76,7 +76,11 @@ class Tree:
         """The sentence as it was written, with the white space after it."""
         return "".join(token.text + token.space for token in self.tokens)
 
-    def words(self, start: int = 0, end: int | None = None) -> list[str]:
+    def words(
+        self,
+        start: int = 0,
+        end: int | None = None,
+    ) -> list[str]:
         """The lower-cased words from token ``start`` to ``end`` (exclusive), or to the last."""
         return [token.lower for token in self.tokens[start:end]]
 
@@ -473,7 +477,10 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
     return text
 
 
-def _insert(written: list[list[str]], words: Sequence[str]) -> None:
+def _insert(
+    written: list[list[str]],
+    words: Sequence[str],
+) -> None:
     after = " "
     opening = _OPENING | {'"', "'"}
     if written:

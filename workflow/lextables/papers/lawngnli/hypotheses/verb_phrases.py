@@ -63,7 +63,10 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 )
 
 
-def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
+def verb_phrase(
+    tree: Tree,
+    clause: Clause,
+) -> Change | Rejected | None:
     """Contradict the first verb phrase: remove its negation, or else add one.
 
     A phrase that starts with a participle has no finite verb and is left to rule 3.

@@ -261,7 +261,10 @@ class _Cite:
     label: bool
 
 
-def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
+def remove_citations(
+    text: str,
+    tokenizer: Tokenizer | None = None,
+) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
@@ -534,7 +537,10 @@ def _begins_name(words: list[re.Match[str]], at: int) -> bool:
     return bool(_OPENED_NAME.match(word.title())) and word[1:] not in _NOT_A_NAME
 
 
-def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
+def _chains(
+    paragraph: str,
+    cites: list[_Cite],
+) -> Iterator[list[_Cite]]:
     """Yield the strings of citations: runs with nothing between them but what joins citations."""
     chain: list[_Cite] = []
     for cite in cites:
@@ -546,7 +552,10 @@ def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
         yield chain
 
 
-def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
+def _removed(
+    paragraph: str,
+    chain: list[_Cite],
+) -> list[tuple[int, int]]:
     """Return the spans to take out for one string of citations."""
     start, signalled = _signal(paragraph, chain[0].name)
     end = chain[-1].end
@@ -606,7 +615,10 @@ def _opens(before: str) -> bool:
     return match is not None and _OPENING.fullmatch(match["clause"]) is not None
 
 
-def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:
+def _inside_sentence(
+    paragraph: str,
+    chain: list[_Cite],
+) -> Iterator[tuple[int, int]]:
     """Yield what goes of citations that are part of their sentence: all but the names."""
     gone = None  # the end of the citation before, if it went
     for cite in chain:

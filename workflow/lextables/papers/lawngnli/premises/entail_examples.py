@@ -292,7 +292,10 @@ def _accurate(
     return hypothesis
 
 
-def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | None:
+def short_premise(
+    opinion: MajorityOpinion,
+    pages: Sequence[str],
+) -> Premise | None:
     """Return the cited pages of ``opinion``, extended to whole paragraphs (A.1.1).
 
     None if the opinion has none of the pages. Each paragraph occurs once, in its order. The released code

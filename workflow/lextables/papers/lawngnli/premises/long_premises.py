@@ -89,7 +89,10 @@ def cited_cases(
     return cases
 
 
-def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
+def by_shard(
+    cases: Iterable[int],
+    index: CaseIndex,
+) -> list[list[tuple[int, int]]]:
     """Return, for each shard of ``index``, the sorted (row, case) of those ``cases`` whose opinion it has."""
     places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
     for case in cases:

@@ -180,7 +180,11 @@ def neutralized(
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}
-        yield {**row, **premise, "premise_example_id": source}
+        yield {
+            **row,
+            **premise,
+            "premise_example_id": source,
+        }
 
 
 def _pairings(
@@ -256,7 +260,10 @@ def _nearest(
     return dict(zip(positions.tolist(), similarities.tolist(), strict=True))
 
 
-def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
+def _excluded_cases(
+    query: _Query,
+    network: CitationNetwork,
+) -> set[int]:
     """Return the cases whose premises a hypothesis may not get."""
     neighbours = network.neighbours(query.citing_case_id).tolist()
     return {query.citing_case_id, query.cited_case_id, *neighbours}

@@ -299,7 +299,10 @@ def differences(
     return reasons
 
 
-def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
+def judged(
+    sources: Iterable[Row],
+    reasons: Sequence[str],
+) -> list[Row]:
     """Return the provenance of the files, comparable if the data set has no `differences`.
 
     No digests of these files are published; Table 2's counts are checked instead.

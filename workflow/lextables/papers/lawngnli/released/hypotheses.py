@@ -78,7 +78,11 @@ DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
 _NOT = ("no", "not", "never")
 _BE = ("am", "is", "are", "was", "were")
 _HAVE = ("has", "have", "had")
-_DO = {"VBP": "do", "VBZ": "does", "VBD": "did"}
+_DO = {
+    "VBP": "do",
+    "VBZ": "does",
+    "VBD": "did",
+}
 _VERBS = ("MD", "VBP", "VBZ", "VBD", "VBN", "VBG")
 _ADJECTIVES = ("JJ", "VBN")
 
@@ -138,7 +142,10 @@ def _parenthetical(row: Row, case: Row) -> str | None:
     return parenthetical(opinion["text"], row["start"], row["end"])
 
 
-def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
+def hypotheses(
+    rows: Sequence[tuple[Row, str]],
+    parser: Parser,
+) -> list[str | None]:
     """Return the hypotheses of (row of `ids.ROWS`, its parenthetical).
 
     None if the algorithm finds nothing to change in the clause that the row names.
@@ -317,7 +324,10 @@ def _replaced(
     return before + new + tree.text[len(before + old) :]
 
 
-def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
+def _negated(
+    tokens: Sequence[Token],
+    is_adjective: bool,
+) -> str | None:
     """The words of a predicate with "not" added or removed (`negate2` of the released code).
 
     The head is the first word with a tag of an adjective or a verb; None if there is none.

@@ -170,7 +170,11 @@ class _Limited:
         return self._count(self._file.readline(self._left + 1))
 
 
-def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
+def load(
+    path: str | Path,
+    *,
+    limit_bytes: int = LIMIT_BYTES,
+) -> Any:
     """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or a dict of strings.
 
     Raises `BadInput` for an unexpected name, for a file that is not a pickle or is truncated, and

@@ -67,7 +67,10 @@ _TO_XML = tuple(
 )
 
 
-def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[Row]:
+def cases(
+    volumes: Iterable[str | Path],
+    case_ids: Set[int],
+) -> list[Row]:
     """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted.
 
     Of cases with the same id the first is used.
@@ -130,7 +133,10 @@ def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
     return texts[0]
 
 
-def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
+def short_spans(
+    text: str,
+    pages: Iterable[str],
+) -> list[tuple[int, int]]:
     """Return the spans of the cited pages grown to whole paragraphs, as the released code cut them.
 
     Joined by line ends they are the short premise.  Offsets are in ``text`` with its labels.  Pages are taken
@@ -160,7 +166,10 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     return spans
 
 
-def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def short_premise(
+    text: str,
+    spans: Iterable[tuple[int, int]],
+) -> str:
     """Return the short premise of `short_spans`, without labels."""
     return unlabelled("\n".join(text[start:end] for start, end in spans))
 

@@ -152,7 +152,10 @@ def texts(
         yield (document, question), text
 
 
-def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]:
+def answers_of(
+    data: Collection,
+    asker: Asker,
+) -> tuple[Answers, list[Answered]]:
     """Ask about all answered pairs of documents with a text.
 
     Return the answers by pair, and all answers.  Raises `BadInput`, before any request,
@@ -180,7 +183,11 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     asker.expect(text_of.values())
     answers: Answers = {}
     answered: list[Answered] = []
-    for keys in tqdm(batches, desc="documents", mininterval=10):
+    for keys in tqdm(
+        batches,
+        desc="documents",
+        mininterval=10,
+    ):
         replies = asker.ask(list(questions(keys)))
         for key, reply in zip(keys, replies, strict=True):
             answers[key] = reply.probabilities
@@ -188,7 +195,10 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     return answers, answered
 
 
-def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]]:
+def marks_of(
+    data: Collection,
+    asker: Asker,
+) -> tuple[np.ndarray, list[Answered]]:
     """Ask about the `best` paragraphs of a document for each question.
 
     Return the marks and all answers.  The marks are float64 (paragraphs, questions).

@@ -66,7 +66,10 @@ def fuse(
     return hits
 
 
-def _standardised(scores: Mapping[str, float], documents: Sequence[str]) -> list[float]:
+def _standardised(
+    scores: Mapping[str, float],
+    documents: Sequence[str],
+) -> list[float]:
     """Return the score of each document in standard deviations from the mean; 0 if all are equal."""
     lowest = min(scores.values(), default=0.0)
     values = [scores.get(document, lowest) for document in documents]

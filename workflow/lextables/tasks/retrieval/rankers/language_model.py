@@ -158,7 +158,10 @@ def candidates_of(
     return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
 
 
-def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
+def expected(
+    candidates: Candidates,
+    run: AskingSettings,
+) -> tuple[int, int]:
     """Return upper bounds: the number of requests, and the characters of the documents in them."""
     texts = candidates.texts.values()
     characters = sum(map(len, texts))
@@ -212,7 +215,11 @@ def pointwise(
         ties += len(known) - len(set(known))
     return Reranked(
         hits,
-        {**counts, "ties": ties, "cut": cut},
+        {
+            **counts,
+            "ties": ties,
+            "cut": cut,
+        },
     )
 
 
@@ -242,7 +249,10 @@ def rated(
     }
 
 
-def _written(model: LanguageModel, prompts: Sequence[Prompt]) -> list[float | None]:
+def _written(
+    model: LanguageModel,
+    prompts: Sequence[Prompt],
+) -> list[float | None]:
     """Return the ratings that a model writes."""
     if not prompts:
         return []

@@ -103,7 +103,11 @@ class Similarity:
             b=self.settings.b,
         )
 
-    def features(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
+    def features(
+        self,
+        query_id: str,
+        text: str,
+    ) -> tuple[list[str], np.ndarray]:
         """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
 
         BM25's score, then for each space the cosine and the contribution of each dimension to it.  Scores and
@@ -223,7 +227,11 @@ def fit(
     rows = np.vstack([features, features[relevant]])
     labels = np.repeat([0, 1], [len(gain), len(of_relevant)])
     model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS)
-    model.fit(rows, labels, sample_weight=weights / weights.mean())
+    model.fit(
+        rows,
+        labels,
+        sample_weight=weights / weights.mean(),
+    )
     return Ranker(mean, scale, model.coef_[0])
 
 
@@ -298,7 +306,11 @@ def vectors(
 
 def _unit(rows: np.ndarray) -> np.ndarray:
     return rows / np.maximum(
-        np.linalg.norm(rows, axis=1, keepdims=True),
+        np.linalg.norm(
+            rows,
+            axis=1,
+            keepdims=True,
+        ),
         1e-12,
     )
 
