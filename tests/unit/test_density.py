@@ -7,8 +7,8 @@ from density import measure, project
 COUNTS, _ = project()
 SUBPACKAGES = sorted(name for name in COUNTS if name.startswith("package: "))
 # Nodes of the syntax trees.  Pay for what you add by removing something.
-NODES = {"package": 384_600, "tests": 350_800, "bench": 12_000}
-DENSITY = {"package": 7.9, "scripts": 8.5, "tests": 8.5}  # nodes for each line of code
+NODES = {"package": 391_500, "tests": 353_500, "bench": 12_000}
+DENSITY = {"package": 7.5, "scripts": 8.5, "tests": 8.5}  # nodes for each line of code
 SUBPACKAGE_DENSITY = 8.5
 # For each 1,000 lines of code.
 RATES = {
@@ -49,7 +49,7 @@ def test_no_function_of_the_package_has_many_parameters():
 
 
 def test_tests_rarely_nest_comprehensions():
-    assert 1000 * COUNTS["tests"]["nested"] / COUNTS["tests"]["lines"] <= 5
+    assert 1000 * COUNTS["tests"]["nested"] / COUNTS["tests"]["lines"] <= 3
 
 
 @pytest.mark.parametrize(
