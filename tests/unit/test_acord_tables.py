@@ -96,6 +96,7 @@ def system(
         "reranker": reranker,
         "reranked": reranker != "None",
         "tuned": tuned,
+        "trained": tuned,
         "additional": additional,
         "pairwise": False,
         "fused": False,
@@ -210,6 +211,19 @@ def test_a_baseline_keeps_its_name_in_tables_of_rerankers(data, table, row):
         if name == row and "strict" not in column
     ]
     assert {cell.baseline for cell in scores} == {"Baseline"}
+
+
+def test_a_tuned_encoder_is_compared_with_itself_and_not_with_a_linear_model(data):
+    bare = system("Bi-Encoder", runs=["first"], model="minilm")
+    linear = system("Words", runs=["second"], model="minilm", trained=True)
+    tuned = system("Tuned", runs=["second"], model="minilm", tuned=True)
+    cells = computed(data, "table_d4", bare, linear, tuned)
+    change = cells["Tuned / None / fine-tuned", "NDCG@5 change"].value
+    scores = computed(data, "table_d3", bare, linear)
+    after = scores["Words / None", "NDCG@5"].value
+    before = scores["Bi-Encoder / None", "NDCG@5"].value
+    assert change == pytest.approx(100 * (after - before))
+    assert change != 0
 
 
 def test_a_small_budget_is_compared_with_the_same_cross_encoder(data):

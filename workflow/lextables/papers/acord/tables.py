@@ -424,7 +424,8 @@ def _fine_tuning(
     for system in systems:
         if system["reranker"] == "None":
             bare[system["retriever"]] = system
-        if not system["tuned"]:
+        # A linear model over an encoder's vectors is trained too, and is not the encoder.
+        if not system["trained"]:
             untuned[_tuned_from(system)] = system
     cells = []
     for system in systems:
