@@ -1,4 +1,5 @@
 # Needs Python 3.11 to 3.13, make and a package index:
+#   make install install only
 #   make run     install, then run the pipeline on the included sample
 #   make test    install, then check the style and run the tests; `make quick` runs only the unit tests,
 #                `make pipeline` only the others, `make faults` the tests of killed runs with 20 kills
@@ -15,8 +16,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 
-.PHONY: run site docs test quick pipeline faults golden lint lock clean
+.PHONY: run install site docs test quick pipeline faults golden lint lock clean
 .DELETE_ON_ERROR:
+
+install: $(VENV)/.run
 
 run: $(VENV)/.run
 	$(BIN)/snakemake --cores $(CORES)

@@ -138,7 +138,7 @@ def tuned(tmp_path, **values):
         (
             {"grid": "sample", "seeds": [0, 1, 2]},
             "needs grid=paper and three seeds, as in the paper",
-            f"{RERANKED}, sample budget: 4 updates of 8 pairs of 32 tokens, two seeds",
+            f"{RERANKED}, sample budget: 4 updates of 8 pairs of 32 tokens, one seed",
         ),
         (
             {"grid": "paper", "seeds": [4]},
