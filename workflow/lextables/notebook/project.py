@@ -1,6 +1,5 @@
 """The papers and data sets that a notebook can name, and where their results are."""
 
-import difflib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,12 @@ from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import (
+    BadInput,
+    did_you_mean,
+)
 
 Data = Literal["sample", "release"]
-NAMED = 3  # similar names that a message lists
 
 
 def registry() -> dict[str, Paper]:
@@ -30,14 +31,8 @@ def known(
     """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is none."""
     if name in names:
         return name
-    similar = difflib.get_close_matches(
-        str(name).lower(),
-        names,
-        n=NAMED,
-    )
-    do = f"choose from {', '.join(sorted(names))}"
-    if similar:
-        do = f"did you mean {' or '.join(map(repr, similar))}"
+    choices = f"choose from {', '.join(sorted(names))}"
+    do = did_you_mean(str(name), names) or choices
     raise BadInput(f"there is no {kind} {name!r}", where="lextables", do=do)
 
 

@@ -7,7 +7,6 @@ from collections.abc import (
     Mapping,
 )
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,7 +16,10 @@ from lextables.papers.registry import (
 )
 from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import (
+    BadInput,
+    did_you_mean,
+)
 from lextables.pipeline.run import Run
 from lextables.sources.fetch import (
     in_mirror,
@@ -163,11 +165,7 @@ def check_excluded(
         paper = name.partition("/")[0]
         if name in rows or (paper in papers and paper not in plans):
             continue
-        lower = {row.lower(): row for row in sorted(rows)}
-        near = get_close_matches(name.lower(), lower, n=3)
-        do = "take the name from the table"
-        if near:
-            do = f"did you mean {' or '.join(repr(lower[row]) for row in near)}"
+        do = did_you_mean(name, rows) or "take the name from the table"
         what = f"exclude_rows = {name!r} is no row of {', '.join(plans)}"
         raise BadInput(what, where="config", do=do)
 

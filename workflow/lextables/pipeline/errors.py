@@ -3,18 +3,22 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import (
+    Iterable,
+    Iterator,
+)
 from contextlib import (
     contextmanager,
     suppress,
 )
+from difflib import get_close_matches
 from pathlib import Path
 
 from lextables.pipeline.redaction import redacted
 
-LONGEST = (
-    400  # maximum characters of each part of a sentence, which may quote a whole file
-)
+# Maximum characters of each part of a sentence, which may quote a whole file.
+LONGEST = 400
+SIMILAR = 3  # names that a suggestion has at most
 
 
 def _short(text: str) -> str:
@@ -22,6 +26,18 @@ def _short(text: str) -> str:
     if len(text) > LONGEST:
         return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
     return text
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return advice with the ``names`` most similar to ``name``, whatever their case.
+
+    Empty if none is similar.
+    """
+    by_lower = {each.lower(): each for each in sorted(names)}
+    near = get_close_matches(name.lower(), by_lower, n=SIMILAR)
+    if not near:
+        return ""
+    return f"did you mean {' or '.join(repr(by_lower[each]) for each in near)}"
 
 
 class BadInput(Exception):

@@ -13,9 +13,8 @@ from lextables.sources.archives import (
 )
 
 BOUNDS = Bounds(member=64 << 20, volume=128 << 20)
-MAX_CELLS = (
-    5_000_000  # a few bytes can claim a row of 18,000 cells, or a million empty rows
-)
+# A few bytes can claim a row of 18,000 cells, or a million empty rows.
+MAX_CELLS = 5_000_000
 
 
 def sheets(

@@ -38,9 +38,8 @@ TITLES = {
     "neutral": "A description of one case with the opinion of another",
 }
 ORIGIN = "The premise is that of another parenthetical ({}); it neither entails nor contradicts the hypothesis."
-PREFERRED_CHARACTERS = (
-    350  # of a premise: short enough to read, long enough to understand
-)
+# Of a premise: short enough to read, long enough to understand.
+PREFERRED_CHARACTERS = 350
 
 
 def sections(data: Path) -> list[Section]:

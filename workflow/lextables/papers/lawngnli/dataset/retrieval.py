@@ -153,9 +153,8 @@ TEXTS = replace(schema.TEXTS, ordered=False)
 RERANKING = (EXAMPLES, HEADS, TEXTS)
 
 OTHERS = 999
-CANDIDATES = (
-    100  # opinions from which the premise of a Neutral example for rerankers is drawn
-)
+# Opinions from which the premise of a Neutral example for rerankers is drawn.
+CANDIDATES = 100
 NLI = "nli"
 TWIN = "+twin"
 TEST = "test"
