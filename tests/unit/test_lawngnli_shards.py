@@ -73,12 +73,8 @@ def shard_of(folder: Path, n: int) -> built.Shard:
 
 
 @pytest.fixture(scope="module")
-def tools(pytestconfig: pytest.Config):
-    return (
-        tokenizer(pytestconfig.cache.mkdir("hyperscan")),
-        tokens_of(),
-        parser("dependencies"),
-    )
+def tools():
+    return tokenizer(), tokens_of(), parser("dependencies")
 
 
 @pytest.fixture(scope="module")
