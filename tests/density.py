@@ -57,8 +57,8 @@ def is_nested(comprehension: ast.AST) -> bool:
 
 
 def kinds(node: ast.AST) -> list[str]:
-    """Return what a node is counted as."""
-    found = ["nodes"]
+    """Return what a node is counted as, apart from being a node."""
+    found = []
     if isinstance(node, COMPREHENSIONS):
         found.append("comprehensions")
         if is_nested(node):
@@ -69,7 +69,7 @@ def kinds(node: ast.AST) -> list[str]:
         found.append("walrus")
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.BitOr):
         found.append("|=")
-    elif isinstance(node, ast.Subscript):
+    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         if ast.unparse(node) in ("Mapping[str, Any]", "dict[str, Any]"):
             found.append("dict[str, Any]")
     elif isinstance(node, ast.FunctionDef):
@@ -80,20 +80,28 @@ def kinds(node: ast.AST) -> list[str]:
     return found
 
 
-def measure(source: str, name: str) -> tuple[Counter, list[Function]]:
-    """Return the counts of a file, and its functions."""
+def measure(source: str) -> Counter:
+    """Return the counts of a file."""
+    nodes = list(ast.walk(ast.parse(source)))
+    counts = Counter(lines=len(code_lines(source)), nodes=len(nodes))
+    for node in nodes:
+        for kind in kinds(node):
+            counts[kind] += 1
+    return counts
+
+
+def functions(source: str, name: str) -> list[Function]:
+    """Return the functions of a file."""
     lines = code_lines(source)
-    counts = Counter(lines=len(lines))
-    functions = []
+    found = []
     for node in ast.walk(ast.parse(source)):
-        counts.update(kinds(node))
         if isinstance(node, ast.FunctionDef):
             own = lines & set(range(node.lineno, node.end_lineno + 1))
             size = sum(len(list(ast.walk(statement))) for statement in node.body)
             if len(own) >= SHORTEST:
                 place = f"{name}:{node.lineno} {node.name}"
-                functions.append(Function(size / len(own), len(own), place))
-    return counts, functions
+                found.append(Function(size / len(own), len(own), place))
+    return found
 
 
 def subpackage(name: str) -> str:
@@ -114,34 +122,42 @@ def part(name: str) -> str:
     return name.split("/")[0]
 
 
-def project(below: str = "") -> tuple[dict[str, Counter], list[Function]]:
-    """Return the counts by part and by subpackage, and all functions, densest first."""
+def project(below: str = "") -> dict[str, str]:
+    """Return {name: source} of the project's files below a folder."""
     listed = subprocess.check_output(["git", "ls-files", "*.py"], cwd=ROOT, text=True)
-    counts: dict[str, Counter] = {}
-    functions = []
+    sources = {}
     for name in listed.splitlines():
-        if not name.startswith(below) or not (ROOT / name).exists():
-            continue
-        of_file, of_functions = measure((ROOT / name).read_text("utf-8"), name)
+        if name.startswith(below) and (ROOT / name).exists():
+            sources[name] = (ROOT / name).read_text("utf-8")
+    return sources
+
+
+def counts_by_part(sources: dict[str, str]) -> dict[str, Counter]:
+    """Return the counts by part and by subpackage."""
+    counts: dict[str, Counter] = {}
+    for name, source in sources.items():
         groups = [part(name)]
         if name.startswith(PACKAGE):
             groups.append(f"package: {subpackage(name)}")
+        of_file = measure(source)
         for group in groups:
             counts.setdefault(group, Counter()).update(of_file)
-        functions.extend(of_functions)
-    functions.sort(key=lambda function: -function.density)
-    return counts, functions
+    return counts
 
 
 def main() -> None:
     """Print the counts, and the 20 densest functions."""
-    counts, functions = project(*sys.argv[1:])
-    for group, row in sorted(counts.items()):
+    sources = project(*sys.argv[1:])
+    for group, row in sorted(counts_by_part(sources).items()):
         print(
             f"{group:32}{row['nodes']:9} nodes{row['nodes'] / row['lines']:8.2f} a line"
         )
+    found = []
+    for name, source in sources.items():
+        found += functions(source, name)
+    found.sort(key=lambda function: -function.density)
     print("\nThe densest functions (nodes a line, lines):")
-    for function in functions[:20]:
+    for function in found[:20]:
         print(f"  {function.density:5.1f} {function.lines:4}  {function.place}")
 
 

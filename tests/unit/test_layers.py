@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 
 from lextables import ROOT
@@ -31,7 +32,12 @@ CODE = [
     *sorted((WORKFLOW / "scripts").glob("*.py")),
 ]
 RULES = [ROOT / "Snakefile", *sorted((WORKFLOW / "rules").rglob("*.smk"))]
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in CODE}
+
+
+@cache
+def trees():
+    """Return {file: syntax tree} of CODE; not at import, which every test worker repeats."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in CODE}
 
 
 def module_of(path):
@@ -40,7 +46,7 @@ def module_of(path):
     )
 
 
-MODULES = {module_of(path): tree for path, tree in TREES.items()}
+MODULES = {module_of(path): path for path in CODE}
 
 
 def imported(node):
@@ -55,13 +61,15 @@ def imported(node):
     return {name for name in names if name.startswith("lextables")}
 
 
-IMPORTS = {
-    (module, name)
-    for module, tree in MODULES.items()
-    if module.startswith("lextables")
-    for node in ast.walk(tree)
-    for name in imported(node)
-}
+@cache
+def imports():
+    """Return all pairs of (module, module that it imports)."""
+    pairs = set()
+    for module, path in MODULES.items():
+        if module.startswith("lextables"):
+            for node in ast.walk(trees()[path]):
+                pairs.update((module, name) for name in imported(node))
+    return pairs
 
 
 def part(module):
@@ -87,10 +95,10 @@ def test_the_documentation_has_the_order_of_the_parts():
 
 
 def test_no_part_imports_a_later_part():
-    assert len(IMPORTS) > 200
+    assert len(imports()) > 200
     pairs = [
         (module, name)
-        for module, name in sorted(IMPORTS)
+        for module, name in sorted(imports())
         if part(module) and part(name)
     ]
     assert [
@@ -104,7 +112,7 @@ def test_no_paper_package_imports_another():
     packages = {f"papers.{paper}" for paper in PAPERS}
     pairs = [
         (module, name)
-        for module, name in sorted(IMPORTS)
+        for module, name in sorted(imports())
         if {part(module), part(name)} <= packages
     ]
     assert [
@@ -114,7 +122,7 @@ def test_no_paper_package_imports_another():
 
 def test_there_are_no_circular_imports():
     graph = {}
-    for module, name in IMPORTS:
+    for module, name in imports():
         if name not in ("lextables", module):
             graph.setdefault(module, set()).add(name)
     TopologicalSorter(graph).prepare()
@@ -128,7 +136,7 @@ def texts(path):
                 r'#[^\n]*|""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S
             )
         ]
-    nodes = [*ast.walk(TREES[path])]
+    nodes = [*ast.walk(trees()[path])]
     docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     fields = (
         pair
@@ -175,7 +183,7 @@ def test_private_attributes_of_snakemake_objects_are_not_used():
 
 def test_no_module_assigns_a_constant_twice():
     """If a module defines a constant twice, the second definition silently replaces the first."""
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         constants = [
             node.targets[0].id
             for node in tree.body
