@@ -1,8 +1,9 @@
 """Fixtures of all tests: the folder of real data, and pipeline runs that several test files read."""
 
+import gc
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "unit" not in item.path.parts:
             item.add_marker(pytest.mark.timeout(PIPELINE_TIMEOUT))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Never search the libraries and tests that are loaded here for garbage.
+
+    Each training and each call of statsmodels' `multipletests` collects garbage, which
+    takes half a second with these million objects.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

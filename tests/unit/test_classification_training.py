@@ -1,6 +1,5 @@
 """Training of single- and multi-task classifiers on tiny random encoders."""
 
-import gc
 import json
 import shutil
 from itertools import product
@@ -40,7 +39,6 @@ from optimisers import CONSTANT
 from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
-gc.freeze()  # later garbage collections skip the objects loaded so far
 CPU = torch.device("cpu")
 HEADS = {
     "1": ("No", "Yes"),

@@ -1,6 +1,5 @@
 """Tasks with views: planning, input texts, predictions and scores."""
 
-import gc
 from dataclasses import replace
 from itertools import product
 
@@ -50,8 +49,6 @@ from lextables.tasks.classification.settings import (
 from lextables.tasks.plan import Context, SubmittedFiles
 from tiny_encoders import WORDS
 
-# Later garbage collections skip the objects loaded so far.
-gc.freeze()
 CPU = torch.device("cpu")
 
 # Planning.

@@ -1,6 +1,5 @@
 """Significance tests between rows: values by hand, brute force, and error rates on simulated data."""
 
-import gc
 import itertools
 import math
 from dataclasses import replace
@@ -364,16 +363,6 @@ def differing(rng, **options):
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 
-@pytest.fixture
-def quick_collection():
-    """Every call of statsmodels' `multipletests` collects garbage: of new objects only."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("quick_collection")
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (4, 10)])
 def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, units):
     rng, sets = np.random.default_rng(rows), 200
@@ -391,7 +380,6 @@ def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, u
     assert sets - covers <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)
 
 
-@pytest.mark.usefixtures("quick_collection")
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (2, 8)])
 def test_a_detectable_difference_is_significant_in_80_percent_of_samples(rows, units):
     rng, sets = np.random.default_rng(10 * rows + units), 200
