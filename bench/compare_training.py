@@ -173,8 +173,11 @@ class Plain(transformers.Trainer):
         return loss_of(model, inputs)
 
 
-def compared(architecture, optimiser=OPTIMISER):
-    """Return {training: largest difference of a weight from the plain loop}."""
+def compared(architecture, optimiser=OPTIMISER, with_others=True):
+    """Return {training: largest difference of a weight from the plain loop}.
+
+    Without ``with_others``, only for the training in one part.
+    """
     texts, model, batches = Texts(), model_of(architecture), []
 
     def collate(rows):
@@ -187,6 +190,7 @@ def compared(architecture, optimiser=OPTIMISER):
         batch_size=BATCH,
         optimiser=optimiser,
     )
+    trained = {"here": model}
     with TemporaryDirectory() as folder:
         finetune(
             model,
@@ -196,49 +200,54 @@ def compared(architecture, optimiser=OPTIMISER):
             seed=SEED,
             work=Path(folder),
         )
-        updates = EPOCHS * len(texts) // BATCH
-        trained = {"here": model}
-        expected = weights_of_loop(architecture, optimiser, batches[:updates])
-        for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
-            trained[f"here, {parts} parts"] = model = model_of(architecture)
-            with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
-                finetune(
-                    model,
-                    texts,
-                    texts.collated,
-                    settings,
-                    seed=SEED,
-                    work=Path(folder),
-                )
-        plain = transformers.TrainingArguments(
-            folder,
-            max_steps=updates,
-            per_device_train_batch_size=BATCH,
-            seed=SEED,
-            data_seed=SEED,
-            use_cpu=True,
-            report_to="none",
-            save_strategy="no",
-            disable_tqdm=True,
-            remove_unused_columns=False,
-            **optimiser.arguments(RATE),
-        )
-        trained["Trainer"] = model = model_of(architecture)
-        trainer = Plain(
-            model=model,
-            args=plain,
-            train_dataset=texts,
-            data_collator=texts.collated,
-        )
-        trainer.remove_callback(transformers.PrinterCallback)
-        trainer.train()
-    vectors = {
-        name: parameters_to_vector(model.parameters())
-        for name, model in trained.items()
-    }
-    return {
-        name: (vector - expected).abs().max().item() for name, vector in vectors.items()
-    }
+        if with_others:
+            trained |= other_trainings(architecture, settings, folder)
+    updates = EPOCHS * len(texts) // BATCH
+    expected = weights_of_loop(architecture, optimiser, batches[:updates])
+    differences = {}
+    for name, model in trained.items():
+        vector = parameters_to_vector(model.parameters())
+        differences[name] = (vector - expected).abs().max().item()
+    return differences
+
+
+def other_trainings(architecture, settings, folder):
+    """Return {training: trained model} with batches in parts, and by transformers' Trainer."""
+    texts, trained = Texts(), {}
+    for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
+        trained[f"here, {parts} parts"] = model = model_of(architecture)
+        with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
+            finetune(
+                model,
+                texts,
+                texts.collated,
+                settings,
+                seed=SEED,
+                work=Path(folder),
+            )
+    plain = transformers.TrainingArguments(
+        folder,
+        max_steps=EPOCHS * len(texts) // BATCH,
+        per_device_train_batch_size=BATCH,
+        seed=SEED,
+        data_seed=SEED,
+        use_cpu=True,
+        report_to="none",
+        save_strategy="no",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        **settings.optimiser.arguments(RATE),
+    )
+    trained["Trainer"] = model = model_of(architecture)
+    trainer = Plain(
+        model=model,
+        args=plain,
+        train_dataset=texts,
+        data_collator=texts.collated,
+    )
+    trainer.remove_callback(transformers.PrinterCallback)
+    trainer.train()
+    return trained
 
 
 if __name__ == "__main__":

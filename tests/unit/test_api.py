@@ -7,6 +7,7 @@ import gzip
 import json
 import logging
 import multiprocessing
+import signal
 import subprocess
 import sys
 import textwrap
@@ -166,15 +167,10 @@ def test_a_question_is_sent_once(serve, tmp_path):
     assert len(server.asked) == 4
 
 
-SEVERAL = """
-    from lextables.models.api import Api, Call
-    from lextables.models.spending import Limits
-    check = lambda answer: answer["choices"][0]["text"]
-    for _ in range(2):  # two clients in one process are as separate as two processes
-        api = Api({base!r}, "served", {folder!r}, Limits(concurrency=4))
-        calls = [Call("/completions", {{"prompt": f"{{n}}?", "max_tokens": 1}}) for n in range(40)]
-        api.ask_all([lambda call=call: api.ask(call, check) for call in calls], "questions")
-"""
+def ask_twice(server, folder):
+    """Ask with two clients, which are as separate as two processes."""
+    for _ in range(2):
+        ask(server, folder, *questions(40), concurrency=4)
 
 
 def test_processes_share_answers_even_if_one_is_killed(serve, tmp_path):
@@ -183,19 +179,15 @@ def test_processes_share_answers_even_if_one_is_killed(serve, tmp_path):
         reply(handler, 200, ANSWER)
 
     server = serve(slow)
-    code = textwrap.dedent(SEVERAL).format(base=server.base, folder=str(tmp_path))
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for _ in range(3)
-    ]
-    while len(server.asked) < 4 and runs[0].poll() is None:
+    runs = [FORK(target=ask_twice, args=(server, tmp_path)) for _ in range(3)]
+    for run in runs:
+        run.start()
+    while len(server.asked) < 4 and runs[0].is_alive():
         time.sleep(0.01)
     runs[0].kill()
-    assert [run.wait(60) for run in runs][1:] == [0, 0]
+    for run in runs:
+        run.join(60)
+    assert [run.exitcode for run in runs] == [-signal.SIGKILL, 0, 0]
     # The killed process had at most four open calls.
     assert 40 <= len(server.asked) <= 44
     assert len(files(tmp_path)) == 40
@@ -385,7 +377,7 @@ def test_an_invalid_answer_is_neither_requested_again_nor_cached(
 
 def test_a_zip_bomb_is_not_unpacked_completely(serve, tmp_path):
     server = serve(
-        always(200, gzip.compress(bytes(300 << 20)), Content_Encoding="gzip")
+        always(200, gzip.compress(bytes(300 << 20), 1), Content_Encoding="gzip")
     )
     code = """
         import resource

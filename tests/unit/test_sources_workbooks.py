@@ -29,7 +29,7 @@ def changed(name, content):
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(workbook())) as old,
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
     ):
         for info in old.infolist():
             if info.filename != name:
