@@ -109,6 +109,14 @@ def test_script_output_goes_to_stdout_and_library_output_goes_to_the_log(tmp_pat
     assert re.search(r" windows: 100%.* 3/3 ", lines[-1])
 
 
+def test_at_its_end_a_job_does_not_look_for_garbage(tmp_path):
+    # Functions for the end run in the reverse order, so this one runs after the job's.
+    before = (
+        "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    )
+    assert run(tmp_path / "job.log", "pass", before).stdout == "True\n"
+
+
 def test_an_interrupted_progress_bar_is_not_shown_with_the_error(tmp_path):
     body = """
     from tqdm import tqdm

@@ -4,6 +4,7 @@
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
 #   steps environment of jobs -> configuration, registries and plans -> warnings about earlier runs
 
+import atexit
 import gc
 import os
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 from snakemake.logging import logger
 
 # A plan has many objects, and they live until its end: looking for garbage less often
-# saves a tenth of the time.
+# saves a tenth of the time, and not looking for it at the end a sixth.
 gc.set_threshold(100_000)
+atexit.register(gc.freeze)
 # Relative to the working folder, so that a project can be moved together with its results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
 # Jobs are new processes, maybe on other nodes, and find the package through the environment.

@@ -9,7 +9,9 @@ The last line of a failed job's log is ``failed: `` and a sentence, which the sc
 (`snakemake_logger_plugin_lextables`).
 """
 
+import atexit
 import errno
+import gc
 import io
 import logging
 import re
@@ -110,6 +112,9 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     and writes the sentence instead of its outputs (`lextables.pipeline.not_run`).
     """
     log = Path(log)
+    # At its end, Python looks several times for garbage among all objects.  Those of torch
+    # and transformers are so many that this takes a second.
+    atexit.register(gc.freeze)
     # An unwritable log is a single error of the job, not one per line.
     logging.raiseExceptions, logging.lastResort = False, None
     for number in (signal.SIGINT, signal.SIGTERM):
