@@ -24,6 +24,8 @@ rule caselaw_volumes:
         f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(VOLUMES.shards),
+    # At the head of a long chain of jobs.
+    priority: 1
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

@@ -31,6 +31,8 @@ rule classification_features:
     wildcard_constraints:
         dataset=CLASSIFIED,
         length=r"\d+",
+    # At the head of a long chain of jobs.
+    priority: 1
     conda:
         ENVIRONMENT
     params:

@@ -91,6 +91,8 @@ rule lawngnli_parentheticals:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
+    # At the head of a long chain of jobs.
+    priority: 1
     conda:
         ENVIRONMENT
     resources:
