@@ -1,5 +1,6 @@
 """The papers and data sets that a notebook can name, and where their results are."""
 
+import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,12 @@ from lextables import ROOT
 from lextables.papers import packages
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config
+from lextables.pipeline.dataset import Census
 from lextables.pipeline.errors import (
     BadInput,
     did_you_mean,
 )
+from lextables.pipeline.files import read_json
 
 Data = Literal["sample", "release"]
 
@@ -29,11 +32,24 @@ def known(
     kind: str,
 ) -> str:
     """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is none."""
-    if name in names:
+    if name in [*names]:
         return name
     choices = f"choose from {', '.join(sorted(names))}"
     do = did_you_mean(str(name), names) or choices
     raise BadInput(f"there is no {kind} {name!r}", where="lextables", do=do)
+
+
+def path_of(argument: str | Path, is_there: bool = False) -> Path:
+    """Return an argument as an absolute path; ``is_there`` resolves links.
+
+    Raises `BadInput` if it is no path or, with ``is_there``, if nothing is there.
+    """
+    try:
+        path = Path(argument).expanduser().absolute()
+        return path.resolve(strict=True) if is_there else path
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        what = f"{argument!r} cannot be used as a path ({error})"
+        raise BadInput(what, where="lextables", do="give another") from None
 
 
 @dataclass(frozen=True)
@@ -60,18 +76,24 @@ class DataSet:
         """Whether the pipeline has finished it."""
         return (self.folder / self._census).is_file()
 
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables; raises `BadInput` if its census is damaged."""
+        return [*read_json(self.path / "census.json", Census)["data"]]
+
     def check_built(self) -> None:
-        """Raise `BadInput`, with the command that builds the data set, if it is not built."""
+        """Raise `BadInput`, with the command that builds the data set, if a file is missing."""
+        files = ["census.json"]
         if self.is_built:
+            files = [f"{table}.parquet" for table in self.tables]
+        missing = [file for file in files if not (self.path / file).is_file()]
+        if not missing:
             return
-        command = ".venv/bin/snakemake"
-        if self.folder != ROOT:
-            command = f"{ROOT}/{command} --snakefile {ROOT}/Snakefile"
-        command += f" --cores 2 {self._census} --config papers='[{self.paper}]'"
-        if self.data == "release":
-            command += " data=release"
-        what = f"the data set {self.name} is not built"
-        do = f"run in this folder: {command}"
+        snakemake = (ROOT / ".venv/bin/snakemake", "--snakefile", ROOT / "Snakefile")
+        config = ("--config", f"papers=[{self.paper}]", f"data={self.data}")
+        words = (*snakemake, "--force", "--cores", 2, self._census, *config)
+        what = f"the data set {self.name} is not built: {missing[0]} is missing"
+        do = f"run in this folder: {shlex.join(map(str, words))}"
         raise BadInput(what, where=str(self.folder), do=do)
 
 
@@ -84,16 +106,17 @@ def data_set(
 
     Without ``data`` it is the release's if that is built, and otherwise the sample's.
     ``folder`` is the working folder of Snakemake, by default the current folder if it has
-    results, and otherwise the project's.  Raises `BadInput` for an unknown name.
+    results, and otherwise the project's.  Raises `BadInput` for an unknown name or folder.
     """
     papers = {}
     for paper, entry in registry().items():
         papers.update(dict.fromkeys((paper, *entry.data, *entry.tasks), paper))
     known(name, papers, "data set")
-    known(data or "sample", ("sample", "release"), "data")
+    if data is not None:
+        known(data, ("sample", "release"), "data")
     if folder is None:
         folder = Path.cwd() if Path("results").is_dir() else ROOT
-    place = Path(folder).expanduser().resolve()
+    place = path_of(folder, is_there=True)
     if data:
         return DataSet(name, papers[name], data, place)
     released = DataSet(name, papers[name], "release", place)

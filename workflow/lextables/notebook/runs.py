@@ -4,6 +4,7 @@ import contextlib
 import tempfile
 from collections.abc import (
     Callable,
+    Iterable,
     Iterator,
     Mapping,
     Sequence,
@@ -18,7 +19,7 @@ from lextables import ROOT
 from lextables.notebook.project import (
     Data,
     data_set,
-    known,
+    path_of,
     registry,
 )
 from lextables.papers import (
@@ -141,16 +142,17 @@ def scored_runs(
     `scoring.score`, which also says what is raised.
     """
     papers = registry()
-    names = {*papers}
-    for paper in papers.values():
-        names.update(paper.tasks)
-    known(name, names, "paper or data set")
     entries = [_entry(row, name, files, format) for row, files in systems.items()]
     values = {"papers": sorted(papers), "extra_predictions": entries}
-    config = load_config(values, sorted(papers), ROOT)
+    try:
+        config = load_config(values, sorted(papers), ROOT)
+    except BadInput as error:
+        raise BadInput(
+            error.what, where="lextables", do="correct the argument"
+        ) from None
     of_name = ""
     for extra in config.extra_predictions:
-        where = f"config, extra_predictions, {extra.name}"
+        where = f"lextables, {extra.name}"
         of_row, _ = submitted.fits(extra, papers, where)
         if of_name and of_row != of_name:
             what = f"its predictions are for {of_row}, others for {of_name}"
@@ -180,15 +182,15 @@ def _entry(
     format: str | None,
 ) -> dict[str, object]:
     """Return an entry of the config key ``extra_predictions``."""
-    if isinstance(files, str | Path):
+    if isinstance(files, str | bytes) or not isinstance(files, Iterable):
         files = [files]
-    paths = [str(Path(file).expanduser().absolute()) for file in files]
+    paths = [str(path_of(file)) for file in files]
     entry = {
         "name": row,
         "paper": paper,
         "file": paths,
     }
-    if format:
+    if format is not None:
         entry["format"] = format
     return entry
 

@@ -1,5 +1,6 @@
 """Scores and paired tests of submitted predictions, as DataFrames."""
 
+import threading
 from collections.abc import Mapping
 from dataclasses import (
     asdict,
@@ -24,6 +25,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
 
 ROW = "submitted predictions"  # in messages
+# Held while `scored_runs` changes the working folder of the process.
+WORKING_FOLDER = threading.Lock()
 
 
 def score(
@@ -49,7 +52,7 @@ def score(
     Raises `lextables.pipeline.errors.BadInput`, with the pipeline's sentence, for a file
     that the pipeline does not accept, and as `load` does.
     """
-    with scored_runs(name, {ROW: files}, format, data, folder) as runs:
+    with WORKING_FOLDER, scored_runs(name, {ROW: files}, format, data, folder) as runs:
         return _scores(runs)
 
 
@@ -76,11 +79,11 @@ def compare(
     Raises `lextables.pipeline.errors.BadInput` as `score` does, and for fewer than two
     systems.
     """
-    if len(systems) < 2:
-        what = f"{len(systems)} systems cannot be compared"
-        do = 'give two or more, as {"A": "a.json", "B": "b.json"}'
+    if not isinstance(systems, Mapping) or len(systems) < 2:
+        what = "a comparison needs the names and files of two systems or more"
+        do = 'give them as {"A": "a.json", "B": "b.json"}'
         raise BadInput(what, where="lextables.compare", do=do)
-    with scored_runs(name, systems, format, data, folder) as runs:
+    with WORKING_FOLDER, scored_runs(name, systems, format, data, folder) as runs:
         return _pairs(runs)
 
 

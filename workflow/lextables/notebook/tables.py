@@ -12,10 +12,6 @@ from lextables.notebook.project import (
     known,
 )
 from lextables.pipeline.dataset import read_table
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
 from lextables.tables import published as published_values
 
 
@@ -71,13 +67,12 @@ def load(
     has the ``folder`` that it was read from.
 
     Raises `lextables.pipeline.errors.BadInput` for an unknown name, and for a data set that
-    is not built, with the command that builds it.
+    is not built or lacks a table, with the command that builds it.
     """
     found = data_set(name, data, folder)
     found.check_built()
-    census = read_json(found.path / "census.json", JsonObject)
     frames = {}
-    for table in census["data"]:
+    for table in found.tables:
         frame = read_table(found.path / f"{table}.parquet").to_pandas()
         frame.attrs["folder"] = str(found.path)
         frames[table] = frame
