@@ -1,13 +1,15 @@
 """End of a job: one sentence on the screen and in the last line of its log; tracebacks only in the log."""
 
+import io
 import re
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
+
+from lextables.pipeline import job
 
 
 def run(log, body, before=""):
@@ -129,42 +131,50 @@ def test_an_interrupted_progress_bar_is_not_shown_with_the_error(tmp_path):
     assert "windows:   0%" in (tmp_path / "job.log").read_text()
 
 
-def test_control_c_ends_a_job_without_a_traceback(tmp_path):
-    work = "print('ready', flush=True); time.sleep(60)"
-    script = f"import time\nfrom lextables.pipeline.job import job\nwith job('job.log'): {work}"
-    process = subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # Processes that a shell starts in the background ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("handler", ["SIG_DFL", "SIG_IGN"])
+def test_a_signal_that_is_not_ignored_ends_a_job_without_a_traceback(
+    tmp_path, name, handler
+):
+    before = f"import signal\nsignal.signal(signal.{name}, signal.{handler})"
+    body = f"""
+    try:
+        signal.raise_signal(signal.{name})
+        print("finished")
+    finally:
+        print("cleaned up")
+    """
+    done = run(tmp_path / "job.log", body, before)
+    code, out = 128 + getattr(signal, name), "cleaned up\n"
+    if handler == "SIG_IGN":
+        code, out = 0, "finished\ncleaned up\n"
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, "")
+
+
+def test_lines_have_no_control_characters_and_replace_the_bar_of_a_terminal(
+    monkeypatch,
+):
+    screen = io.StringIO()
+    lines = job.Lines(job.on(screen))
+    lines.write(
+        "\x1b[1;31mred\x1b[0m\n\x1b[?25lhid\tden\x9b2J\n\x1b]0;title\x07a\x08\x1bc\n"
     )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode != 0
-    assert (out, err) == ("", "")
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    lines.write("two\n")
+    assert screen.getvalue() == "red\nhid den 2J\na  c\n\r\x1b[Ktwo\n"
 
 
-def test_only_busy_jobs_without_log_output_report_that_they_are_working(tmp_path):
+def test_a_working_job_writes_a_line_within_a_minute():
+    assert job.QUIET + job.LOOK < 60
+
+
+def test_a_busy_job_without_log_output_reports_that_it_is_working(tmp_path):
     before = "import time\nfrom lextables.pipeline import job as module\nmodule.QUIET, module.LOOK = 0.3, 0.4"
     busy = "end = time.process_time() + 2\nwhile time.process_time() < end: pass"
-    said = {}
-    for name, work in (("busy", busy), ("idle", "time.sleep(1.5)")):
-        assert (
-            run(tmp_path / name, f"log.info('begun')\n{work}", before).returncode == 0
-        )
-        said[name] = [
-            line.split(" ", 2)[2]
-            for line in (tmp_path / name).read_text().splitlines()[1:]
-        ]
-    assert said["idle"] == []
-    assert len(said["busy"]) >= 1
-    pattern = r"working: \d+ processor seconds in the last \d+ s"
-    assert all(re.fullmatch(pattern, line) for line in said["busy"])
+    assert run(tmp_path / "log", busy, before).returncode == 0
+    lines = (tmp_path / "log").read_text().splitlines()
+    pattern = r".{23} working: \d+ processor seconds in the last \d+ s"
+    assert lines and all(re.fullmatch(pattern, line) for line in lines)
 
 
 @pytest.mark.parametrize(("share", "is_working"), [(0.06, True), (0.04, False)])

@@ -59,13 +59,14 @@ def test_dependent_jobs_do_not_run_for_the_same_reason():
     "output",
     [
         "results/data/acord/queries.parquet",
+        f"{MADE[0]} results/data/acord/queries.parquet",
         "results/runs/acord/given/own-mine/short/seed0/predictions.parquet",
     ],
 )
 def test_jobs_of_data_and_of_user_predictions_fail(output):
-    done = run(f"raise BadInput({WHY!r})", [output])
+    done = run(f"raise BadInput({WHY!r})", output.split())
     assert (done.returncode, done.stderr) == (1, f"{WHY}.\n")
-    assert not Path(output).exists()
+    assert not Path("results").exists()
 
 
 def test_a_job_whose_run_was_killed_fails(monkeypatch):
@@ -93,10 +94,12 @@ def test_a_bug_in_the_code_fails_the_job():
     assert not Path(RUN).exists()
 
 
-def test_a_full_disk_fails_the_job():
-    full = """
+@pytest.mark.parametrize("code", ["ENOSPC", "EDQUOT"])
+def test_a_full_disk_or_quota_fails_the_job(code):
+    full = f"""
+    import errno
     try:
-        raise OSError(28, 'No space left on device')
+        raise OSError(errno.{code}, 'No space left on device')
     except OSError as error:
         raise BadInput('x') from error
     """
@@ -113,8 +116,10 @@ def test_a_table_job_runs_even_if_its_inputs_contain_a_reason():
 
 
 def test_a_reason_is_read_only_from_files_written_by_leave():
-    not_run.leave(MADE, "é" * 5000)
-    assert not_run.reason(MADE[0]) == "é" * not_run.LONGEST
+    longest = "😀" * not_run.LONGEST  # 12 bytes each
+    not_run.leave(MADE, longest + "😀")
+    assert not_run.reason(MADE[0]) == longest
+    assert not_run.reasons("results") == [longest]
     other = Path("run.json")
     for content in ("", "{", '{\n  "not_run": "x"\n}', "PAR1"):
         other.write_text(content)

@@ -19,6 +19,7 @@ from lextables.pipeline.redaction import redacted
 # Maximum characters of each part of a sentence, which may quote a whole file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
+FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
 def _short(text: str) -> str:
@@ -74,7 +75,7 @@ def plain_reason(error: OSError, folder: str | Path) -> str:
     """
     if isinstance(error, FileExistsError):
         return "a file, or a link to a folder that does not exist, has this name"
-    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno not in FULL:
         return error.strerror or str(error)
     free = []
     for place in (folder, os.environ.get("TMPDIR") or "/tmp"):
@@ -105,10 +106,9 @@ def loading_weights() -> Iterator[None]:
         raise
     except Exception as error:  # each library has different errors
         message = type(error).__name__
-        lines = str(error).split("\n")
-        for line in filter(str.strip, lines[:LONGEST]):
-            message += f": {line.strip()}"
-            break
+        line = first_line(error)
+        if line:
+            message += f": {line}"
         what = f"the weights do not load ({message})"
         raise BadInput(what, do="copy or fetch them again") from error
 

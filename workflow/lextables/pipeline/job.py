@@ -10,7 +10,6 @@ The last line of a failed job's log is ``failed: `` and a sentence, which the sc
 """
 
 import atexit
-import errno
 import gc
 import io
 import logging
@@ -39,6 +38,7 @@ import psutil
 
 from lextables.pipeline import not_run
 from lextables.pipeline.errors import (
+    FULL,
     BadInput,
     BadSetting,
     plain_reason,
@@ -50,7 +50,8 @@ from lextables.pipeline.redaction import (
 )
 
 _ENDS = re.compile(r"[\r\n]")
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# Sequences such as colours, a hidden cursor, and a window's title with its end.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
 _OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CLEAR = "\r\x1b[K"
 # Together less than a minute: seconds without a line, and between two looks.
@@ -74,7 +75,7 @@ class Lines(io.TextIOBase):
             return len(text)
         *whole, self._rest = _ENDS.split(self._rest + text)
         for line in whole:
-            line = _ESCAPES.sub("", line).rstrip()
+            line = _OBEYED.sub(" ", _ESCAPES.sub("", line)).rstrip()
             if line:
                 self._take(line)
         return len(text)
@@ -211,7 +212,7 @@ def _rows_left_out(log: Path) -> Iterator[None]:
             yield
             return
         except BadInput as error:
-            no_space = getattr(error.__cause__, "errno", None) == errno.ENOSPC
+            no_space = getattr(error.__cause__, "errno", None) in FULL
             if not fills_rows or no_space or isinstance(error, BadSetting):
                 raise
             why = one_line(redacted(str(error)))
