@@ -124,6 +124,7 @@ def test_the_log_of_an_earlier_run_is_ignored(tmp_path):
 def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
     screen = handler()
     screen.stream = sys.stdout
+    screen.emit(record(None, msg="%d rows", args=(2,), levelno=logging.WARNING))
     screen.emit(record(LogEvent.ERROR, exception=exception, msg=text))
     screen.emit(
         record(
@@ -133,7 +134,7 @@ def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
         )
     )
     screen.close()
-    assert capsys.readouterr().out == f"{shown}\n"
+    assert capsys.readouterr().out == f"2 rows\n{shown}\n"
 
 
 def test_without_a_terminal_progress_is_written_at_intervals(
@@ -160,11 +161,13 @@ def test_without_a_terminal_progress_is_written_at_intervals(
     screen.over.wait(0.1)
     written = capsys.readouterr().out
     assert re.search(r"2 of 10 jobs done in 16:40, at least 13:\d\d left\n", written)
-    # Less than a minute.
-    screen.emit(record(None, msg="", expected={1: 4.0, 2: 0.1}))
-    screen.over.wait(0.1)
+    # A minute, and less.
+    for seconds, text in ((24.2, r", at least 01:0\d left"), (23.2, "")):
+        screen.emit(record(None, msg="", expected={1: 4.0, 2: seconds}))
+        screen.over.wait(0.1)
+        written = capsys.readouterr().out
+        assert re.search(rf"2 of 10 jobs done in 16:4\d{text}\n", written)
     screen.close()
-    assert re.search(r"2 of 10 jobs done in 16:40\n", capsys.readouterr().out)
 
 
 def test_the_remaining_time_is_estimated_from_expected_durations():
@@ -180,6 +183,8 @@ def test_the_remaining_time_is_estimated_from_expected_durations():
     assert plugin.seconds_left(940, expected, {**done, 3: 900}, {}, {3}) == 160
     # Two jobs at a time.
     assert plugin.seconds_left(20, expected, done, {}) == 180
+    # Less than three tenths of the rest are guessed.
+    assert plugin.seconds_left(40, {**expected, 4: 42.5}, done, {}, {4}) == 285
     # Jobs without an expected duration, such as targets, are ignored.
     assert plugin.seconds_left(40, expected, {**done, 9: 0}, {8: 5}) == 360
 
@@ -190,11 +195,11 @@ def test_the_remaining_time_is_estimated_from_expected_durations():
         ({}, ()),
         ({1: 20}, ()),  # less than a tenth of the work
         ({3: 900}, (3,)),
-        ({1: 20, 2: 20}, (4,)),  # almost half of what is left
+        ({1: 20, 2: 20}, (4,)),  # just over three tenths of what is left
     ],
 )
 def test_no_remaining_time_is_estimated_if_too_little_is_known(finished, guessed):
-    expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
+    expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 43.0}
     assert plugin.seconds_left(40, expected, finished, {}, guessed) is None
 
 

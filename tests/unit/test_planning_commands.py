@@ -53,8 +53,8 @@ def test_a_faulty_configuration_ends_the_run_with_its_message():
     ("target", "message"),
     [
         ("cuad_table2", "papers leaves cuad out; add it there"),
-        ("maud_table_4", "there is no such target; nearest: maud_table4"),
-        ("zzz", "nearest: snakemake --list-target-rules"),
+        ("maud_table_4", "there is no such target; did you mean 'maud_table4'"),
+        ("zzz", "see snakemake --list-target-rules"),
         ("capsules", "was removed in 1.0"),
     ],
 )
@@ -150,16 +150,30 @@ def test_the_kind_of_a_job_is_that_of_the_records(estimates, made, kind):
     assert estimates.kind(made) == kind
 
 
-def test_seconds_are_those_of_the_most_similar_records(estimates, monkeypatch):
-    records = {("a", "d", "m"): [4.0, 8.0], ("a",): [0.2], (): [50.0]}
-    monkeypatch.setattr(Estimates, "_recorded_seconds", lambda self: records)
+RECORDS = """
+data,rule,dataset,model,seconds
+sample,a,d,m,4
+sample,a,d,m,8
+sample,a,e,m,3
+sample,c,,,0.2
+release,a,d,m,900
+"""
+
+
+def test_seconds_are_those_of_the_most_similar_records(
+    estimates, monkeypatch, tmp_path
+):
+    records = tmp_path / "records.csv"
+    records.write_text(RECORDS.lstrip())
+    monkeypatch.setattr(Estimates, "_records", records)
     jobs = [
         job("a", 1, dataset="d", model="m"),
         job("a", 2, dataset="other"),
         job("b", 3),
-        job("all", 4, norun=True),
+        job("c", 4),
+        job("all", 5, norun=True),
     ]
-    assert estimates.seconds(jobs) == ({1: 6.0, 2: 1.0, 3: 50.0}, {2, 3})
+    assert estimates.seconds(jobs) == ({1: 6.0, 2: 5.0, 3: 3.8, 4: 1.0}, {2, 3})
 
 
 def test_bytes_of_downloads(estimates):

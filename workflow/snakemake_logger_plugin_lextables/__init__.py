@@ -91,7 +91,7 @@ class LogHandler(LogHandlerBase):
         elif event is LogEvent.ERROR:
             self._error(record.exception, str(record.msg))
         elif getattr(record, "last", False):
-            self.notes.append(record.msg)
+            self.notes.append(record.getMessage())
         elif event is None:
             self._log(record)
 
@@ -128,7 +128,7 @@ class LogHandler(LogHandlerBase):
         if record.msg == NOTHING_TO_BE_DONE_MSG or record.levelno >= WARNING:
             is_wanted = True
         if is_wanted:
-            self._show(record.msg)
+            self._show(record.getMessage())
 
     def _error(
         self,

@@ -1,6 +1,5 @@
 """What a user's command does before and after its jobs: checks, cleanup and messages."""
 
-import difflib
 import sys
 from collections.abc import (
     Callable,
@@ -24,7 +23,10 @@ from lextables.pipeline import (
 )
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.errors import (
+    BadInput,
+    did_you_mean,
+)
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
 from lextables.pipeline.version import snakemake_path
@@ -88,9 +90,8 @@ def check_targets(
             sys.exit(f"{target}: {reasons[target]}.")
         if "/" in target or Path(target).exists():
             continue
-        near = difflib.get_close_matches(target.lower(), rules)
-        near = near or ["snakemake --list-target-rules"]
-        sys.exit(f"{target}: there is no such target; nearest: {', '.join(near)}.")
+        do = did_you_mean(target, rules) or "see snakemake --list-target-rules"
+        sys.exit(f"{target}: there is no such target; {do}.")
 
 
 def _reasons_without_target(project: Project) -> Mapping[str, str]:
