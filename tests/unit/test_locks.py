@@ -234,6 +234,11 @@ def test_queued_jobs_raise_and_finished_jobs_do_not(tmp_path, monkeypatch):
     locks.refuse_cluster_jobs(["3", "1"])
     with pytest.raises(BadInput, match=r"queue; wait for them, or run scancel 12\.$"):
         locks.refuse_cluster_jobs(["12", "3"])
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(BadInput, match="that 3 have ended, and add --no-hooks"):
-        locks.refuse_cluster_jobs(["3"])
+    squeue.write_text("#!/bin/sh\nexit 1\n")
+    for path in (tmp_path, "/nowhere"):
+        monkeypatch.setenv(
+            "PATH", f"{path}:/usr/bin:/bin" if path == tmp_path else path
+        )
+        with pytest.raises(BadInput, match="that 3 have ended, and add --no-hooks"):
+            locks.refuse_cluster_jobs(["3"])
+    locks.refuse_cluster_jobs([])

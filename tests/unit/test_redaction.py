@@ -103,6 +103,14 @@ def test_a_secret_is_found_when_it_is_quoted_or_escaped(monkeypatch, said):
     assert "rd" not in redacted(said).replace("password", "")
 
 
+def test_a_secret_has_eight_characters_or_more_and_may_contain_another(monkeypatch):
+    monkeypatch.setenv("A_TOKEN", "abcdefgh")
+    monkeypatch.setenv("B_TOKEN", "abcdefgh-ijk")
+    monkeypatch.setenv("C_TOKEN", "letters")
+    text = "abcdefgh, abcdefgh-ijk and letters"
+    assert redacted(text) == "(A_TOKEN), (B_TOKEN) and letters"
+
+
 def test_each_line_of_a_secret_is_redacted(monkeypatch):
     monkeypatch.setenv("SSH_PRIVATE_KEY", "-----BEGIN KEY-----\nMIIEabcdefgh\n")
     assert redacted("MIIEabcdefgh") == "(SSH_PRIVATE_KEY)"

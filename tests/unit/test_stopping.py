@@ -5,8 +5,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
-import psutil
 import pytest
 
 from lextables.pipeline.stopping import PREFIX, STOPPED
@@ -51,20 +51,12 @@ def run(*signals, started=True, remote=False):
         time.sleep(0.1)
     out, err = process.communicate(timeout=30)
     deadline = time.monotonic() + 5
-    while left := [
-        each.pid for each in psutil.process_iter() if session(each.pid) == process.pid
-    ]:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
+    with suppress(ProcessLookupError):  # raised once no process is left
+        while True:
+            assert time.monotonic() < deadline
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
     return process.returncode, out, err
-
-
-def session(pid):
-    """The session of a process; None if it has ended."""
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return None
 
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
@@ -91,6 +83,18 @@ def test_jobs_are_ended_also_those_that_start_late_or_ignore_sigterm(signals, ou
 @pytest.mark.parametrize("number", [INT, TERM])
 def test_a_signal_before_the_first_job_ends_the_run(number):
     assert run(number, started=False) == (128 + number, "", f"{STOPPED}\n")
+
+
+def test_an_ignored_signal_stays_ignored():
+    script = """
+import signal
+from lextables.pipeline.stopping import Stopping
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+Stopping(print, remote=False)
+print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+"""
+    out = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert out == "True\n"
 
 
 def test_on_a_cluster_the_main_thread_is_left_to_snakemake():

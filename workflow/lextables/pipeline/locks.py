@@ -200,14 +200,11 @@ def _registered(folder: Path, record: bytes) -> Iterator[Path]:
     """Yield a new locked file in ``folder``; remove it at the end."""
     path = folder / f"{uuid4()}.lock"
     path.write_bytes(record)
-    lock = _file_lock(path)
-    with suppress(OSError):  # a disk without such locks
-        lock.acquire()
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-        lock.release()
+    with exclusive(path):
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

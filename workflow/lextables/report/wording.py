@@ -105,10 +105,9 @@ def outcome_counts(lines: Iterable[Line]) -> Counts:
 
 def summed(counts: Iterable[Counts]) -> Counts:
     """Add counts of several tables."""
-    total = dict.fromkeys(OUTCOMES, 0)
+    total = Counter(dict.fromkeys(OUTCOMES, 0))
     for each in counts:
-        for name in OUTCOMES:
-            total[name] += each[name]
+        total.update(each)
     return total
 
 
