@@ -126,28 +126,18 @@ def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(data)
         "We sell your data to brokers.\n\nDisputes go" in text_of(p)
         for p in whole.weighed[:2]
     )
-    assert ["We sell" in text_of(prompt) for prompt in best.weighed] == [
-        False,
-        True,
-        False,
-    ]
-    assert ["Disputes go" in text_of(prompt) for prompt in best.weighed] == [
-        True,
-        False,
-        False,
-    ]
+    asked = [text_of(prompt) for prompt in best.weighed]
+    assert len(asked) == 3
+    assert [text for text in asked if "We sell" in text] == asked[1:2]
+    assert [text for text in asked if "Disputes go" in text] == asked[:1]
 
 
 def test_the_text_comes_before_the_question_so_that_it_is_evaluated_once(data):
     model = FakeModel(lawyer)
     answers(data, model)
     first, second = map(text_of, model.weighed[:2])
-    shared = next(
-        at
-        for at, (one, other) in enumerate(zip(first, second, strict=False))
-        if one != other
-    )
-    assert "arbitration in Ohio." in first[:shared]
+    before, end, _ = first.partition("arbitration in Ohio.")
+    assert end and second.startswith(before + end)
 
 
 def test_a_document_longer_than_the_window_is_an_error_before_any_request(data):

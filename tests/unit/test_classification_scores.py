@@ -28,14 +28,16 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 
-BOTH = pytest.mark.parametrize(
-    "multi_label", [False, True], ids=["single-label", "multi-label"]
-)
-TIES = pytest.mark.parametrize("rounded", [False, True], ids=["no ties", "ties"])
+BOTH = pytest.mark.parametrize("multi_label", [False, True])
+TIES = pytest.mark.parametrize("rounded", [False, True])
 
 
-def scores(*rows, **settings):
-    return scores_and_jackknives(*rows, **settings)[0]
+def scores(*rows, metrics=(*METRICS,), **settings):
+    return scores_and_jackknives(*rows, metrics=list(metrics), **settings)[0]
+
+
+def values(*rows, **settings):
+    return by_key(scores(*rows, **settings))
 
 
 def softmax(logits):
@@ -62,31 +64,19 @@ def drawn(seed, multi_label, n=120, rounded=False):
 
 def rows(right, logits, probabilities, name="h", units=None, **columns):
     """Predictions, examples and head as arguments of `scores`; the column ``document`` has the units."""
-    keys = [
-        {"head_id": name, "example_id": f"{name}/{i:05}"} for i in range(len(right))
-    ]
-    return (
-        [
-            key
-            | {"logits": logits[i].tolist(), "probabilities": probabilities[i].tolist()}
-            for i, key in enumerate(keys)
-        ],
-        [
-            key
-            | {
-                "labels": np.flatnonzero(right[i]).tolist(),
-                "document": None if units is None else units[i],
-            }
-            for i, key in enumerate(keys)
-        ],
-        [
-            {
-                "head_id": name,
-                "answers": [str(i) for i in range(right.shape[1])],
-                **columns,
-            }
-        ],
-    )
+    predictions, examples = [], []
+    for i, of_example in enumerate(right):
+        key = {"head_id": name, "example_id": f"{name}/{i:05}"}
+        scored = {
+            "logits": logits[i].tolist(),
+            "probabilities": probabilities[i].tolist(),
+        }
+        predictions.append(key | scored)
+        document = units[i] if units else None
+        labels = np.flatnonzero(of_example).tolist()
+        examples.append(key | {"labels": labels, "document": document})
+    answers = [*map(str, range(right.shape[1]))]
+    return predictions, examples, [{"head_id": name, "answers": answers, **columns}]
 
 
 def together(*heads):
@@ -100,15 +90,14 @@ def by_key(found):
 def sides(right, probabilities):
     """The rarer class of each answer that is right for some examples and wrong for others, and its scores."""
     for positive, score in zip(right.T, probabilities.T, strict=True):
-        if 0 < positive.sum() < len(positive):
-            yield (
-                (~positive, -score)
-                if positive.sum() > len(positive) / 2
-                else (positive, score)
-            )
+        if positive.mean() > 0.5:
+            positive, score = ~positive, -score
+        if positive.any():
+            yield positive, score
 
 
 def by_scikit_learn(right, logits, probabilities, multi_label):
+    of_answers = [*sides(right, probabilities)]
     if multi_label:
         labels, chosen = right, probabilities > 0.5
         present = np.flatnonzero((labels | chosen).any(axis=0))
@@ -125,12 +114,8 @@ def by_scikit_learn(right, logits, probabilities, multi_label):
         "macro F1": f1_score(
             labels, chosen, labels=present, average="macro", zero_division=0
         ),
-        "AUPR": np.mean(
-            [average_precision_score(*side) for side in sides(right, probabilities)]
-        ),
-        "random AUPR": np.mean(
-            [positive.mean() for positive, _ in sides(right, probabilities)]
-        ),
+        "AUPR": np.mean([average_precision_score(*side) for side in of_answers]),
+        "random AUPR": np.mean([positive.mean() for positive, _ in of_answers]),
     }
 
 
@@ -140,9 +125,7 @@ def by_scikit_learn(right, logits, probabilities, multi_label):
 def test_every_metric_equals_that_of_scikit_learn(multi_label, rounded):
     for seed in range(5):
         head = drawn(seed, multi_label, rounded=rounded)
-        found = by_key(
-            scores(*rows(*head), metrics=list(METRICS), multi_label=multi_label)
-        )
+        found = values(*rows(*head), multi_label=multi_label)
         want = by_scikit_learn(*head, multi_label)
         for group in ("head: h", "all"):
             assert {name: found[name, group] for name in METRICS} == pytest.approx(
@@ -153,12 +136,9 @@ def test_every_metric_equals_that_of_scikit_learn(multi_label, rounded):
 def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
     right = np.array([[1, 0], [0, 1]], dtype=bool)
     tied = np.zeros((2, 2)), np.full((2, 2), 0.5)
-    found = by_key(scores(*rows(right, *tied), metrics=["accuracy"]))
-    assert found["accuracy", "all"] == 0.5
-    found = by_key(
-        scores(*rows(right, *tied), metrics=["balanced accuracy"], multi_label=True)
-    )
-    assert found["balanced accuracy", "all"] == 0
+    task = rows(right, *tied)
+    assert values(*task)["accuracy", "all"] == 0.5
+    assert values(*task, multi_label=True)["balanced accuracy", "all"] == 0
 
 
 def test_the_answer_is_the_positive_side_if_half_of_the_examples_have_it():
@@ -169,7 +149,7 @@ def test_the_answer_is_the_positive_side_if_half_of_the_examples_have_it():
 
 def test_metrics_without_right_and_without_selected_answers():
     nothing = np.zeros((3, 2), dtype=bool), np.full((3, 2), -2.0), np.full((3, 2), 0.1)
-    found = by_key(scores(*rows(*nothing), metrics=list(METRICS), multi_label=True))
+    found = values(*rows(*nothing), multi_label=True)
     assert (found["accuracy", "all"], found["micro F1", "all"]) == (1, 0)
     undefined = ("balanced accuracy", "macro F1", "AUPR", "random AUPR")
     assert all(math.isnan(found[name, "all"]) for name in undefined)
@@ -193,53 +173,29 @@ def test_heads_are_first_averaged_within_each_question(tmp_path):
         assert value[metric, "all"] == pytest.approx(((a + b) / 2 + c + d) / 3)
         groups = ("head: A", "question: Q1", "category: C1", "all")
         assert [n[metric, group] for group in groups] == [120, 2, 2, 3]
+        low, high = f"{metric}, low", f"{metric}, high"
         for group in ("all", "category: C1", "category: C2"):
-            assert (
-                value[f"{metric}, low", group]
-                < value[metric, group]
-                < value[f"{metric}, high", group]
-            )
-        assert (n[f"{metric}, low", "category: C1"], n[f"{metric}, low", "all"]) == (
-            360,
-            480,
-        )
+            assert value[low, group] < value[metric, group] < value[high, group]
+        assert [n[low, group] for group in groups[2:]] == [360, 480]
 
 
 def test_a_head_without_a_question_counts_as_one_question():
     alone = rows(*drawn(0, False), name="A"), rows(*drawn(1, False), name="B")
-    empty = (
-        [],
-        [],
-        [
-            {
-                "head_id": "C",
-                "answers": ["no", "yes"],
-                "question": None,
-                "category": None,
-            }
-        ],
-    )
-    found = scores(*together(*alone, empty), metrics=["accuracy"])
-    value = by_key(found)
-    groups = {group for metric, group in value if metric == "accuracy"}
-    assert groups == {"all", "head: A", "head: B", "head: C"}
-    assert math.isnan(value["accuracy", "head: C"])
-    assert (
-        value["accuracy", "all"]
-        == (value["accuracy", "head: A"] + value["accuracy", "head: B"]) / 2
-    )
-    assert (
-        next(
-            row["n"]
-            for row in found
-            if row["group"] == "all" and row["metric"] == "accuracy"
-        )
-        == 2
-    )
+    empty = {"head_id": "C", "answers": ["no", "yes"], "question": None}
+    found = scores(*together(*alone, [[], [], [empty]]), metrics=["accuracy"])
+    of_group = {
+        row["group"]: (row["value"], row["n"])
+        for row in found
+        if row["metric"] == "accuracy"
+    }
+    assert of_group.keys() == {"all", "head: A", "head: B", "head: C"}
+    assert math.isnan(of_group["head: C"][0])
+    (a, _), (b, _) = of_group["head: A"], of_group["head: B"]
+    assert of_group["all"] == ((a + b) / 2, 2)
 
 
 @BOTH
-@pytest.mark.parametrize("named", [False, True], ids=["examples", "documents"])
+@pytest.mark.parametrize("named", [False, True])
 def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
     units = [i % 10 for i in range(30)] if named else None
     heads = [
@@ -247,18 +203,14 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
         for at, (name, question) in enumerate([("A", "Q1"), ("B", "Q1"), ("C", "Q2")])
     ]
     predictions, examples, tasks = together(*heads)
-    settings = {
-        "metrics": list(METRICS),
-        "multi_label": multi_label,
-        "unit": "document" if named else None,
-    }
+    settings = {"multi_label": multi_label, "unit": "document" if named else None}
     whole = scores(predictions, examples, tasks, **settings)
     value = by_key(whole)
     unit = "document" if named else "example_id"
     without = []
     for one in sorted({row[unit] for row in examples}):
         others = [row for row in examples if row[unit] != one]
-        without.append(by_key(scores(predictions, others, tasks, **settings)))
+        without.append(values(predictions, others, tasks, **settings))
     assert len(without) == (10 if named else 90)
     for metric in METRICS:
         left = np.array([found[metric, "all"] for found in without])
@@ -298,7 +250,7 @@ def test_many_units_are_left_out_in_groups():
         [exact[groups != group].mean() for group in range(GROUPS)], abs=1e-12
     )
     task = rows(right, chosen.astype(float), chosen.astype(float))
-    found = by_key(scores(*task, metrics=["accuracy"], multi_label=True))
+    found = values(*task, metrics=["accuracy"], multi_label=True)
     low, high = (found[f"accuracy, {end}", "all"] for end in ("low", "high"))
     # Half-width of the interval of a proportion, up to the error of a deviation estimated from the groups.
     half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
@@ -308,17 +260,14 @@ def test_many_units_are_left_out_in_groups():
 def test_probabilities_are_used_if_logits_are_missing():
     predictions, examples, heads = rows(*drawn(0, False))
     shares = [row | {"logits": None} for row in predictions]
-    want = scores(predictions, examples, heads, metrics=list(METRICS))
-    assert scores(shares, examples, heads, metrics=list(METRICS)) == want
+    want = scores(predictions, examples, heads)
+    assert scores(shares, examples, heads) == want
 
 
 def test_predictions_for_other_examples_are_ignored():
     predictions, examples, heads = rows(*drawn(0, False))
-    some = [row for row in examples if row["example_id"] < "h/00050"]
-    fewer = [row for row in predictions if row["example_id"] < "h/00050"]
-    assert scores(predictions, some, heads, metrics=["AUPR"]) == scores(
-        fewer, some, heads, metrics=["AUPR"]
-    )
+    some, fewer = examples[:50], predictions[:50]
+    assert scores(predictions, some, heads) == scores(fewer, some, heads)
 
 
 NONE, ANSWERS = "1 examples of head 'h' have no prediction", "head 'h' has 6 answers"
