@@ -24,31 +24,20 @@ def rows(mirror, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("output", "expected"),
+    ("output", "values"),
     [
-        (
-            "${contract}",
-            {
-                "F1": 0.459,
-                "F2": 0.679,
-                "Jaccard": 0.033,
-                "false rate": 0,
-                "F1, strict": 0,
-            },
-        ),
-        (
-            "No related clause. ${contract}",
-            {"F1": 1, "F2": 1, "Jaccard": 0.033, "false rate": 1, "F1, strict": 0},
-        ),
-        ("No related clause.", {"F1": 0, "F2": 0, "Jaccard": 0.003, "false rate": 1}),
+        ("${contract}", (0.297, 0.514, 0.044, 0, 0)),
+        ("No related clause. ${contract}", (1, 1, 0.044, 1, 0)),
+        ("No related clause.", (0, 0, 0.0025, 1, 0)),
     ],
 )
-def test_scores_of_fixed_outputs(rows, output, expected):
+def test_scores_of_fixed_outputs(rows, output, values):
     golds, test = gold_texts(rows["answers"]), contract_of(rows["questions"], "test")
     assert (len(test), len(test.keys() & golds.keys())) == (4182, 1244)
     texts = {row["contract_id"]: row["text"] for row in rows["contracts"]}
+    # Of short contracts only, because the time depends on the length of the outputs.
+    test = {name: of for name, of in test.items() if len(texts[of]) <= 20_000}
     rows_of_scores, _ = scores(fixed(test, texts, output), golds, test, resamples=1)
     found = {row["metric"]: row["value"] for row in rows_of_scores}
-    assert {name: found[name] for name in expected} == pytest.approx(
-        expected, abs=0.0005
-    )
+    metrics = ("F1", "F2", "Jaccard", "false rate", "F1, strict")
+    assert [found[name] for name in metrics] == pytest.approx(values, abs=0.0005)
