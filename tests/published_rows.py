@@ -79,10 +79,10 @@ def file_of(path):
 @cache
 def harness(module):
     """Return a Python that has ``module`` (LEXTABLES_HARNESSES or this one); skip the test if none has it."""
+    has_module = f"import importlib.util; importlib.util.find_spec({module!r}).name"
     for python in filter(None, (os.environ.get("LEXTABLES_HARNESSES"), sys.executable)):
-        if not subprocess.run(
-            [python, "-c", f"import {module}"], capture_output=True, check=False
-        ).returncode:
+        program = [python, "-c", has_module]
+        if not subprocess.run(program, capture_output=True, check=False).returncode:
             return python
     pytest.skip(
         f"{module} is not installed: set LEXTABLES_HARNESSES to a Python that has it"

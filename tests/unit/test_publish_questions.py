@@ -157,14 +157,19 @@ def spans(root):
     return {TEXT: contracts, QUESTIONS: rows}, task, ours
 
 
-@pytest.fixture(params=[classification, answers, spans])
-def written(request, tmp_path):
-    """The exported folder, and a function that returns a model's probabilities and the correct options."""
-    tables, task, ours = request.param(tmp_path)
-    census = data_set(tmp_path, "quill", tables)
-    (exported,) = export([census], tasks={"quill": task}).sets
-    assert len(questions.write(exported, tmp_path / "out")) == 1
-    return tmp_path / "out/harness", lambda model: ours(exported, model)
+KINDS = (classification, answers, spans)
+
+
+def written(kind, root):
+    """Export a data set with this kind of task, and the kind's name, to ``root``/harness.
+
+    Return a function from a model to its probabilities and the correct options.
+    """
+    tables, task, ours = kind(root)
+    census = data_set(root, kind.__name__, tables)
+    (exported,) = export([census], tasks={kind.__name__: task}).sets
+    assert len(questions.write(exported, root)) == 1
+    return lambda model: ours(exported, model)
 
 
 def accuracy(answered):
@@ -175,8 +180,9 @@ def accuracy(answered):
     return sum(scores) / len(scores)
 
 
-def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
-    folder, ask = written
+@pytest.mark.parametrize("kind", KINDS)
+def test_prompts_and_accuracy_equal_those_of_the_pipeline(kind, tmp_path):
+    ask = written(kind, tmp_path)
 
     def weighs(text):
         return {
@@ -186,7 +192,7 @@ def test_prompts_and_accuracy_equal_those_of_the_pipeline(written):
 
     model = FakeModel(weighs)
     ours = accuracy(ask(model))
-    harness_task = runpy.run_path(str(folder / "lextables_tasks.py"))
+    harness_task = runpy.run_path(str(tmp_path / "harness/lextables_tasks.py"))
     docs = list(harness_task["load"](version=1)["test"])
     filled = {(doc["system"], doc["prompt"]) for doc in docs}
     assert filled == {(system.content, user.content) for system, user in model.weighed}
@@ -212,26 +218,21 @@ class Tiny(LocalLanguageModel):
         pass
 
 
-def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tmp_path):
-    folder, ask = written
+def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(tmp_path):
+    """One run of the harness has all kinds of tasks, because its start takes longest."""
     python = harness("lm_eval")
-    arguments = (
-        "--model",
-        "hf",
-        "--model_args",
-        f"pretrained={MODEL},dtype=float32",
-        "--device",
-        "cpu",
-        "--tasks",
-        "lextables_quill",
-        "--include_path",
-        folder,
-        "--apply_chat_template",
-        "--output_path",
-        tmp_path / "results",
+    model = Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))
+    ours = {}
+    for kind in KINDS:
+        name = f"lextables_{kind.__name__}"
+        ours[name] = accuracy(written(kind, tmp_path / kind.__name__)(model))
+    words = (
+        f"-m lm_eval --model hf --model_args pretrained={MODEL},dtype=float32 "
+        f"--device cpu --tasks {','.join(ours)} --include_path {tmp_path} "
+        f"--apply_chat_template --output_path {tmp_path / 'results'}"
     )
     run = subprocess.run(
-        [python, "-m", "lm_eval", *map(str, arguments)],
+        [python, *words.split(" ")],
         capture_output=True,
         text=True,
         check=False,
@@ -240,10 +241,8 @@ def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(written, tm
     )
     assert run.returncode == 0, run.stderr[-3000:]
     (file,) = (tmp_path / "results").rglob("results_*.json")
-    theirs = json.loads(file.read_text(encoding="utf-8"))["results"]["lextables_quill"][
-        "accuracy,none"
-    ]
-    ours = accuracy(ask(Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))))
+    results = json.loads(file.read_text(encoding="utf-8"))["results"]
+    theirs = {name: values["accuracy,none"] for name, values in results.items()}
     assert theirs == pytest.approx(ours, abs=1e-9)
 
 
