@@ -144,10 +144,6 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
             "lawngnli_data = 'released' needs data=release",
         ),
         (
-            {"lawngnli_data": "theirs"},
-            "lawngnli_data = 'theirs' is not allowed (allowed: 'built' or 'released')",
-        ),
-        (
             {"bulk_export": "no/folder"},
             "bulk_export = 'no/folder' is not a folder with .jsonl or .jsonl.xz files",
         ),
@@ -157,22 +153,3 @@ def test_invalid_configurations_are_rejected(folder, config, sentence):
     stopped = run(folder, "-n", TABLES[0], **config)
     assert stopped.code != 0
     assert sentence in stopped.output
-
-
-def test_missing_and_invalid_id_files_are_rejected(folder, tmp_path):
-    (tmp_path / "mirror").symlink_to(folder / "mirror")
-    ids = folder / "mirror/lawngnli_ids/LawngNLI_minus_case_text.xz"
-    whole = ids.read_bytes()
-    try:
-        ids.unlink()
-        absent = run(tmp_path, "results/data/lawngnli/released/rows.parquet")
-        ids.write_bytes(b"cos\nsystem\n(S'touch here'\ntR.")
-        hostile = run(tmp_path, "results/data/lawngnli/released/rows.parquet")
-    finally:
-        ids.write_bytes(whole)
-    assert "the pickle is refused: it asks for os.system" in hostile.output
-    assert (
-        "LawngNLI_minus_case_text.xz must be downloaded manually: open https://drive"
-        in absent.output
-    )
-    assert not list(tmp_path.rglob("here"))
