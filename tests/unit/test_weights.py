@@ -3,8 +3,6 @@
 import hashlib
 import io
 import json
-import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -15,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 import model_hub
-from lextables.models import inspection
+from lextables.models import inspection, weights
 from lextables.models.files import model_files
 from lextables.models.resolve import Missing, Model, resolve
 from lextables.models.weights import (
@@ -30,51 +28,35 @@ from lextables.pipeline.errors import BadInput
 from loading_faults import loading_fault
 from model_hub import ASKED, FILES, REVISION
 
-SCRIPT = """
-import json, sys
-from lextables.pipeline.errors import BadInput
-from lextables.models import weights
-try:
-    print(getattr(weights, sys.argv[1])(json.loads(sys.argv[2])))
-except BadInput as error:
-    print(error, file=sys.stderr)
-    sys.exit(1)
-"""
-
 
 @pytest.fixture
-def fetch(tmp_path):
-    """Request weights from a hub on loopback in a new process, which reads the hub's address at start."""
-    with model_hub.running() as address:
+def fetch(tmp_path, monkeypatch):
+    """Return a function that requests weights from a hub on loopback.
 
-        def run(
-            weights,
-            revision=REVISION,
-            places=None,
-            hub=address,
-            function="weights_folder",
-        ):
-            environment = os.environ | {
-                "HF_ENDPOINT": hub,
-                "HF_HUB_CACHE": str(tmp_path),
-                "HF_HUB_OFFLINE": "0",
-                PLACES: json.dumps(places or {}),
-            }
-            settings = {"model": weights, "weights": weights, "revision": revision}
-            return subprocess.run(
-                [sys.executable, "-c", SCRIPT, function, json.dumps(settings)],
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+    Its result is that of a function of `weights`.  The library reads the variables of the
+    environment when it is imported, so its constants are set.
+    """
+    with model_hub.running() as address:
+        files = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        for name, value in {
+            "ENDPOINT": address,
+            "HUGGINGFACE_CO_URL_TEMPLATE": files,
+            "HF_HUB_CACHE": str(tmp_path),
+            "HF_HUB_OFFLINE": False,
+        }.items():
+            monkeypatch.setattr(f"huggingface_hub.constants.{name}", value)
+        monkeypatch.setattr(inspection, "_loading_fault", loading_fault)
+
+        def run(location, revision=REVISION, places=None, function=weights_folder):
+            monkeypatch.setenv(PLACES, json.dumps(places or {}))
+            settings = {"model": location, "weights": location, "revision": revision}
+            return function(settings)
 
         yield run
 
 
 def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
-    folder = Path(fetch("org/enc").stdout.strip())
+    folder = Path(fetch("org/enc"))
     assert [path.name for path in folder.iterdir()] == ["config.json"]
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
     assert any(REVISION in path for path in ASKED)
@@ -82,10 +64,10 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
     # After an interrupted download, a job would use the incomplete folder; `fetch` completes it first.
     (folder / "config.json").unlink()
     incomplete = {"org/enc": {"folder": str(folder)}}
-    assert fetch("org/enc", places=incomplete).stdout.strip() == str(folder)
+    assert fetch("org/enc", places=incomplete) == str(folder)
     assert not list(folder.iterdir())
-    run = fetch("org/enc", places=incomplete, function="fetch")
-    assert run.stdout == f"org/enc: org/enc, 0 MB, in {folder}\n"
+    said = fetch("org/enc", places=incomplete, function=weights.fetch)
+    assert said == f"org/enc: org/enc, 0 MB, in {folder}"
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
 
 
@@ -116,19 +98,18 @@ def dangling(name):
 @pytest.mark.parametrize("damage", [unlinked, dangling])
 @pytest.mark.parametrize("lost", ["config.json", "tokenizer.json", "weights"])
 def test_a_partly_cached_model_is_not_available_and_is_completed(
-    fetch, tmp_path, monkeypatch, more, damage, lost
+    fetch, monkeypatch, more, damage, lost
 ):
     for name, content in ({"tokenizer.json": b"{}"} | more).items():
         monkeypatch.setitem(FILES, name, content)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    folder = Path(fetch("org/enc").stdout.strip())
+    folder = Path(fetch("org/enc"))
     assert cached("org/enc", REVISION) == str(folder)
     available = resolve("enc", ENCODER, "available", [], "")
     damage(list(more)[-1] if lost == "weights" else lost)(folder)
     assert cached("org/enc", REVISION) is None
     assert isinstance(resolve("enc", ENCODER, "available", [], ""), Missing)
     assert resolve("enc", ENCODER, "paper", [], "") == available
-    assert Path(fetch("org/enc").stdout.strip()) == folder
+    assert Path(fetch("org/enc")) == folder
     assert cached("org/enc", REVISION) == str(folder)
     assert all(
         (folder / name).read_bytes() == content for name, content in more.items()
@@ -182,7 +163,7 @@ DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json":
 
 
 @pytest.mark.parametrize(
-    ("more", "weights", "says"),
+    ("more", "fetched_weights", "says"),
     [
         ({BIN: PICKLED}, {BIN}, ""),
         ({TENSORS: (SAMPLE / TENSORS).read_bytes(), BIN: PICKLED}, {TENSORS}, ""),
@@ -216,23 +197,21 @@ DENSE = {"modules.json": json.dumps(WITH_DENSE).encode(), "2_Dense/config.json":
     ],
 )
 def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
-    fetch, tmp_path, monkeypatch, more, weights, says
+    fetch, monkeypatch, more, fetched_weights, says
 ):
     fixed = ("config.json", "tokenizer.json")
     for name in fixed:
         monkeypatch.setitem(FILES, name, (SAMPLE / name).read_bytes())
     for name, content in (NOT_LOADED | more).items():
         monkeypatch.setitem(FILES, name, content)
-    folder = Path(fetch("org/enc").stdout.strip())
+    folder = Path(fetch("org/enc"))
     files = {path for path in folder.rglob("*") if path.is_file()}
-    assert files == {folder / name for name in (*fixed, *weights)}
+    assert files == {folder / name for name in (*fixed, *fetched_weights)}
     assert {*model_files(folder)} == files
     if says is None:
         return
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     complete = cached("org/enc", REVISION) is not None
     assert complete == (not says or "load" in says or "lack" in says)
-    monkeypatch.setattr(inspection, "_loading_fault", loading_fault)
     if not says:
         inspection.check(folder, "encoder", "enc", registered=True)
         return
@@ -243,36 +222,35 @@ def test_pickles_are_fetched_only_without_safetensors_and_the_model_is_checked(
     assert not Path("hostile_code_was_run").exists()
 
 
+@pytest.mark.parametrize("function", [weights.fetch, weights_folder])
 def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(
-    fetch, monkeypatch
+    fetch, monkeypatch, function
 ):
     places = {"org/enc": {"hub": "org/enc", "kind": "encoder"}}
-    for function in ("fetch", "weights_folder"):
-        run = fetch("org/enc", places=places, function=function)
-        assert run.stderr.splitlines()[-1].startswith(
-            "resources/models.yaml, org/enc: the folder "
-        )
+    says = r"^resources/models\.yaml, org/enc: the folder "
+    with pytest.raises(BadInput, match=says):
+        fetch("org/enc", places=places, function=function)
     for name in ("config.json", "tokenizer.json"):
         monkeypatch.setitem(FILES, name, (SAMPLE / name).read_bytes())
     monkeypatch.setitem(FILES, BIN, PICKLED)
-    run = fetch("org/enc", "b" * 40, places=places, function="fetch")
-    assert run.stdout.startswith("org/enc: org/enc, 0 MB, in "), run.stderr
+    found = fetch("org/enc", "b" * 40, places=places, function=function)
+    assert found.removeprefix("org/enc: org/enc, 0 MB, in ").endswith("b" * 40)
 
 
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
         (
-            {"weights": "org/none", "revision": None},
+            {"location": "org/none", "revision": None},
             "models: the model hub does not give org/none (",
         ),
         (
-            {"weights": "org/none"},
+            {"location": "org/none"},
             f"models: the model hub does not give org/none at revision {REVISION} (",
         ),
         (
             {
-                "weights": "own-mine",
+                "location": "own-mine",
                 "places": {"own-mine": {"hub": "org/enc", "kind": "encoder"}},
             },
             "config, extra_models, own-mine: the folder ",  # a user's model is checked after fetching
@@ -281,10 +259,10 @@ def test_a_registered_model_is_checked_by_fetch_and_by_the_job_that_fetches_it(
     ids=["no model", "no revision", "incomplete model"],
 )
 def test_a_failed_download_raises_an_error_of_one_sentence(fetch, request_, message):
-    run = fetch(**request_)
-    assert run.returncode == 1
-    assert run.stderr.splitlines()[-1].startswith(message)
-    assert "Traceback" not in run.stderr
+    with pytest.raises(BadInput) as error:
+        fetch(**request_)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
 
 
 def test_a_hub_that_does_not_answer_raises_an_error(monkeypatch):
