@@ -43,7 +43,7 @@ test: lint
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations=40
 
 quick: lint
-	$(BIN)/python -m pytest -n $(CORES) tests/unit
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile tests/unit
 
 pipeline: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES) tests/workflow tests/real
