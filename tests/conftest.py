@@ -48,6 +48,12 @@ LEFT_OUT = [
 ]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """All workers of pytest-xdist use one server of jobs, because its imports take seconds."""
+    if not hasattr(config, "workerinput"):
+        os.environ[forked.PATH_NAME] = forked.interpreter()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: number for number, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))

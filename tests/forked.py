@@ -2,8 +2,8 @@
 
 A server process imports Snakemake and lextables once and forks for each command line.  The fork runs
 Snakemake's entry point with the real Snakefile, profiles and package.  A second server imports the libraries
-of jobs, and forks for each script of a rule.  Servers are separate processes because a process with threads,
-such as a test worker, should not be forked.
+of jobs, and forks for each script of a rule and each check of a model's folder.  Servers are separate
+processes because a process with threads, such as a test worker, should not be forked.
 """
 
 import atexit
@@ -22,6 +22,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 ROOT = Path(__file__).parents[1]
 OURS = ("--snakefile", ROOT / "Snakefile")
@@ -79,11 +81,14 @@ JOBS = (
     ),
     *("transformers.models.auto.modeling_auto", "transformers.trainer"),
 )
-# Replaces the Python interpreter of Snakemake's scripts: it passes its files, folder and environment to the
-# job server, and exits with the exit code of the job.
+# Environment variable of the path of an `INTERPRETER`.
+PATH_NAME = "LEXTABLES_TEST_INTERPRETER"
+# Replaces the Python interpreter of Snakemake's scripts and of lextables' modules: it passes its files, folder
+# and environment to the job server, and exits with the exit code of the job.
 INTERPRETER = """#!{python} -IS
 import json, os, socket, sys
-if sys.argv[1].startswith("-"):
+is_module = sys.argv[1] == "-m" and sys.argv[2].startswith("lextables.")
+if sys.argv[1].startswith("-") and not is_module:
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
@@ -104,12 +109,12 @@ class Run(NamedTuple):
 class Server:
     """Runs command lines one after another in forks of ``process``; close it after use.
 
-    With ``package``, the server also imports lextables.  Command lines in a copy of the project with other
-    code need a server without ``package``.
+    The server imports the package of ``project``, or none.  A copy of the project with other modules needs
+    a server of its own; for one with other registries, that of this project is enough.
     """
 
-    def __init__(self, package: bool = True) -> None:
-        self.process = _started("package" if package else "no package", _interpreter())
+    def __init__(self, project: Path | None = ROOT) -> None:
+        self.process = _started(str(project or ""), interpreter(), project or ROOT)
 
     def __call__(
         self,
@@ -125,16 +130,21 @@ class Server:
             print(line, file=self.process.stdin, flush=True)
             return Run(int(self.process.stdout.readline()), output.read())
 
+    def processor_seconds(self) -> tuple[float, float]:
+        """Return the processor time of the start (imports), and that of all command lines so far."""
+        times = psutil.Process(self.process.pid).cpu_times()
+        return times.user + times.system, times.children_user + times.children_system
+
     def close(self) -> None:
         self.process.stdin.close()
         self.process.wait()
 
 
 def snakemake(
-    folder: Path, *words: str | Path, package: bool = True, **env: str
+    folder: Path, *words: str | Path, project: Path | None = ROOT, **env: str
 ) -> Run:
-    """Run ``snakemake <words>`` in ``folder`` with the server of this process; see `Server` for ``env``."""
-    return _server(package)(folder, words, env)
+    """Run ``snakemake <words>`` in ``folder`` with this process's server of ``project``; see `Server`."""
+    return server(project)(folder, words, env)
 
 
 def pipeline(folder: Path, *words: str | Path) -> Run:
@@ -143,15 +153,21 @@ def pipeline(folder: Path, *words: str | Path) -> Run:
 
 
 @cache
-def _server(package: bool) -> Server:
-    server = Server(package)
-    atexit.register(server.close)
-    return server
+def server(project: Path | None) -> Server:
+    """Return the server of this process that has imported the package of ``project``; it is started once."""
+    started = Server(project)
+    atexit.register(started.close)
+    return started
 
 
 @cache
-def _interpreter() -> str:
-    """Start a job server, which ends with this process; return the path of its `INTERPRETER`."""
+def interpreter() -> str:
+    """Start a job server, which ends with this process; return the path of its `INTERPRETER`.
+
+    A process whose environment has the path of another process's server uses that one.
+    """
+    if PATH_NAME in os.environ:
+        return os.environ[PATH_NAME]
     folder = tempfile.TemporaryDirectory()
     address, path = f"{folder.name}/jobs", Path(folder.name, "python")
     path.write_text(
@@ -170,24 +186,24 @@ def _interpreter() -> str:
     return str(path)
 
 
-def _started(*words: str) -> subprocess.Popen:
-    """Start a server: run this module as a program."""
+def _started(kind: str, address: str, project: Path = ROOT) -> subprocess.Popen:
+    """Start a server: run this module as a program that finds the package of ``project``."""
     return subprocess.Popen(
-        [sys.executable, "-m", "forked", *words],
+        [sys.executable, "-m", "forked", kind, address],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": f"{ROOT / 'workflow'}:{ROOT / 'tests'}"},
+        env=os.environ | {"PYTHONPATH": f"{project / 'workflow'}:{ROOT / 'tests'}"},
     )
 
 
-def _warm(package: bool) -> None:
+def _warm(project: Path | None) -> None:
     from snakemake.cli import get_argument_parser
 
     get_argument_parser()  # imports Snakemake's plugins
     for library in PLANS:
         import_module(library)
-    if not package:
+    if project is None:
         return
 
     from lextables.papers import packages
@@ -195,16 +211,16 @@ def _warm(package: bool) -> None:
     from lextables.papers.lawngnli import plan  # noqa: F401
     from lextables.pipeline import fingerprint
 
-    for path in ROOT.glob("workflow/lextables/planning/*.py"):
+    workflow = project / "workflow"
+    for path in workflow.glob("lextables/planning/*.py"):
         import_module(f"lextables.planning.{path.stem}")
-    for path in ROOT.glob("resources/papers/*.yaml"):
+    for path in project.glob("resources/papers/*.yaml"):
         packages.load(path)
-    modules = [
-        ".".join(path.relative_to(ROOT / "workflow").with_suffix("").parts)
-        for path in ROOT.glob("workflow/lextables/**/[!_]*.py")
-    ]
-    for script in ROOT.glob("workflow/scripts/*.py"):
-        fingerprint.fingerprint(str(script), *modules)
+    modules = []
+    for path in workflow.glob("lextables/**/[!_]*.py"):
+        modules.append(".".join(path.relative_to(workflow).with_suffix("").parts))
+    # One call, because each reads all modules; their parsed code is kept for later fingerprints.
+    fingerprint.fingerprint(*map(str, workflow.glob("scripts/*.py")), *modules)
 
 
 def _run(
@@ -227,7 +243,7 @@ def _run(
 
 
 def _serve_jobs(address: str) -> None:
-    """Fork for each script that an `INTERPRETER` sends, until standard input is closed."""
+    """Fork for each script or module that an `INTERPRETER` sends, until standard input is closed."""
     own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
     libraries = [part for part in sys.path if part not in own]
     with socket.socket(socket.AF_UNIX) as server:
@@ -244,7 +260,7 @@ def _serve_jobs(address: str) -> None:
 
 
 def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
-    """Run the script that a connection sends in a fork, which sends back its exit code."""
+    """Run what a connection sends in a fork, which sends back its exit code."""
     _, files, _, _ = socket.recv_fds(connection, 1, 3)
     with connection.makefile("rb") as sent:
         folder, argv, env = json.load(sent)
@@ -255,7 +271,11 @@ def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
     def main() -> None:
         modules = env.get("PYTHONPATH", "").split(":")
         sys.path[:] = [str(Path(argv[0]).parent), *filter(None, modules), *libraries]
-        runpy.run_path(argv[0], run_name="__main__")
+        if argv[0] == "-m":
+            sys.argv = argv[1:]
+            runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(argv[0], run_name="__main__")
 
     _forked(
         main, files, folder, argv, env, lambda code: connection.send(str(code).encode())
@@ -315,6 +335,6 @@ if __name__ == "__main__":
     if kind == "jobs":
         _serve_jobs(path)
     else:
-        _warm(kind == "package")
+        _warm(Path(kind) if kind else None)
         for line in sys.stdin:
             print(_run(path, *json.loads(line)), flush=True)

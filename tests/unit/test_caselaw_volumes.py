@@ -201,7 +201,7 @@ def test_a_list_with_an_invalid_layout_raises(tmp_path, text, fault):
 
 @pytest.mark.parametrize(
     "damaged",
-    ["", "<!DOCTYPE html>", json.dumps([volume("1") | {"volume_folder": []}])],
+    ["", "<html>", "{}", "[1", json.dumps([volume("1") | {"volume_folder": []}])],
 )
 def test_a_damaged_list_counts_as_missing_if_it_was_fetched(tmp_path, damaged):
     fetched = mirror(tmp_path) / "caselaw"

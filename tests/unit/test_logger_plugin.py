@@ -40,7 +40,7 @@ def folder(tmp_path):
 
 def lines(folder, *arguments):
     """The exit code and the lines written to a file, without timestamps."""
-    code, output = forked.snakemake(folder, *ARGUMENTS, *arguments, package=False)
+    code, output = forked.snakemake(folder, *ARGUMENTS, *arguments)
     return code, re.sub(
         r"^\d\d:\d\d:\d\d  ", "", output, flags=re.MULTILINE
     ).splitlines()

@@ -6,7 +6,6 @@ import zipfile
 from pathlib import Path
 
 import pandas as pd
-import psutil
 import pytest
 
 import edgar_server
@@ -75,12 +74,13 @@ def test_a_new_volume_in_the_mirror_is_read(mirror):
     assert "Nothing to be done" in planned.output
 
 
-def test_all_volumes_are_planned_within_a_minute(tmp_path):
-    reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1:]
-    # As many volumes as static.case.law has, in each reporter the same number.
+def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
+    """Half of them in a quarter of a minute: enough even if the time grew with the square."""
+    reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1::2]
+    # Half of the volumes of static.case.law: each second reporter, all with the same number.
     listed = []
     for reporter in reporters:
-        for number in map(str, range(1, 40_000 // len(reporters) + 2)):
+        for number in map(str, range(1, 20_000 // len(reporters) + 2)):
             listed.append(
                 {
                     "volume_number": number,
@@ -88,31 +88,27 @@ def test_all_volumes_are_planned_within_a_minute(tmp_path):
                     "reporter_slug": reporter,
                 }
             )
-    assert len(listed) > 40_000
+    assert len(listed) > 20_000
     folder = tmp_path / "mirror/caselaw"
     folder.mkdir(parents=True)
     (folder / LIST).write_text(json.dumps(listed))
-    server = forked.Server()
     config = (
         *("data=release", f"mirror={tmp_path / 'mirror'}", "models=available"),
         *("papers=[lawngnli]", "parser=dependencies", "caselaw=all"),
         "volumes_a_job=100",
     )
-    words = ("--directory", tmp_path, "-n", "--quiet", "rules", "--config", *config)
-    before = psutil.Process(server.process.pid).cpu_times()
-    run = server(
-        tmp_path,
-        [*forked.PIPELINE, *words, "--", "results/data/lawngnli/census.json"],
-    )
-    used = psutil.Process(server.process.pid).cpu_times()
-    server.close()
+    words = ("-n", "--quiet", "rules", "--config", *config)
+    server = forked.server(forked.ROOT)
+    _, before = server.processor_seconds()
+    run = forked.pipeline(tmp_path, *words, "--", "results/data/lawngnli/census.json")
+    _, after = server.processor_seconds()
     assert run.code == 0, run.output[-4000:]
     jobs = int(re.search(r"^total +(\d+)$", run.output, re.M)[1])
     # Six jobs per shard, and three for all shards: the index, the list of cited cases and
     # the examples.
     shards = (jobs - 3) / 6
-    assert shards.is_integer() and 400 < shards < 500
-    assert used.children_user + used.children_system - sum(before[2:4]) < 60
+    assert shards.is_integer() and 200 < shards < 250
+    assert 0 < after - before < 15
 
 
 def test_the_error_for_edgar_without_quarters_names_the_config_key(tmp_path):

@@ -70,7 +70,6 @@ def run(project, target, *options, **config):
         *values,
         "--",
         target,
-        package=False,
     )
 
 
@@ -132,13 +131,10 @@ def test_a_login_page_is_never_kept_as_a_volume(project, server):
     assert "Nothing to be done" in opinions(project, "--dry-run").output
 
 
-@pytest.mark.parametrize("damaged", ["", "<html>Sign in", "{}", "[1"])
-def test_a_damaged_list_of_volumes_stops_no_plan_and_is_fetched_again(
-    project, server, damaged
-):
+def test_a_damaged_list_of_volumes_stops_no_plan_and_is_fetched_again(project, server):
     stored = project / LIST
     stored.parent.mkdir(parents=True)
-    stored.write_text(damaged)
+    stored.write_text("<html>Sign in")
     planned = run(project, "acord_data", "--dry-run", papers="[acord,lawngnli]")
     assert planned.code == 0, planned.output[-3000:]
     fetched = run(project, LIST)

@@ -1,8 +1,11 @@
 """Which jobs rerun after a change, tested by dry runs of a project with empty outputs.
 
-The outputs, apart from fetched sources, are empty files that are marked as finished (`--touch`), so that a
+The outputs, apart from ACORD's sources, are empty files that are marked as finished (`--touch`), so that a
 plan takes seconds.  test_sample shows that real results are reused.  Only a few code changes are tested here;
 test_fingerprint tests the modules of each script.
+
+Changes are made in one folder, which is restored after each test: the server that runs Snakemake there has
+imported the package in this folder.
 """
 
 import json
@@ -10,7 +13,6 @@ import os
 import re
 import shutil
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,17 +28,19 @@ RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
 
-def snakemake(project, *arguments, targets=TARGETS, papers="[acord]"):
+def snakemake(project, *arguments, targets=TARGETS, papers="[acord]", is_copy=False):
+    """Run Snakemake in a project; one that is a copy in another folder imports its own package."""
     model = "extra_models={name: Mine, kind: bi-encoder, model: ../mine}"
     file = "extra_predictions={name: Theirs, paper: acord, file: ../theirs.txt}"
     config = (f"papers={papers}", model, file)
     words = (*targets, "--cores", "2", "--nolock", *arguments, "--config", *config)
-    return forked.snakemake(project, *words, package=False)
+    package = None if is_copy else project
+    return forked.snakemake(project, *words, project=package)
 
 
-def planned(project, targets=TARGETS, papers="[acord]"):
-    """Jobs of a dry run: {rule: number of jobs}."""
-    run = snakemake(project, "--dry-run", targets=targets, papers=papers)
+def planned(project, **options):
+    """Jobs of a dry run (`snakemake`): {rule: number of jobs}."""
+    run = snakemake(project, "--dry-run", **options)
     assert run.code == 0, run.output[-3000:]
     stats = re.search(r"Job stats:\n.*\n-+.*\n((?:\S+ +\d+\n)+)", run.output)
     if stats is None:
@@ -99,36 +103,24 @@ def make_up(project, targets=TARGETS, papers="[acord]"):
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """A copy in another folder, with the same modification times."""
+    """The finished project; afterwards its folder is as before, with the same modification times."""
+    shutil.copytree(finished, tmp_path / "kept", symlinks=True)
+    yield finished / "one"
+    shutil.rmtree(finished)
+    (tmp_path / "kept").rename(finished)
+
+
+def test_a_finished_project_reruns_nothing_in_another_folder(finished, tmp_path):
     shutil.copytree(finished, tmp_path / "moved", symlinks=True)
-    return tmp_path / "moved/one"
+    assert planned(tmp_path / "moved/one", is_copy=True) == {}
 
 
-def test_a_finished_project_reruns_nothing_even_in_another_folder(finished, project):
-    assert planned(finished / "one") == {}
-    assert planned(project) == {}
-
-
-def test_moving_the_code_does_not_repeat_downloads_or_training(
-    finished, project, tmp_path
-):
+def test_moving_the_code_does_not_repeat_downloads_or_training(finished, tmp_path):
     """The results are not moved.  Tables rerun, because their inputs include files of the project."""
-    (tmp_path / "further").mkdir()
-    shutil.move(project, tmp_path / "further/two")
-    run = forked.snakemake(
-        finished / "one",
-        *TARGETS,
-        "--snakefile",
-        tmp_path / "further/two/Snakefile",
-        "--cores",
-        "2",
-        "--nolock",
-        "--dry-run",
-        "--config",
-        "papers=[acord]",
-        "extra_models={name: Mine, kind: bi-encoder, model: ../mine}",
-        "extra_predictions={name: Theirs, paper: acord, file: ../theirs.txt}",
-        package=False,
+    shutil.copytree(finished / "one", tmp_path / "further/two", symlinks=True)
+    snakefile = tmp_path / "further/two/Snakefile"
+    run = snakemake(
+        finished / "one", "--dry-run", "--snakefile", snakefile, is_copy=True
     )
     assert run.code == 0, run.output[-3000:]
     assert not {"fetch_source", "acord_data", "retrieval_train"} & set(
@@ -216,6 +208,11 @@ def other_archive(project):
     path.write_bytes(path.read_bytes() + b" ")
 
 
+def other_volume(project):
+    (path,) = (project / "resources/sample/caselaw").rglob("902.zip")
+    path.write_bytes(path.read_bytes() + b" ")
+
+
 def predictions(project):
     return project.parent / "theirs.txt"
 
@@ -236,16 +233,6 @@ NO_CHANGE = in_turn(
     move_predictions,
     lambda project: os.utime(project / "resources/sample/acord/ACORD.zip"),
 )
-
-
-def test_volumes_of_case_law_are_fetched_once(project):
-    shard = [str(RESULTS / "sources/caselaw/us-901.json")]
-    fetched = snakemake(project, targets=shard, papers="[lawngnli]")
-    assert fetched.code == 0, fetched.output[-3000:]
-    assert planned(project, shard, "[lawngnli]") == {}
-    volume = next((project / "resources/sample/caselaw").rglob("902.zip"))
-    volume.write_bytes(volume.read_bytes() + b" ")
-    assert planned(project, shard, "[lawngnli]") == {"caselaw_volumes": 1}
 
 
 def test_the_reason_for_rerunning_a_table_is_short_and_names_the_change(project):
@@ -278,7 +265,7 @@ def test_runs_of_other_library_versions_are_listed_and_rerun_on_request(finished
 def test_no_input_of_any_paper_is_an_absolute_path(finished):
     """Otherwise moving a project would rerun everything."""
     words = ("--filegraph", "--nolock", "data")
-    run = forked.snakemake(finished / "one", *words, package=False)
+    run = forked.snakemake(finished / "one", *words, project=finished / "one")
     assert run.code == 0, run.output[-3000:]
     assert f"{RESULTS}/sources/cuad/" in run.output
     assert str(finished) not in run.output
@@ -298,33 +285,25 @@ def test_no_param_is_an_absolute_path(finished):
             assert sys.prefix not in text
 
 
-def test_an_invalid_model_raises_an_error_during_planning(finished):
-    """Only if a requested paper would run it."""
-
-    def plan(papers):
-        model = [
-            {"name": "Theirs", "kind": "cross-encoder", "model": str(finished / "mine")}
-        ]
-        config = [f"papers={papers}", f"extra_models={json.dumps(model)}"]
-        words = ("--dry-run", "data", "--nolock", "--config", *config)
-        return forked.snakemake(finished / "one", *words, package=False)
-
-    code, output = plan("[acord]")
-    assert code != 0
-    assert "config, extra_models, Theirs: the weights lack 2 tensors" in output
-    assert "Traceback" not in output
-    assert plan("[cuad]")[0] == 0
-
-
 @pytest.fixture(scope="module")
 def plan(finished):
     """A dry run of the project with other targets and another configuration: (exit code, output)."""
 
     def planned(*targets_and_config):
         words = ("--dry-run", "--nolock", *targets_and_config)
-        return forked.snakemake(finished / "one", *words, package=False)
+        return forked.snakemake(finished / "one", *words, project=finished / "one")
 
     return planned
+
+
+def test_an_invalid_model_raises_an_error_during_planning(plan):
+    """Only if a requested paper would run it."""
+    model = "extra_models={name: Theirs, kind: cross-encoder, model: ../mine}"
+    code, output = plan("data", "--config", "papers=[acord]", model)
+    assert code != 0
+    assert "config, extra_models, Theirs: the weights lack 2 tensors" in output
+    assert "Traceback" not in output
+    assert plan("data", "--config", "papers=[cuad]", model).code == 0
 
 
 def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
@@ -359,22 +338,13 @@ def test_requesting_a_run_that_does_not_exist_raises_an_error(plan):
     assert f"{none}: there is no such run under this configuration" in output
 
 
-def test_windows_of_two_grids_are_in_different_folders(tmp_path):
+def test_windows_of_two_grids_are_in_different_folders(plan, tmp_path):
     """Folders are named after length and step, so that a grid never reads or replaces other windows."""
     folders, model = {}, "minilm-contracts"
     for grid in ("sample", "paper"):
         run = f"{RESULTS}/runs/cuad/read/{model}/{grid}-p100/seed0/predictions.parquet"
         config = ("papers=[cuad]", f"grid={grid}", "models=available")
-        words = (
-            "--dry-run",
-            run,
-            "--directory",
-            tmp_path,
-            "--nolock",
-            "--config",
-            *config,
-        )
-        code, output = forked.snakemake(tmp_path, *forked.OURS, *words)
+        code, output = plan(run, "--directory", tmp_path, "--config", *config)
         assert code == 0, output[-3000:]
         folders[grid] = set(
             re.findall(
@@ -406,23 +376,15 @@ PANELS = {
     "exports": (tuple(str(RESULTS / place) for place in EXPORTS), "[acord]", ()),
     "all": (
         (
-            "acord_table_d4",
-            "cuad_table2",
-            "maud_table3",
-            "maud_table4",
-            "maud_table12",
-            "lawngnli_table3",
+            *("acord_table_d4", "cuad_table2"),
+            *("maud_table3", "maud_table4", "maud_table12"),
+            # Models trained on views of the data, one of them after training on another data set.
+            *("lawngnli_table3", "lawngnli_table5"),
+            # Answers to questions about documents, and prompts to language models.
+            *("privacy_table2", "privacy_table3", "privacy_table_agreement"),
         ),
-        "[acord,cuad,lawngnli,maud]",
+        "[acord,cuad,lawngnli,maud,privacy]",
         ("caselaw_volumes",),
-    ),
-    # Models trained on views of the data, one of them after training on another data set.
-    "nli": (("lawngnli_table5",), "[lawngnli]", ("caselaw_volumes",)),
-    # Answers to questions about documents, and prompts to language models.
-    "answers": (
-        ("privacy_table2", "privacy_table3", "privacy_table_agreement"),
-        "[privacy]",
-        (),
     ),
 }
 # Texts, and settings that no run uses.
@@ -437,50 +399,49 @@ READ_BY_TABLES = in_turn(
 
 
 @pytest.fixture(scope="module")
-def panel(finished, tmp_path_factory):
-    """Returns a project with empty outputs of one of `PANELS`."""
+def panels(tmp_path_factory):
+    """The folder of the panels that are made."""
+    return tmp_path_factory.mktemp("panels")
 
-    @cache
+
+@pytest.fixture
+def panel(finished, project, panels):
+    """Returns a function that gives the project the empty outputs of one of `PANELS`."""
+
     def make(name):
         targets, papers, rules = PANELS[name]
-        folder = tmp_path_factory.mktemp(name)
-        shutil.copytree(finished, folder, symlinks=True, dirs_exist_ok=True)
-        project = folder / "one"
-        if papers != "[acord]":
-            run = snakemake(
-                project,
-                "--until",
-                "fetch_source",
-                *rules,
-                targets=targets,
-                papers=papers,
-            )
+        if (panels / name).exists():
+            shutil.rmtree(finished)
+            shutil.copytree(panels / name, finished, symlinks=True)
+            return project
+        if rules:
+            run = snakemake(project, "--until", *rules, targets=targets, papers=papers)
             assert run.code == 0, run.output[-3000:]
         if targets != TARGETS:
             make_up(project, targets, papers)
-        return folder
+        shutil.copytree(finished, panels / name, symlinks=True)
+        return project
 
     return make
 
 
 @pytest.fixture
-def rerun(panel, tmp_path):
-    """Returns the jobs after a change of a copy of a panel's project: {rule: number of jobs}."""
+def rerun(panel):
+    """Returns a function that gives the jobs after a change of a panel: {rule: number of jobs}."""
 
     def jobs(name, change):
         targets, papers, _ = PANELS[name]
-        shutil.copytree(panel(name), tmp_path / "copy", symlinks=True)
-        change(tmp_path / "copy/one")
-        counts = planned(tmp_path / "copy/one", targets, papers)
+        project = panel(name)
+        change(project)
+        counts = planned(project, targets=targets, papers=papers)
         return {rule: count for rule, count in counts.items() if rule not in targets}
 
     return jobs
 
 
-def test_a_failed_report_or_export_keeps_the_previous_one(panel, tmp_path):
+def test_a_failed_report_or_export_keeps_the_previous_one(panel):
     """The jobs fail because their inputs are empty files, and a table has no column of a table."""
-    shutil.copytree(panel("exports"), tmp_path / "copy", symlinks=True)
-    project = tmp_path / "copy/one"
+    project = panel("exports")
     previous = {"report": "index.html", "publish/acord": "README.md"}
     for folder, name in previous.items():
         (project / RESULTS / folder).mkdir(exist_ok=True)
@@ -495,7 +456,7 @@ def test_a_failed_report_or_export_keeps_the_previous_one(panel, tmp_path):
             project / RESULTS / folder / name
         ]
         assert (project / RESULTS / folder / name).read_text() == "previous"
-    assert planned(project, targets).keys() >= {*rules}
+    assert planned(project, targets=targets).keys() >= {*rules}
 
 
 def prompt(name):
@@ -581,26 +542,28 @@ RERUNS = [
             "cuad_data": 1,
             "retrieval_search": 1,
             "spans_train": 2,
-            "classification_train": 1,
+            "classification_train": 3,
         },
         "maud_data acord_retrieve_dense classification_train_linear lawngnli_pairs",
     ),
     # The training on the first data set, and the trainings that start from its weights.
     (
-        "nli",
+        "all",
         grown("corpora/nli/raw.py"),
         {"anli_data": 1, "classification_train": 2},
         "lawngnli_pairs classification_train_linear",
     ),
+    # Volumes of case law are fetched once, and again if they change.
+    ("all", other_volume, {"caselaw_volumes": 1, "lawngnli_pairs": 1}, "fetch_source"),
     # The test views of a model are not a setting of its training.
     (
-        "nli",
+        "all",
         lawngnli("short: [short, long, long_512", "short: [long, long_512"),
         "classification_read classification_score table",
         "",
     ),
     (
-        "answers",
+        "all",
         in_turn(
             commented("tasks/answers/predictors/language_model.py"),
             registered("prices.yaml", ": 2.5", ": 3.5"),

@@ -34,11 +34,20 @@ def project(tmp_path_factory):
 
 
 def snakemake(project, *arguments):
-    return forked.snakemake(project, "--cores", "2", *arguments, package=False)
+    config = ("--config", "papers=[ledgar]")
+    return forked.snakemake(project, "--cores", "2", *arguments, *config, project=None)
 
 
-def table(project, name):
-    path = project / f"results/sample/tables/ledgar/{name}.csv"
+@pytest.fixture(scope="module")
+def results(project):
+    """The results of a run: tables, data set and export."""
+    run = snakemake(project, "ledgar", "data", "publish")
+    assert run.code == 0, run.output[-4000:]
+    return project / "results/sample"
+
+
+def table(results, name):
+    path = results / f"tables/ledgar/{name}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return {(line["row"], line["column"]): line for line in csv.DictReader(file)}
 
@@ -53,32 +62,26 @@ def test_it_is_short():
     assert all("ledgar" in str(path) for path in ADDED)
 
 
-def test_its_tables_are_made_from_its_file(project):
-    run = snakemake(project, "ledgar", "data", "--config", "papers=[ledgar]")
-    assert run.code == 0, run.output[-4000:]
-    counts = table(project, "table1")
+def test_its_tables_are_made_from_its_file(results):
+    counts = table(results, "table1")
     assert [
         counts[row, "Provisions"]["ours"]
         for row in ("Governing Laws", "Notices", "Amendments")
     ] == ["12"] * 3
-    scores = table(project, "table2")
+    scores = table(results, "table2")
     assert scores["BERT", "Macro F1"]["verdict"] == "not run"
     ours = scores["MiniLM encoder", "Macro F1"]
     assert 0 <= float(ours["ours"]) <= 100
     assert float(ours["low"]) <= float(ours["ours"]) <= float(ours["high"])
     # No word belongs to two labels.
     assert scores["Words and a linear model", "Macro F1"]["ours"] == "100.0"
-    record = json.loads(
-        (project / "results/sample" / ours["runs"] / "run.json").read_text()
-    )
+    record = json.loads((results / ours["runs"] / "run.json").read_text())
     (training,) = record["trained"]
     assert training["choice"]["all heads"]["updates"] in ([2], [4])
 
 
-def test_it_is_exported_like_any_paper(project, tmp_path):
-    run = snakemake(project, "publish", "--config", "papers=[ledgar]")
-    assert run.code == 0, run.output[-4000:]
-    export = project / "results/sample/publish/ledgar"
+def test_it_is_exported_like_any_paper(results, tmp_path):
+    export = results / "publish/ledgar"
     rows = load_dataset(str(export), "examples", split="full", cache_dir=str(tmp_path))
     assert rows.num_rows == 36
     assert len([*(export / "predictions").iterdir()]) == 2  # BERT was not run
@@ -86,9 +89,7 @@ def test_it_is_exported_like_any_paper(project, tmp_path):
 
 
 def test_its_targets_report_and_error_messages_are_those_of_any_paper(project):
-    planned = snakemake(
-        project, "ledgar_table2", "report", "-n", "--config", "papers=[ledgar]"
-    )
+    planned = snakemake(project, "ledgar_table2", "report", "-n")
     assert planned.code == 0, planned.output[-2000:]
     assert re.search(r"^report +1$", planned.output, re.M)
     path = project / "resources/papers/ledgar.yaml"
@@ -96,6 +97,6 @@ def test_its_targets_report_and_error_messages_are_those_of_any_paper(project):
         "task: classification", "task: divination"
     )
     path.write_text(text, encoding="utf-8")
-    run = snakemake(project, "ledgar", "-n", "--config", "papers=[ledgar]")
+    run = snakemake(project, "ledgar", "-n")
     assert run.code != 0
     assert "ledgar.yaml" in run.output
