@@ -1,31 +1,36 @@
 """The sample on a real SLURM with profiles/slurm.
 
-The node has no real GPUs, so jobs run on the CPU and the command line sets which rules request a GPU.
+The node has no real GPUs, so jobs run on the CPU and the command line sets which
+rules request a GPU.
 """
 
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import forked
 import slurm_cluster
 from lextables import ROOT
 from slurm_cluster import until
 
-RUNS = "results/sample/runs/acord"
-# Each asks for a GPU; the search also needs the hits of BM25.
-ON_A_GPU = {
-    "retrieval_train": "train/minilm-retriever/sample",
-    "retrieval_search": "search/minilm-fresh-head/sample-lr1e-04",
-    "acord_retrieve_dense": "retrieve/bi-encoder-minilm/short",
-    "acord_retrieve_linear": "retrieve/linear-words/short",
-}
-TARGETS = [f"{RUNS}/{run}/seed0/run.json" for run in ON_A_GPU.values()]
-ON_GPU = [f"{rule}:gpu=1" for rule in ON_A_GPU]
-TOO_LITTLE = "acord_retrieve_dense:mem_mb=300 * attempt ** 2"  # on the first attempt
+RUNS = "results/sample/runs/acord/retrieve"
+DENSE = f"{RUNS}/bi-encoder-minilm/short/seed0/run.json"
+LINEAR = f"{RUNS}/linear-words/short/seed0/run.json"
+HITS = f"{RUNS}/bm25/short/seed0/predictions.parquet"
+SCORES = f"{RUNS}/bm25/short/seed0/scores.parquet"
+ON_GPU = [f"acord_retrieve_{kind}:gpu=1" for kind in ("dense", "linear")]
+# On the first attempt, less than a start of Snakemake needs.
+TOO_LITTLE = "acord_retrieve_linear:mem_mb=60 * attempt ** 5"
+# Holds a GPU until it is cancelled.
+OTHER_JOB = (
+    *("sbatch", "--parsable", "--partition=accelerated", "--gres=gpu:1", "--mem=100"),
+    *("--output=/dev/null", "--wrap=sleep 600"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +43,13 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """A folder with the cluster's settings, the data set and the hits of BM25."""
     folder = tmp_path_factory.mktemp("elsewhere")
     partitions = "partitions:\n  compute: {}\n  accelerated: {max_gpu: 1}\n"
     (folder / "partitions.yaml").write_text(partitions)
     (folder / "cpu.yaml").write_text("device: cpu\n")
+    run = forked.pipeline(folder, HITS, "--config", "papers=[acord]", "device=cpu")
+    assert run.code == 0, run.output
     return folder
 
 
@@ -90,13 +98,13 @@ def snakemake(cluster, folder, *targets, gpus=(), more=(), config=()):
 
 def test_jobs_request_a_gpu_memory_and_time(cluster, folder):
     """Jobs wait for a GPU; one that ran out of memory requests more; small jobs are sent too."""
-    gpu_jobs, memory_requests, limits = [], set(), set()
+    other_job = cluster.ask(*OTHER_JOB).strip()
+    waiting, memory_requests, limits = False, set(), set()
     options = {
         "gpus": [*ON_GPU, TOO_LITTLE],
         "config": ["submit_small_jobs=true", "max_runtime=45"],
     }
-    scores = f"{RUNS}/{ON_A_GPU['acord_retrieve_dense']}/seed0/scores.parquet"
-    with snakemake(cluster, folder, *TARGETS, scores, **options) as (run, screen):
+    with snakemake(cluster, folder, DENSE, LINEAR, SCORES, **options) as (run, screen):
         while run.poll() is None:
             on_gpu = []
             for name, state, partition, memory, limit in cluster.queue("kTPml"):
@@ -104,30 +112,33 @@ def test_jobs_request_a_gpu_memory_and_time(cluster, folder):
                 limits.add((rule, limit))
                 if partition == "accelerated":
                     on_gpu.append(state)
-                if rule == "rule_acord_retrieve_dense":
+                if rule == "rule_acord_retrieve_linear":
                     memory_requests.add(memory)
-            gpu_jobs.append((on_gpu.count("RUNNING"), on_gpu.count("PENDING")))
+            if not waiting and sorted(on_gpu) == ["PENDING", "RUNNING", "RUNNING"]:
+                waiting = True
+                cluster.ask("scancel", other_job)
+            time.sleep(0.2)
         assert run.wait() == 0, screen.read_text()
+    assert waiting
     assert ("rule_acord_retrieve_dense", "45:00") in limits
     assert ("rule_retrieval_score", "30:00") in limits
-    assert max(running for running, _ in gpu_jobs) == 2
-    assert any(running == 2 and waiting for running, waiting in gpu_jobs)
-    assert memory_requests == {"300M", "1200M"}
+    assert memory_requests == {"60M", "1920M"}
 
 
 def test_the_last_line_is_the_error_of_a_job_on_a_node(cluster, folder):
-    (folder / TARGETS[0]).unlink()
-    more = ["--retries", "0"]
-    with snakemake(cluster, folder, TARGETS[0], more=more) as (run, screen):
+    # A finished job resets the time to the next look at the queue, a failed one does not.
+    more = ["--retries=0", "--rerun-triggers", "mtime", "--forcerun", DENSE, SCORES]
+    options = {"more": more, "config": ["submit_small_jobs=true"]}
+    with snakemake(cluster, folder, DENSE, SCORES, **options) as (run, screen):
         assert run.wait(400) == 1
     message = "config: device = 'cuda' but this machine has no usable GPU; set device to auto or cpu."
     assert screen.read_text().splitlines()[-1] == message
 
 
 def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder):
-    options = {"gpus": ON_GPU, "more": ["--forcerun", TARGETS[0]]}
+    options = {"gpus": ON_GPU, "more": ["--forcerun", DENSE]}
     cluster.ask("scontrol", "update", "partition=accelerated", "state=down")
-    with snakemake(cluster, folder, TARGETS[0], **options) as (run, _):
+    with snakemake(cluster, folder, DENSE, **options) as (run, _):
         ((number,),) = until(lambda: cluster.queue("i"))
         marks = folder / ".snakemake/incomplete"
         until(
@@ -138,7 +149,7 @@ def test_a_run_stops_while_jobs_of_a_killed_run_are_in_the_queue(cluster, folder
             )
         )
         os.kill(run.pid, 9)
-    with snakemake(cluster, folder, TARGETS[0], **options) as (run, screen):
+    with snakemake(cluster, folder, DENSE, **options) as (run, screen):
         assert run.wait(400) == 1
     message, _, command = (
         screen.read_text().splitlines()[-1].partition("; wait for them, or run ")
