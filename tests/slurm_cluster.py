@@ -12,16 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-PROGRAMS = (
-    "munged",
-    "slurmctld",
-    "slurmd",
-    "sbatch",
-    "srun",
-    "scontrol",
-    "squeue",
-    "scancel",
-)
+PROGRAMS = "munged slurmctld slurmd sbatch srun scontrol squeue scancel".split()
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # The node states more CPUs and memory than this machine has; two devices of every machine count as its GPUs.
 CONFIGURATION = """\

@@ -15,18 +15,9 @@ MODELS = {"models--cross-encoder--ms-marco-MiniLM-L6-v2"}
 
 
 def pipeline(folder, *words, **environment):
-    command = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "--cores",
-        "2",
-        "--directory",
-        str(folder),
-        *words,
-    ]
+    command = [sys.executable, "-m", "snakemake", "--cores=2", f"--directory={folder}"]
     return subprocess.run(
-        [*command, "papers=[acord]", "device=cpu"],
+        [*command, *words, "papers=[acord]", "device=cpu"],
         cwd=ROOT,
         env=os.environ | {"HF_HOME": str(folder / "hub"), **environment},
         stdout=subprocess.PIPE,
@@ -52,12 +43,12 @@ def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(
     for file in model.iterdir():
         monkeypatch.setitem(model_hub.FILES, file.name, file.read_bytes())
     with model_hub.running() as address:
-        words = ["fetch", "--config", "models=paper"]
-        run = pipeline(tmp_path, *words, HF_ENDPOINT=address, HF_HUB_OFFLINE="0")
+        hub = {"HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0"}
+        run = pipeline(tmp_path, "fetch", "--config", "models=paper", **hub)
     assert run.returncode == 0, run.stdout
     assert (tmp_path / "results/sample/sources/acord/ACORD.zip").is_file()
     there = {folder.name for folder in (tmp_path / "hub/hub").glob("models--*")}
     assert there == MODELS
-    words = ["acord_table_d2", "--dry-run", "--config", "models=available"]
+    words = "acord_table_d2 --dry-run --config models=available".split()
     run = pipeline(tmp_path, *words, HF_HUB_OFFLINE="1")
     assert "bm25+cross-encoder-minilm" in run.stdout
