@@ -1,6 +1,7 @@
 """Fingerprints change with the code that a script runs, and with nothing else."""
 
 import fnmatch
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from lextables.pipeline import fingerprint as module
 from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests, fingerprint
+from lextables.planning import scripts
 
 REPOSITORY = Path(__file__).parents[2]
 WORKFLOW = REPOSITORY / "workflow"
@@ -67,10 +69,10 @@ WORDS = """
 
 def parse(*parts): return parts, "page.css"
 ''',
-    "lextables/style.py": 'import lextables.text as text\n\nLAYOUT = "layouts/a.j2"\n',
+    "lextables/style.py": 'import lextables.text as text\n\nLAYOUT = "layouts/.a.j2"\n',
     "lextables/page.css": "td { color: black }\n",
     "lextables/other.css": "td { color: red }\n",
-    "lextables/layouts/a.j2": "one\n",
+    "lextables/layouts/.a.j2": "one\n",
     "lextables/text.py": "def cut(): return 1\n",
     "lextables/papers/a/raw.py": "read = print\n",
     "lextables/papers/b/raw.py": "read = repr\n",
@@ -150,24 +152,46 @@ CHANGES = [
         "score train",
     ),
     ("a data file", "lextables/page.css", "black", "blue", "train"),
-    ("a data file in a subfolder", "lextables/layouts/a.j2", "one", "two", "train"),
+    ("a data file in a subfolder", "lextables/layouts/.a.j2", "one", "two", "train"),
 ]
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """The folder of the small package."""
+    """The folder of the small package; one of its folders is a link."""
+    project = tmp_path / "[1]__pycache__"
+    (tmp_path / "metrics").mkdir()
+    (project / "lextables").mkdir(parents=True)
+    (project / "lextables/metrics").symlink_to(tmp_path / "metrics")
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.setattr(module, "ROOT", tmp_path)
-    return tmp_path
+        write(project / name, text)
+    monkeypatch.setattr(module, "ROOT", project)
+    monkeypatch.setattr(scripts, "WORKFLOW", project)
+    monkeypatch.chdir(tmp_path)
+    yield project
+    forget()
+
+
+def write(path, text):
+    """Write a file; all files have the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (0, 0))
+
+
+def forget():
+    """Forget what a new process does not know."""
+    scripts.fingerprint_of.cache_clear()
+    scripts.stored_fingerprints.cache_clear()
+    module._data_files.cache_clear()
 
 
 def fingerprints(project):
+    """Return the fingerprints in a new process."""
+    forget()
     return {
-        "train": fingerprint(str(project / TRAIN)),
-        "score": fingerprint(str(project / SCORE), "lextables.papers.a.raw"),
+        "train": scripts.fingerprint_of("train.py"),
+        "score": scripts.fingerprint_of("score.py", "lextables.papers.a.raw"),
     }
 
 
@@ -182,14 +206,14 @@ def test_a_change_changes_the_fingerprints_of_these_scripts(
     before = fingerprints(project)
     text = (project / file).read_text()
     assert old in text
-    (project / file).write_bytes(text.replace(old, new).encode())
+    write(project / file, text.replace(old, new))
     after = fingerprints(project)
     assert {name for name in before if after[name] != before[name]} == {
         *scripts.split()
     }
 
 
-def test_a_renamed_module_changes_the_fingerprint(project, tmp_path):
+def test_a_renamed_module_changes_the_fingerprint(project):
     before = fingerprints(project)
     (project / "lextables/text.py").rename(project / "lextables/words.py")
     for name in ("lextables/style.py", SCORE):
@@ -224,6 +248,61 @@ def test_a_missing_module_raises_an_error(project, name):
 def test_modules_imported_by_a_computed_name_must_be_requested(project):
     with pytest.raises(ModuleNotFoundError, match=r"scripts/score\.py imports"):
         fingerprint(str(project / SCORE), "lextables.used")
+
+
+def test_stored_fingerprints_are_used_while_the_code_is_the_same(project, monkeypatch):
+    # An editor's mark of an open file, which leads nowhere.
+    (project / "lextables/.#used.py").symlink_to("nowhere")
+    before = fingerprints(project)
+    other = scripts.fingerprint_of("score.py", "lextables.papers.b.raw")
+    assert other not in before.values()
+    write(project / "lextables/__pycache__/used.pyc", "x")
+    monkeypatch.setattr(scripts, "fingerprint", None)
+    assert fingerprints(project) == before
+
+
+def test_a_renamed_data_file_changes_the_fingerprint(project):
+    before = fingerprints(project)
+    (project / "lextables/layouts/.a.j2").rename(project / "lextables/layouts/.b.j2")
+    assert fingerprints(project)["train"] != before["train"]
+
+
+def test_a_change_of_the_code_during_a_run_is_not_stored(project, monkeypatch):
+    before = fingerprints(project)
+    write(project / USED, "")
+    forget()
+    scripts.stored_fingerprints()
+    write(project / USED, FILES[USED])
+    assert scripts.fingerprint_of("train.py") == before["train"]
+    write(project / USED, "")
+    assert fingerprints(project)["train"] != before["train"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (".*", "5"),
+        (".*", "[" * 100_000),
+        ('(.*)[0-9a-f]{16}"', r'\1ffffffffffffffff"'),
+    ],
+)
+def test_damaged_fingerprints_are_stored_again(project, monkeypatch, old, new):
+    before = fingerprints(project)
+    text = scripts.STORED.read_text()
+    write(scripts.STORED, re.sub(old, new, text, count=1))
+    assert fingerprints(project) == before
+    assert scripts.STORED.read_text() == text
+
+
+def test_fingerprints_that_cannot_be_stored(project):
+    before = fingerprints(project)
+    scripts.STORED.unlink()
+    scripts.STORED.mkdir()
+    assert fingerprints(project) == before
+    scripts.STORED.rmdir()
+    (project / "lextables/memory").symlink_to("/proc/self/mem")  # unreadable
+    assert fingerprints(project) == before
+    assert not scripts.STORED.exists()
 
 
 # Python 3.12 and 3.13 build slightly different syntax trees, and the order of sets differs

@@ -11,7 +11,9 @@ from collections.abc import (
     Callable,
     Iterable,
 )
+from contextlib import suppress
 from functools import cache
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,24 @@ from snakemake.iocontainers import Wildcards
 
 from lextables import ROOT
 from lextables.papers import modules
+from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
+from lextables.pipeline.files import read_record
 from lextables.pipeline.fingerprint import fingerprint
 
 DIGITS = 16  # hexadecimal digits of a digest
+WORKFLOW = ROOT / "workflow"
+# A digest, and {names of modules: their fingerprint}.
+Fingerprints = tuple[str, dict[str, str]]
+# Fingerprints for the next run and for jobs, which need not parse the modules.  The digest
+# is of the state of the code and of the fingerprints.
+STORED = Path(".snakemake/lextables_fingerprints.json")
 
 
-def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
+def code(
+    script: str,
+    *computed: str,
+) -> Callable[[Wildcards], str]:
     """Return a param: the fingerprint of a rule's code.
 
     It changes when the script changes, or a module that it imports.  ``computed`` are the
@@ -40,9 +53,51 @@ def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
 
 
 @cache
-def fingerprint_of(script: str, *computed: str) -> str:
+def fingerprint_of(
+    script: str,
+    *computed: str,
+) -> str:
     """Return the fingerprint of a script (see `code`)."""
-    return fingerprint(str(ROOT / "workflow/scripts" / script), *computed)
+    state, fingerprints = stored_fingerprints()
+    names = " ".join([script, *computed])
+    if names not in fingerprints:
+        path = WORKFLOW / "scripts" / script
+        fingerprints[names] = fingerprint(str(path), *computed)
+        record = [digest_of([state, fingerprints]), fingerprints]
+        # Not if the code has changed since the state was read.
+        if state and state == state_of_code():
+            # In a read-only folder each process computes them.
+            with suppress(OSError):
+                write_text(STORED, json.dumps(record))
+    return fingerprints[names]
+
+
+@cache
+def stored_fingerprints() -> Fingerprints:
+    """Return the state of the code, and the fingerprints stored for exactly this state."""
+    state = state_of_code()
+    digest, fingerprints = read_record(STORED, Fingerprints) or ("", {})
+    if digest != digest_of([state, fingerprints]):
+        return state, {}
+    return state, fingerprints
+
+
+def state_of_code() -> str:
+    """Return the digest of all names and files of the code; empty if one is unreadable."""
+    names: list[str] = []
+    for folder in ("lextables", "scripts"):
+        # `Path.glob` does not follow links to folders.
+        names += glob(  # noqa: PTH207
+            f"{folder}/**",
+            root_dir=WORKFLOW,
+            recursive=True,
+            include_hidden=True,
+        )
+    names = sorted(name for name in names if "__pycache__" not in name)
+    with suppress(OSError):
+        contents = content_of(WORKFLOW / name for name in names)
+        return digest_of([names, contents])
+    return ""
 
 
 def package_modules(package: str, *names: str) -> list[str]:
