@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from snakemake.iocontainers import Wildcards
+
 from lextables import ROOT
 from lextables.models.weights import PLACES
 from lextables.pipeline import registry
@@ -17,3 +19,18 @@ def load(monkeypatch, folder: Path, **config) -> project.Project:
         monkeypatch.setenv(name, "{}")
     defaults = registry.mapping(ROOT / "config.yaml")
     return project.load(ROOT, Path(os.path.relpath(ROOT)), defaults, config)
+
+
+def some_run(project, experiment, paper="maud", model=""):
+    """Return a planned run of the experiment; its model has ``model`` in its name."""
+    for run in project.specs:
+        if (run.experiment, run.paper) == (experiment, paper) and model in run.model:
+            return run
+    raise LookupError(experiment)
+
+
+def wildcards_of(run):
+    """Return the wildcards of a run."""
+    names = ("experiment", "model", "condition", "seed")
+    parts = {name: str(getattr(run, name)) for name in names}
+    return Wildcards(fromdict={"dataset": run.paper, **parts})

@@ -1,16 +1,15 @@
 """How LawngNLI is built: shards of volumes, and the parser and encoder that a configuration selects."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from snakemake.iocontainers import Wildcards
 
+import planned_project
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.models.weights import PLACES
 from lextables.papers.lawngnli.plan import (
     construction,
     parser_settings,
@@ -20,10 +19,8 @@ from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import mapping
 from lextables.planning.caselaw import Volumes
 from lextables.planning.job_resources import JobResources
-from lextables.planning.project import load as load_project
 from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams
 from lextables.sources.registry import load as load_sources
@@ -166,15 +163,9 @@ SHARD = Wildcards(fromdict={"shard": "s"})
 @pytest.fixture
 def volumes(tmp_path, monkeypatch):
     """Return the `Volumes` of one shard, under a configuration."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(PLACES, "{}")
-    monkeypatch.setenv("LEXTABLES_SUBMITTED", "{}")
 
     def of_shard(*names, **config):
-        path = Path(os.path.relpath(ROOT))
-        defaults = mapping(ROOT / "config.yaml")
-        values = {"papers": ["maud"], **config}
-        project = load_project(ROOT, path, defaults, values)
+        project = planned_project.load(monkeypatch, tmp_path, papers=["maud"], **config)
         resources = JobResources(Runs(project))
         return Volumes({"s": names}, SourceParams(project), resources)
 

@@ -23,28 +23,17 @@ from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams, hub_weights
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import Work
+from planned_project import some_run, wildcards_of
 
 
 @pytest.fixture
 def planned(monkeypatch, tmp_path):
     """Plans with a configuration; the working folder is new."""
 
-    def plan(**config):
-        chosen = {"papers": ["maud"], **config}
-        return planned_project.load(monkeypatch, tmp_path, **chosen)
+    def plan(papers=("maud",), **config):
+        return planned_project.load(monkeypatch, tmp_path, papers=papers, **config)
 
     return plan
-
-
-def wildcards_of(run, **more):
-    names = ("paper", "experiment", "model", "condition", "seed")
-    parts = {name: str(getattr(run, name)) for name in names}
-    parts["dataset"] = parts.pop("paper")
-    return Wildcards(fromdict=parts | more)
-
-
-def some_run(project, experiment):
-    return next(run for run in project.specs if run.experiment == experiment)
 
 
 def test_a_project_has_the_plans_of_the_papers_in_the_configuration(planned):

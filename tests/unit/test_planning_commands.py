@@ -87,7 +87,7 @@ def test_an_option_without_effect_ends_the_run(
 @pytest.mark.parametrize(
     ("config", "folder", "command"),
     [
-        ({"data": "release", "models": "available"}, "results", []),
+        ({"papers": ["acord"], "data": "release"}, "results", []),
         (
             {"papers": ["acord", "cuad"]},
             "results/sample",
@@ -101,9 +101,7 @@ def test_an_option_without_effect_ends_the_run(
 def test_a_run_ends_with_its_report_and_the_sample_with_a_command(
     monkeypatch, tmp_path, config, folder, command
 ):
-    project = planned_project.load(
-        monkeypatch, tmp_path, **{"papers": ["acord"], **config}
-    )
+    project = planned_project.load(monkeypatch, tmp_path, **config)
     shown = []
     monkeypatch.setattr(command_line, "show_last", shown.append)
     command_line.show_next_steps(project)

@@ -1,32 +1,22 @@
 """Functions of the rules of data sets and of the review of a contract."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from snakemake.iocontainers import Wildcards
 
-from lextables import ROOT
-from lextables.models.weights import PLACES
+import planned_project
 from lextables.papers.cuad.review_jobs import ReviewJobs
-from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput
 from lextables.planning.data_sets import data_jobs
-from lextables.planning.project import Project, load
 from lextables.planning.runs import Runs
 
 
 @pytest.fixture
 def load_project(tmp_path, monkeypatch):
     """Return a function that loads the project with a configuration, in a new working folder."""
-    monkeypatch.chdir(tmp_path)
-    for name in (PLACES, "LEXTABLES_SUBMITTED"):
-        monkeypatch.setenv(name, "{}")
-    defaults = registry.mapping(ROOT / "config.yaml")
-
-    def project(**config) -> Project:
-        return load(ROOT, ROOT, defaults, config)
-
-    return project
+    return partial(planned_project.load, monkeypatch, tmp_path)
 
 
 def test_each_data_set_has_a_job_with_its_files_and_its_census(load_project):

@@ -5,13 +5,10 @@ import json
 import pytest
 from snakemake.iocontainers import Wildcards
 
-from lextables import ROOT
-from lextables.models.weights import PLACES
-from lextables.pipeline import registry
+import planned_project
 from lextables.pipeline.run import Run
 from lextables.planning.answer_jobs import AnswerJobs
 from lextables.planning.job_resources import JobResources
-from lextables.planning.project import load
 from lextables.planning.rankings import (
     RankingRule,
     Rankings,
@@ -21,29 +18,20 @@ from lextables.planning.rankings import (
 from lextables.planning.runs import Runs
 from lextables.planning.submitted_jobs import SubmittedJobs
 from lextables.tasks.plan import Spec
+from planned_project import some_run, wildcards_of
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patched:
-        patched.chdir(tmp_path_factory.mktemp("working"))
-        for name in (PLACES, "LEXTABLES_SUBMITTED"):
-            patched.setenv(name, "{}")
-        defaults = registry.mapping(ROOT / "config.yaml")
-        yield load(ROOT, ROOT, defaults, {"papers": ["acord", "privacy", "lawngnli"]})
+        folder = tmp_path_factory.mktemp("working")
+        papers = ("acord", "privacy", "lawngnli")
+        yield planned_project.load(patched, folder, papers=papers)
 
 
 def wildcards(dataset, experiment, model, **more):
     parts = {"dataset": dataset, "experiment": experiment, "model": model}
     return Wildcards(fromdict=parts | more)
-
-
-def runs_of(project, dataset, experiment):
-    return [
-        run
-        for run in project.specs
-        if (run.paper, run.experiment) == (dataset, experiment)
-    ]
 
 
 def test_systems_with_the_same_conditions_share_a_rule():
@@ -81,17 +69,14 @@ def test_a_ranking_job_makes_all_runs_of_a_system(project):
 def test_a_job_of_a_trained_system_makes_one_run(project):
     runs = Runs(project)
     rankings = Rankings(runs, JobResources(runs))
-    tuned = runs_of(project, "acord", "rerank-tuned")[0]
-    job = wildcards("acord", "rerank-tuned", tuned.model, condition="sample", seed="0")
+    job = wildcards_of(some_run(project, "rerank-tuned", "acord"))
     assert [*rankings.settings(job)] == ["sample"]
     assert rankings.hits(job) == runs.needed_predictions(job) != []
-    choice = runs_of(project, "acord", "choice")[0]
-    job = wildcards("acord", "choice", choice.model, condition="sample")
-    searched, reordered = rankings.searched(job), rankings.reordered(job)
+    job = wildcards_of(some_run(project, "choice", "acord"))
+    searched, reordered = (rankings.compared(kind)(job) for kind in (True, False))
     assert sorted(searched + reordered) == sorted(runs.needed_predictions(job))
     assert len(searched) == len(rankings.rates(job)) > 0
-    search = runs_of(project, "acord", "search")[0]
-    job = wildcards("acord", "search", search.model, condition=search.condition)
+    job = wildcards_of(some_run(project, "search", "acord"))
     assert rankings.tuning(job) in ("cross_encoder", "bi_encoder")
 
 

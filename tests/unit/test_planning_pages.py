@@ -17,7 +17,7 @@ def planned(monkeypatch, tmp_path):
     """Plans with a configuration; the working folder is new."""
 
     def plan(*papers, **config):
-        return planned_project.load(monkeypatch, tmp_path, papers=[*papers], **config)
+        return planned_project.load(monkeypatch, tmp_path, papers=papers, **config)
 
     return plan
 

@@ -23,10 +23,8 @@ SPECS = {
     RELEASE: Spec({"file": "zips/theirs.zip"}),
     LINEAR: Spec({**WEIGHTS, "kind": "linear", "max_length": 32, "units": 3}),
 }
-PANEL = {"linear": "linear", "tiny": "encoder"}
 TASK = SimpleNamespace(
     quotes=False,
-    models={key: SimpleNamespace(kind=kind) for key, kind in PANEL.items()},
     relaxed="Parties",
     low_thresholds=(0.001,),
 )
@@ -79,10 +77,10 @@ def test_vectors_are_made_by_the_encoder_of_a_linear_model():
 
 
 def test_weights_and_records_of_other_runs_are_separate_inputs():
-    assert SPANS.runs.source_weights(of_run(READ)) == [
+    assert SPANS.runs.of_sources("weights")(of_run(READ)) == [
         f"results/{TRAIN.folder}/weights"
     ]
-    assert SPANS.runs.source_records(of_run(READ)) == [
+    assert SPANS.runs.of_sources("run.json")(of_run(READ)) == [
         f"results/{TRAIN.folder}/run.json"
     ]
     assert SPANS.released_files == ["results/sources/zips/theirs.zip"]
@@ -90,6 +88,6 @@ def test_weights_and_records_of_other_runs_are_separate_inputs():
 
 
 def test_kinds_of_models_and_the_settings_of_the_evaluator_come_from_the_task():
-    assert (SPANS.linear_models, SPANS.text_datasets) == ({"linear"}, set())
+    assert SPANS.text_datasets == set()
     scoring = {"relaxed": "Parties", "low_thresholds": [0.001]}
     assert SPANS.scoring(wildcards()) == scoring

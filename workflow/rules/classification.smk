@@ -13,15 +13,15 @@ TEXT_VECTORS = f"{FEATURES}/{{encoder}}/vectors-{{piece}}.parquet"
 CLASSIFICATION = Classification(RUNS, TOKENS)
 CLASSIFIED = any_of(CLASSIFICATION.tasks)
 # Patterns of the linear models, and of all others.
-CLASSIFICATION_LINEAR = any_of(CLASSIFICATION.linear_models())
+CLASSIFICATION_LINEAR = any_of(PROJECT.linear_models("classification"))
 CLASSIFICATION_NEURAL = rf"(?!(?:{CLASSIFICATION_LINEAR})/)[^/]+"
 
 
 # Each text once, for all heads.
 rule classification_features:
     input:
-        examples=CLASSIFICATION.examples,
-        texts=CLASSIFICATION.texts,
+        examples=CLASSIFICATION.tables("examples"),
+        texts=CLASSIFICATION.tables("texts"),
     output:
         tokens=TOKENS,
     log:
@@ -50,10 +50,10 @@ rule classification_features:
 rule classification_search:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
-        data=CLASSIFICATION.examples_and_heads,
+        data=CLASSIFICATION.tables("examples", "heads"),
         tokens=CLASSIFICATION.tokens_of_run,
         choice=RUNS.choice,
-        start_weights=RUNS.source_weights,
+        start_weights=RUNS.of_sources("weights"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -105,7 +105,7 @@ use rule classification_single_task as classification_train with:
 
 rule classification_choose:
     input:
-        data=CLASSIFICATION.examples_and_heads,
+        data=CLASSIFICATION.tables("examples", "heads"),
         published=CLASSIFICATION.published_settings,
         searched=RUNS.needed_predictions,
     output:
@@ -132,10 +132,10 @@ rule classification_choose:
 
 rule classification_read:
     input:
-        data=CLASSIFICATION.examples_and_heads,
+        data=CLASSIFICATION.tables("examples", "heads"),
         tokens=CLASSIFICATION.tokens_of_run,
-        weights=RUNS.source_weights,
-        source_records=RUNS.source_records,
+        weights=RUNS.of_sources("weights"),
+        source_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -165,8 +165,8 @@ rule classification_read:
 
 rule classification_vectors:
     input:
-        examples=CLASSIFICATION.examples,
-        texts=CLASSIFICATION.texts,
+        examples=CLASSIFICATION.tables("examples"),
+        texts=CLASSIFICATION.tables("texts"),
     output:
         vectors=TEXT_VECTORS,
     log:
@@ -195,7 +195,7 @@ rule classification_vectors:
 # Linear baselines: no tokens, no GPU.
 rule classification_train_linear:
     input:
-        data=CLASSIFICATION.all_tables,
+        data=CLASSIFICATION.tables("examples", "heads", "texts"),
         vectors=RUNS.vectors(TEXT_VECTORS, piece="piece"),
     output:
         weights=directory(f"{RUN}/weights"),
@@ -225,10 +225,10 @@ rule classification_train_linear:
 
 rule classification_read_linear:
     input:
-        data=CLASSIFICATION.all_tables,
+        data=CLASSIFICATION.tables("examples", "heads", "texts"),
         vectors=RUNS.vectors(TEXT_VECTORS, piece="piece"),
-        weights=RUNS.source_weights,
-        source_records=RUNS.source_records,
+        weights=RUNS.of_sources("weights"),
+        source_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -257,7 +257,7 @@ rule classification_read_linear:
 # Language models without training.
 rule classification_ask:
     input:
-        data=CLASSIFICATION.all_tables,
+        data=CLASSIFICATION.tables("examples", "heads", "texts"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -289,7 +289,7 @@ rule classification_score:
     input:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         predictions=f"{RUN}/predictions.parquet",
-        data=CLASSIFICATION.examples_and_heads,
+        data=CLASSIFICATION.tables("examples", "heads"),
     output:
         scores=f"{RUN}/scores.parquet",
         units=f"{RUN}/units.parquet",

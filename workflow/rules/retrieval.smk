@@ -204,8 +204,8 @@ use rule retrieval_search as retrieval_train with:
 rule retrieval_choose:
     input:
         data=RANKINGS.tables,
-        hits=RANKINGS.reordered,
-        searched=RANKINGS.searched,
+        hits=RANKINGS.compared(searches=False),
+        searched=RANKINGS.compared(searches=True),
     output:
         f"{RUNS.folder(seed=0)}/run.json",
     log:

@@ -14,7 +14,7 @@ SPAN_DATASETS = any_of(SPAN_RUNS.tasks)
 TEXT_DATASETS = any_of(SPAN_RUNS.text_datasets)
 ONLY_SPANS = any_of(SPAN_RUNS.tasks.keys() - SPAN_RUNS.text_datasets)
 # Wildcard patterns of the linear models, and of all others.
-LINEAR_SPAN_MODELS = any_of(SPAN_RUNS.linear_models)
+LINEAR_SPAN_MODELS = any_of(PROJECT.linear_models("spans"))
 NEURAL_SPAN_MODELS = rf"(?!(?:{LINEAR_SPAN_MODELS})/)[^/]+"
 PRETRAINED = {"experiment": "pretrain", "condition": "contracts"}
 PRETRAINED_FOLDER = RUNS.folder(**PRETRAINED, seed=0)
@@ -113,8 +113,8 @@ rule spans_search:
         data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
         read=SPAN_RUNS.windows_of("validation"),
-        start_weights=RUNS.source_weights,
-        start_records=RUNS.source_records,
+        start_weights=RUNS.of_sources("weights"),
+        start_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -171,8 +171,8 @@ rule spans_train:
         census=f"{RESULTS}/data/{{dataset}}/census.json",
         data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
-        start_weights=RUNS.source_weights,
-        start_records=RUNS.source_records,
+        start_weights=RUNS.of_sources("weights"),
+        start_records=RUNS.of_sources("run.json"),
         choice=RUNS.choice,
     output:
         weights=directory(f"{RUN}/weights"),
@@ -207,8 +207,8 @@ rule spans_read:
         data=PROJECT.tables("{dataset}", "contracts", "questions"),
         train=SPAN_RUNS.windows_of("train"),
         read=SPAN_RUNS.windows_of("test"),
-        weights=RUNS.source_weights,
-        source_records=RUNS.source_records,
+        weights=RUNS.of_sources("weights"),
+        source_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         reading=directory(f"{RUN}/reading"),
@@ -298,8 +298,8 @@ rule spans_read_linear:
     input:
         data=PROJECT.tables("{dataset}", "contracts", "questions"),
         vectors=RUNS.vectors(SPAN_RUNS.vectors, length="max_length"),
-        weights=RUNS.source_weights,
-        source_records=RUNS.source_records,
+        weights=RUNS.of_sources("weights"),
+        source_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",
@@ -392,8 +392,8 @@ rule spans_quote:
     input:
         data=PROJECT.tables("{dataset}", "contracts", "questions", "answers"),
         predictions=RUNS.needed_predictions,
-        weights=RUNS.source_weights,
-        source_records=RUNS.source_records,
+        weights=RUNS.of_sources("weights"),
+        source_records=RUNS.of_sources("run.json"),
     output:
         predictions=f"{RUN}/predictions.parquet",
         record=f"{RUN}/run.json",

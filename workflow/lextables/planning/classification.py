@@ -11,6 +11,7 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.planning.rule_values import (
     Files,
+    InputFunction,
     Params,
     Values,
 )
@@ -34,30 +35,15 @@ class Classification:
         """{data set: its task}."""
         return self.runs.project.tasks_of_kind("classification")
 
-    def linear_models(self) -> list[str]:
-        """Return the keys of the panels of linear models."""
-        panels = [
-            panel for task in self.tasks.values() for panel in task.models.items()
-        ]
-        return [key for key, panel in panels if panel.kind == "linear"]
+    def tables(self, *tables: str) -> InputFunction:
+        """Input function: these tables, where heads and texts have the data set's names."""
 
-    def examples(self, wildcards: Wildcards) -> Files:
-        """Input: the table of examples."""
-        return self.runs.project.tables(wildcards.dataset, "examples")
+        def files(wildcards: Wildcards) -> Files:
+            names = self.tasks[wildcards.dataset].names.model_dump()
+            of_data_set = [names.get(table, table) for table in tables]
+            return self.runs.project.tables(wildcards.dataset, *of_data_set)
 
-    def texts(self, wildcards: Wildcards) -> Files:
-        """Input: the table of texts."""
-        name = self.tasks[wildcards.dataset].names.texts
-        return self.runs.project.tables(wildcards.dataset, name)
-
-    def examples_and_heads(self, wildcards: Wildcards) -> Files:
-        """Input: the tables of examples and heads."""
-        name = self.tasks[wildcards.dataset].names.heads
-        return self.runs.project.tables(wildcards.dataset, "examples", name)
-
-    def all_tables(self, wildcards: Wildcards) -> Files:
-        """Input: the tables of examples, heads and texts."""
-        return self.examples_and_heads(wildcards) + self.texts(wildcards)
+        return files
 
     def published_settings(self, wildcards: Wildcards) -> Files:
         """Input: the authors' settings; empty for a choice by a search."""
@@ -88,15 +74,9 @@ class Classification:
         """Input: the tokens that a run reads, a file for each maximum length, ascending."""
         settings = self.runs.spec(wildcards).settings
         lengths = {reading["max_length"] for reading in readings([settings])}
-        model = settings["tokenizer"]["model"]
-        dataset = wildcards.dataset
+        parts = {"dataset": wildcards.dataset, "model": settings["tokenizer"]["model"]}
         return [
-            self.tokens.format(
-                dataset=dataset,
-                model=model,
-                length=length,
-            )
-            for length in sorted(lengths)
+            self.tokens.format(**parts, length=length) for length in sorted(lengths)
         ]
 
     def _tokenised_for(self, wildcards: Wildcards) -> list[Values]:

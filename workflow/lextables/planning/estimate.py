@@ -223,10 +223,7 @@ class Estimates:
         names = [Path(output).name for output in job.output]
         if "weights" not in names or not job.resources.get("gpu"):
             return None
-        parameters = 0
-        for spec in specs:
-            parameters += self.resources.sizes.parameters(spec)
-        return WEIGHT_BYTES * parameters
+        return WEIGHT_BYTES * sum(map(self.resources.sizes.parameters, specs))
 
     def write_plan(self, run: SnakemakeRun) -> str:
         """Write the plan into the results folder, and return its text for the screen."""

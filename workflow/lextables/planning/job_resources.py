@@ -1,10 +1,7 @@
 """Resources of rules: memory, time and GPU.  Each retry of a job requests more."""
 
 import math
-from collections.abc import (
-    Callable,
-    Sequence,
-)
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +9,6 @@ from typing import Any
 from snakemake.iocontainers import Wildcards
 
 from lextables.models.files import model_files
-from lextables.pipeline.run import Run
 from lextables.planning.rule_values import (
     Params,
     Resource,
@@ -99,13 +95,9 @@ class JobResources:
         """
 
         def work(wildcards: Wildcards) -> Work:
-            return self.work([self.runs.run_of(wildcards, **fixed)])
+            return self.sizes.work([self.runs.run_of(wildcards, **fixed)])
 
         return work
-
-    def work(self, runs: Sequence[Run]) -> Work:
-        """Return the work of a job that makes these runs of one model."""
-        return self.sizes.work(runs)
 
     def encoding(self, wildcards: Wildcards) -> Work:
         """Return the work of a job that encodes all texts of a data set."""
@@ -113,11 +105,10 @@ class JobResources:
 
     def of_small_model(self, minutes: int, mem_mb: int = resources.LEAST_MB) -> Params:
         """Return the resources of a job with a small model."""
-        runtime = self.runtime(minutes)
         return {
             **self.on_gpu,
             "mem_mb": per_attempt(mem_mb),
-            "runtime": runtime,
+            "runtime": self.runtime(minutes),
         }
 
     def of_model(self, work_of: Callable[[Wildcards], Work]) -> Params:

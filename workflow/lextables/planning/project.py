@@ -124,6 +124,13 @@ class Project:
         """Return {data set: its task} for the tasks of this kind, such as ``spans``."""
         return {name: task for name, task in self.tasks.items() if task.task == kind}
 
+    def linear_models(self, kind: str) -> set[str]:
+        """Return the keys of the linear models of all tasks of a kind."""
+        keys: set[str] = set()
+        for task in self.tasks_of_kind(kind).values():
+            keys.update(k for k, panel in task.models.items() if panel.kind == "linear")
+        return keys
+
     def scored_experiments(self, kind: str) -> Collection[str]:
         """Return the experiments of a kind of task whose predictions are scored."""
         return planning.PLANNERS[kind].STAGES
@@ -138,8 +145,11 @@ class Project:
         for paper in self.config.papers:
             entry = self.papers[paper]
             names.update((paper, *entry.data, *entry.tasks))
-        available = sorted(names - self.absent.keys())
-        return [f"{self.results}/data/{name}/census.json" for name in available]
+        return [self.census(name) for name in sorted(names - self.absent.keys())]
+
+    def census(self, dataset: str) -> str:
+        """Return the file of the census of a data set."""
+        return f"{self.results}/data/{dataset}/census.json"
 
     def published_values(self, paper: str) -> str:
         """Return the file of a paper's published values."""

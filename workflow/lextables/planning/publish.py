@@ -107,9 +107,8 @@ class Exports:
 
     def census(self, wildcards: Wildcards) -> Files:
         """Input: the census of each data set of an export."""
-        folder = f"{self.project.results}/data"
         names = self.export(wildcards).data_sets
-        return [f"{folder}/{name}/census.json" for name in names]
+        return [self.project.census(name) for name in names]
 
     def rows(self, wildcards: Wildcards) -> dict[str, list[str]]:
         """Return {run folder: the rows that it fills}, without submitted predictions."""
@@ -123,8 +122,7 @@ class Exports:
                 for folder in run_folders([row]):
                     data_set = folder.split("/")[1]
                     if data_set in export.data_sets:
-                        names = rows_of.setdefault(folder, set())
-                        names.add(row["row"])
+                        rows_of.setdefault(folder, set()).add(row["row"])
         return {folder: sorted(rows_of[folder]) for folder in sorted(rows_of)}
 
     def of_runs(self, name: str) -> InputFunction:

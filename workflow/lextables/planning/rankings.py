@@ -21,6 +21,7 @@ from lextables.planning.job_resources import (
 )
 from lextables.planning.rule_values import (
     Files,
+    InputFunction,
     Params,
 )
 from lextables.planning.runs import Runs
@@ -93,7 +94,8 @@ def conditions_by_system(runs: Iterable[Run]) -> dict[System, list[str]]:
 
 
 def ranking_rules(
-    specs: Mapping[Run, Spec], datasets: Iterable[str]
+    specs: Mapping[Run, Spec],
+    datasets: Iterable[str],
 ) -> list[RankingRule]:
     """Return the rules of the systems of these data sets that are not trained here."""
     conditions = conditions_by_system(specs)
@@ -108,9 +110,16 @@ def ranking_rules(
                 if system[:2] == (experiment, dataset) and its_kind == kind:
                     models.setdefault(tuple(conditions[system]), []).append(system[2])
             for number, (of_rule, names) in enumerate(sorted(models.items())):
-                name = f"{dataset}_{step}_{number}" if number else f"{dataset}_{step}"
+                name = f"{dataset}_{step}"
+                if number:
+                    name += f"_{number}"
                 rule = RankingRule(
-                    name, dataset, experiment, kind, tuple(sorted(names)), of_rule
+                    name,
+                    dataset,
+                    experiment,
+                    kind,
+                    tuple(sorted(names)),
+                    of_rule,
                 )
                 rules.append(rule)
     return rules
@@ -187,15 +196,17 @@ class Rankings:
         module = f"lextables.tasks.retrieval.{self.tuning(wildcards)}_tuning"
         return fingerprint_of("retrieval_train.py", module)
 
-    def searched(self, wildcards: Wildcards) -> Files:
-        """Input: the predictions of the searches that a choice is made from."""
-        searches = self._needs(wildcards, searches=True)
-        return [self.runs.file(run, "predictions.parquet") for run in searches]
+    def compared(self, searches: bool) -> InputFunction:
+        """Input function: the predictions of the searches that a choice is made from.
 
-    def reordered(self, wildcards: Wildcards) -> Files:
-        """Input: the hits that the searched systems reorder; empty if they are retrievers."""
-        retrievers = self._needs(wildcards, searches=False)
-        return [self.runs.file(run, "predictions.parquet") for run in retrievers]
+        Without ``searches`` the hits that these reorder; empty if they are retrievers.
+        """
+
+        def files(wildcards: Wildcards) -> Files:
+            needs = self._needs(wildcards, searches)
+            return [self.runs.file(run, "predictions.parquet") for run in needs]
+
+        return files
 
     def rates(self, wildcards: Wildcards) -> list[tuple[int, float]]:
         """Param: the seed and the learning rate of each search."""
@@ -215,7 +226,7 @@ class Rankings:
         """Return the work of a job."""
         names = self.conditions_of(wildcards)
         runs = [self.runs.run_of(wildcards, condition=name) for name in names]
-        return self.resources.work(runs)
+        return self.resources.sizes.work(runs)
 
     def resources_of(self, kind: str) -> Params:
         """Return the resources of the jobs of a kind of system."""

@@ -1,7 +1,10 @@
 """Inputs and params of the rules that make the report and the results page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 
 from lextables.papers import planning
@@ -52,27 +55,25 @@ class Report:
         """
         results = self.project.results
         plans = self.project.plans
-        papers = set(self.project.config.papers)
+        papers = self.project.config.papers
         names: set[str] = set()
         tables: list[str] = []
         records: list[str] = []
-        for paper in self.project.config.papers:
+        for paper in papers:
             names.update(self.data_sets(paper))
             tables += self.tables.in_report(paper)
             records += [
                 f"{results}/{run.folder}/run.json" for run in plans[paper].specs
             ]
+        others = sorted(names.difference(papers))
         return {
             "config": f"{results}/config.yaml",
             "papers": list(self.project.paper_files.values()),
-            "census": self._censuses(self.project.config.papers),
-            "data": self._censuses(sorted(names - papers)),
+            "census": [self.project.census(name) for name in papers],
+            "data": [self.project.census(name) for name in others],
             "tables": tables,
             "runs": sorted(records),
         }
-
-    def _censuses(self, names: Sequence[str]) -> list[str]:
-        return [f"{self.project.results}/data/{name}/census.json" for name in names]
 
     def data_sets(self, paper: str) -> list[str]:
         """Return the available data sets of a paper's tables and runs, sorted."""
@@ -160,14 +161,7 @@ class Report:
             config, self.project.papers, self.project.sources, here.root
         )
         gpu = offer.gpu or here.gpu
-        return Context(
-            config,
-            here.models,
-            here.root,
-            gpu,
-            here.submitted,
-            absent,
-        )
+        return replace(here, config=config, gpu=gpu, absent=absent)
 
     @cached_property
     def needs(self) -> dict[str, dict[str, dict[str, str]]]:

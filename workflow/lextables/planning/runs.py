@@ -90,13 +90,13 @@ class Runs:
             files += [self.file(source, "weights"), self.file(source, "run.json")]
         return files
 
-    def source_weights(self, wildcards: Wildcards) -> Files:
-        """Input: the weights of each run that a run loads; empty if it loads none."""
-        return [self.file(run, "weights") for run in self.spec(wildcards).sources]
+    def of_sources(self, name: str) -> InputFunction:
+        """Input function: a file of each run whose weights a run loads; empty if it loads none."""
 
-    def source_records(self, wildcards: Wildcards) -> Files:
-        """Input: the records of the same runs."""
-        return [self.file(run, "run.json") for run in self.spec(wildcards).sources]
+        def files(wildcards: Wildcards) -> Files:
+            return [self.file(run, name) for run in self.spec(wildcards).sources]
+
+        return files
 
     def vectors(self, pattern: str, **parts: str) -> InputFunction:
         """Input function: the embeddings that a linear model reads; empty if it reads words.
@@ -109,15 +109,10 @@ class Runs:
             settings = self.spec(wildcards).settings
             if "weights" not in settings:
                 return []
-            values = {part: settings[name] for part, name in parts.items()}
-            encoder = settings["model"]
-            return [
-                pattern.format(
-                    dataset=wildcards.dataset,
-                    encoder=encoder,
-                    **values,
-                )
-            ]
+            values = {"dataset": wildcards.dataset, "encoder": settings["model"]}
+            for part, name in parts.items():
+                values[part] = settings[name]
+            return [pattern.format(**values)]
 
         return files
 

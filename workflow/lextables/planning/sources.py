@@ -57,12 +57,8 @@ class SourceParams:
 
     def pins(self, wildcards: Wildcards) -> Files:
         """Param: the registered digests of a source file; a new digest fetches it again."""
-        return self.pins_of(self.registered(wildcards))
-
-    def pins_of(self, registered: SourceFile) -> list[str]:
-        """Return the digests of the variants that the configuration allows."""
-        variants = registered.variants_for(self.project.config.data)
-        return [candidate.pin for candidate in registered.among(variants)]
+        candidates = self.registered(wildcards).among(self.variants(wildcards))
+        return [candidate.pin for candidate in candidates]
 
     def content(self, wildcards: Wildcards) -> str:
         """Param: the current content of a source file.

@@ -49,14 +49,6 @@ class SpanRuns:
         return {name for name, task in self.tasks.items() if task.quotes}
 
     @property
-    def linear_models(self) -> set[str]:
-        """The keys of the linear models of all panels."""
-        keys: set[str] = set()
-        for task in self.tasks.values():
-            keys.update(k for k, panel in task.models.items() if panel.kind == "linear")
-        return keys
-
-    @property
     def windows(self) -> str:
         """The pattern of folders of windows."""
         folder = f"{self.runs.project.results}/features/spans"
@@ -111,10 +103,7 @@ class SpanRuns:
             if (run.paper, run.model) != (wildcards.dataset, wildcards.model):
                 continue
             settings = spec.settings
-            if (
-                "step" in settings
-                and (settings["max_length"], settings["step"]) == size
-            ):
+            if (settings.get("max_length"), settings.get("step")) == size:
                 readers.append((run.experiment == "read", spec))
         if not readers:
             raise BadInput(

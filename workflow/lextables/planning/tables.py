@@ -89,15 +89,13 @@ class Tables:
 
     def census(self, wildcards: Wildcards) -> str:
         """Input: the census of a table's data set, by default the paper's own."""
-        return self._census(self.entry(wildcards).of or wildcards.paper)
+        return self.project.census(self.entry(wildcards).of or wildcards.paper)
 
     def beside(self, wildcards: Wildcards) -> Files:
         """Input: the census of each other available data set that a table shows."""
+        project = self.project
         names = self.entry(wildcards).beside
-        return [self._census(name) for name in names if name not in self.project.absent]
-
-    def _census(self, dataset: str) -> str:
-        return f"{self.project.results}/data/{dataset}/census.json"
+        return [project.census(name) for name in names if name not in project.absent]
 
     def absent(self, wildcards: Wildcards) -> dict[str, str]:
         """Param: {other data set of a table that is not available: the reason}."""
