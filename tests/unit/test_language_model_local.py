@@ -239,8 +239,8 @@ GGUF_KEYS = {
 }
 
 
-def gguf_of(folder, file):
-    """Write the model of a folder as a GGUF file."""
+def gguf_of(folder, file, ending=""):
+    """Write the model of a folder as a GGUF file, each tensor's name with an ``ending``."""
     gguf = pytest.importorskip("gguf")
     config = LlamaConfig.from_pretrained(folder)
     tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
@@ -262,11 +262,17 @@ def gguf_of(folder, file):
             # GGUF has the halves of each rotated pair next to each other.
             halves = tensor.reshape(config.num_attention_heads, 2, -1, tensor.shape[1])
             tensor = halves.swapaxes(1, 2).reshape(tensor.shape)
-        writer.add_tensor(names.get_name(name, (".weight",)), tensor)
+        writer.add_tensor(names.get_name(name, (".weight",)) + ending, tensor)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def test_a_gguf_file_without_the_tensors_of_its_model_is_rejected(tmp_path):
+    gguf_of(FOLDER, tmp_path / "sample.gguf", ending=".other")
+    with pytest.raises(BadInput, match="the weights lack .* use the folder"):
+        CausalModel(tmp_path, CPU)
 
 
 def test_a_gguf_file_is_the_same_model_as_its_folder(tmp_path, engine):

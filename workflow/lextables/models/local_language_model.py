@@ -228,12 +228,14 @@ class CausalModel:
                 self._tokenizer = AutoTokenizer.from_pretrained(folder, **options)
             else:
                 self._tokenizer = loading.load_tokenizer(folder)
-            self._model = AutoModelForCausalLM.from_pretrained(
+            self._model, report = AutoModelForCausalLM.from_pretrained(
                 folder,
                 dtype=dtype,
                 device_map={"": device},
+                output_loading_info=True,
                 **options,
             )
+        loading.check_complete(place, loading.fresh(report))
         self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
