@@ -59,8 +59,10 @@ class LocalLanguageModel:
         engine: "CausalModel",
         endpoint: Literal["chat", "completions"] = "chat",
     ) -> None:
-        self.name, self.window = name, engine.window
-        self._engine, self._chat = engine, endpoint == "chat"
+        self.name = name
+        self.window = engine.window
+        self._engine = engine
+        self._chat = endpoint == "chat"
         self._last: Sequence[int] = ()
 
     def tokens(self, prompt: Prompt) -> int:
@@ -218,12 +220,14 @@ class CausalModel:
         device: torch.device,
     ) -> None:
         """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
-        file, folder = gguf_file(place), Path(place)
+        file = gguf_file(place)
+        folder = Path(place)
         options = {"trust_remote_code": False}
         dtype = torch.float32 if device.type == "cpu" else "auto"
         with loading.quiet():
             if file:
-                folder, dtype = file.parent, torch.float32
+                folder = file.parent
+                dtype = torch.float32
                 options["gguf_file"] = file.name
                 self._tokenizer = AutoTokenizer.from_pretrained(folder, **options)
             else:
@@ -231,7 +235,7 @@ class CausalModel:
             self._model, report = AutoModelForCausalLM.from_pretrained(
                 folder,
                 dtype=dtype,
-                device_map={"": device},
+                device_map=device,
                 output_loading_info=True,
                 **options,
             )
@@ -274,7 +278,7 @@ class CausalModel:
 
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens."""
-        return self._tokenizer.decode(list(ids), skip_special_tokens=True)
+        return self._tokenizer.decode(ids, skip_special_tokens=True)
 
     @torch.inference_mode()
     def after(
@@ -291,7 +295,8 @@ class CausalModel:
         if shared and croppable:
             self._cache.crop(shared - self._cache.get_seq_length())
         else:
-            self._cache, shared = DynamicCache(config=self._model.config), 0
+            self._cache = DynamicCache(config=self._model.config)
+            shared = 0
         for start in range(shared, len(ids), AT_ONCE):
             part = list(ids[start : start + AT_ONCE])
             batch = torch.tensor([part], device=self._device)
