@@ -184,11 +184,10 @@ def _entry(
     """Return an entry of the config key ``extra_predictions``."""
     if isinstance(files, str | bytes) or not isinstance(files, Iterable):
         files = [files]
-    paths = [str(path_of(file)) for file in files]
-    entry = {
+    entry: dict[str, object] = {
         "name": row,
         "paper": paper,
-        "file": paths,
+        "file": [str(path_of(file)) for file in files],
     }
     if format is not None:
         entry["format"] = format
@@ -254,7 +253,7 @@ def _classification(
     predictions: Path,
 ) -> Scored:
     jobs = Classification(runs, "")
-    examples, heads = jobs.examples_and_heads(wildcards)
+    examples, heads = jobs.tables("examples", "heads")(wildcards)
     (test,) = jobs.splits("test")(wildcards)
     return classification_scoring.score(
         read(predictions),

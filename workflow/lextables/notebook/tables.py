@@ -33,16 +33,16 @@ def published(
     Raises `lextables.pipeline.errors.BadInput`, with the most similar names, for an unknown
     paper or table.
     """
-    files = sorted((ROOT / "resources/published").glob("*.csv"))
+    files = sorted(ROOT.glob("resources/published/*.csv"))
     names = [file.stem for file in files]
     if paper is not None:
         known(paper, names, "paper")
-        files = [file for file in files if file.stem == paper]
+        files = [files[names.index(paper)]]
     text = published_values.to_csv(files)
     # Words such as NaN and N/A are published values.
     values = pd.read_csv(
         io.StringIO(text),
-        dtype={"value": str, "decimals": "Int64"},
+        dtype={"value": "str", "decimals": "Int64"},
         keep_default_na=False,
         na_values={name: [""] for name in ("number", "margin", "decimals")},
     )
