@@ -37,7 +37,7 @@ def test_each_data_set_has_a_job_with_its_files_and_its_census(load_project):
 
 
 def test_an_auxiliary_data_set_that_is_absent_has_no_job(load_project):
-    project = load_project(papers=["lawngnli"])
+    project = load_project(papers=["lawngnli"], grid="paper")
     names = [job.name for job in data_jobs(project, [])]
     assert names
     absent = {**project.absent, names[0]: "no mirror has it"}

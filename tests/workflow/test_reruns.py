@@ -70,6 +70,9 @@ def finished(tmp_path_factory):
     wordpiece(["the", "contract", "ends"]).save_pretrained(folder / "mine")
     (folder / "theirs.txt").write_text("cap Q0 clause 1 0.5 theirs\n")
 
+    # The sample of this project has a model that is first trained on another data set.
+    lawngnli('- "MiniLM encoder, after ANLI"', '- "MiniLM encoder"')(project)
+    lawngnli("data: [anli, ", "data: [")(project)
     fetched = snakemake(project, "--until", "fetch_source")
     assert fetched.code == 0, fetched.output[-3000:]
     record(project).parent.mkdir(parents=True)
@@ -446,7 +449,7 @@ def test_a_failed_report_or_export_keeps_the_previous_one(panel):
     for folder, name in previous.items():
         (project / RESULTS / folder).mkdir(exist_ok=True)
         (project / RESULTS / folder / name).write_text("previous")
-    (project / RESULTS / "tables/acord/table2.csv").write_text("a\n1\n")
+    (project / RESULTS / "tables/acord/table_d3.csv").write_text("a\n1\n")
     targets = [str(RESULTS / folder / ".complete") for folder in previous]
     rules = ("report", "export")
     run = snakemake(project, "--keep-going", "--forcerun", *rules, targets=targets)
