@@ -7,6 +7,7 @@ processes because a process with threads, such as a test worker, should not be f
 """
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -267,6 +268,7 @@ def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
     os.environ.update(env)  # some libraries read variables when they are imported
     for library in JOBS:
         import_module(library)
+    gc.freeze()
 
     def main() -> None:
         modules = env.get("PYTHONPATH", "").split(":")
@@ -307,6 +309,7 @@ def _forked(
         os.environ.clear()
         os.environ.update(env)
         sys.argv = argv
+        gc.enable()
         code = _exit_code(main)
         end(code)
     finally:
@@ -332,9 +335,13 @@ def _exit_code(main: Callable[[], None]) -> int:
 
 if __name__ == "__main__":
     kind, path = sys.argv[1:]
+    # A search for garbage in a fork would take half a second and copy all pages of
+    # the server, so forks search only what they make themselves.
+    gc.disable()
     if kind == "jobs":
         _serve_jobs(path)
     else:
         _warm(Path(kind) if kind else None)
+        gc.freeze()
         for line in sys.stdin:
             print(_run(path, *json.loads(line)), flush=True)
