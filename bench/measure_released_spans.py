@@ -216,7 +216,7 @@ def our_side(
     import pyarrow.parquet as pq
     import torch
 
-    from lextables.models.loading import load_tokenizer
+    from lextables.models.tokenizers import load_tokenizer
     from lextables.tasks.spans.features import (
         WindowSource,
         spans,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 import stored_pages
@@ -118,6 +119,13 @@ def test_p_values_of_many_pairs_can_be_significant_after_holm():
 )
 def test_holm_has_the_values_by_hand(p_values, adjusted):
     assert holm(p_values) == pytest.approx(adjusted, abs=1e-12)
+
+
+def test_holm_has_the_values_of_statsmodels():
+    for count in range(1, 20):
+        p_values = np.round(RNG.uniform(size=count) ** 3, 2)  # some are equal
+        _, adjusted, *_ = multipletests(p_values, method="holm")
+        assert holm(p_values) == adjusted.tolist()
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from lextables.models import (
     loading,
     multi_head,
 )
-from lextables.models.loading import load_tokenizer
 from lextables.models.local_language_model import CausalModel
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import BadInput
 from tiny_encoders import save
 

@@ -16,7 +16,9 @@ def run(log, body, before=""):
     """Run ``before``, then ``body`` inside `job`, as a script does."""
     lines = textwrap.indent(textwrap.dedent(body), "    ")
     imports = "from lextables.pipeline.errors import BadInput\nfrom lextables.pipeline.job import job\n"
-    script = f"{imports}{before}\nwith job({str(log)!r}) as log:\n{lines}"
+    script = (
+        f"snakemake = None\n{imports}{before}\nwith job({str(log)!r}) as log:\n{lines}"
+    )
     return subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
@@ -109,6 +111,13 @@ def test_script_output_goes_to_stdout_and_library_output_goes_to_the_log(tmp_pat
     ), lines
     assert "UserWarning: mind the gap" in lines[0]
     assert re.search(r" windows: 100%.* 3/3 ", lines[-1])
+
+
+def test_only_a_job_looks_for_garbage_and_not_while_it_imports_modules(tmp_path):
+    look = "import gc; print(gc.isenabled())"
+    assert run(tmp_path / "log", look, before=look).stdout == "False\nTrue\n"
+    notebook = [sys.executable, "-c", f"import lextables; {look}"]
+    assert subprocess.check_output(notebook, text=True) == "True\n"
 
 
 def test_at_its_end_a_job_does_not_look_for_garbage(tmp_path):

@@ -15,7 +15,8 @@ from transformers.utils import logging
 
 import marked_contracts
 from lextables.models import bi_encoder, cross_encoder, multi_head
-from lextables.models.loading import load_span_model, load_tokenizer, quiet, save
+from lextables.models.loading import load_span_model, quiet, save
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import BadInput
 from marked_contracts import equal, weights
 from tokenizer_kinds import roberta

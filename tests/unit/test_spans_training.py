@@ -15,7 +15,8 @@ import marked_contracts
 from killed import killed
 from lextables.models import loading
 from lextables.models.checkpoints import work_folder
-from lextables.models.loading import load_tokenizer, save
+from lextables.models.loading import save
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking

@@ -71,7 +71,7 @@ ENDED = "-15 -9\n"
         ([INT, TERM], f"announced 2\nno more jobs\n{ENDED}"),
         (
             [TERM, TERM, INT],
-            f"announced 15\nno more jobs\nannounced 2\nno more jobs\n{ENDED}",
+            f"announced 15\nno more jobs\nno more jobs\n{ENDED}",
         ),
     ],
     ids=str,

@@ -6,12 +6,15 @@ plain functions that can be imported and tested without Snakemake; ``workflow/sc
 `published`, `load`, `score` and `compare` are for notebooks (docs/python.md).
 """
 
+import gc
 import tomllib
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
 )
+
+import __main__
 
 if TYPE_CHECKING:
     from lextables.notebook.scoring import (
@@ -35,6 +38,11 @@ __version__: str = (
     if _PROJECT.is_file()
     else "0+unknown"
 )
+
+# A rule's script imports modules with so many objects that looking for garbage among them
+# takes a sixth of the time.  `lextables.pipeline.job` begins to look.
+if hasattr(__main__, "snakemake"):
+    gc.disable()
 
 
 def __getattr__(name: str) -> Any:

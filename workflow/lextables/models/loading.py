@@ -1,4 +1,4 @@
-"""Loads models and tokenizers, and finds what is missing in a model folder.
+"""Loads models, and finds what is missing in a model folder.
 
 python -m lextables.models.loading <folder> <kind> <tokens>   prints `fault_of` as JSON
 """
@@ -15,12 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sentencepiece import sentencepiece_model_pb2
-from tokenizers import (
-    Tokenizer,
-    models,
-    normalizers,
-)
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
@@ -279,34 +273,6 @@ def fault_of(
     except Exception as error:  # libraries raise various errors for a user's folder
         reason = f"{type(error).__name__}: {first_line(error)}"
         return f"transformers cannot load it: {reason}", ""
-
-
-@loading_weights()
-def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
-    """Return the tokenizer in ``folder``.
-
-    transformers 5 builds DeBERTa's tokenizers (v2 and v3) without the character map of their SentencePiece
-    model, so a non-breaking space, a ligature or a trade mark sign becomes unknown.  transformers 4, which
-    trained the papers' models, uses the map.  It is restored from tokenizer.json or the SentencePiece model.
-    """
-    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is None or not isinstance(fast.model, models.Unigram):
-        return tokenizer
-    file = Path(folder) / "tokenizer.json"
-    if file.is_file():
-        fast.normalizer = Tokenizer.from_file(str(file)).normalizer
-    elif '"Precompiled"' not in json.dumps(json.loads(fast.to_str())["normalizer"]):
-        for path in sorted(Path(folder).glob("*.model")):
-            content = sentencepiece_model_pb2.ModelProto()
-            content.ParseFromString(path.read_bytes())
-            if content.normalizer_spec.precompiled_charsmap:
-                characters = normalizers.Precompiled(
-                    content.normalizer_spec.precompiled_charsmap
-                )
-                after = [fast.normalizer] if fast.normalizer is not None else []
-                fast.normalizer = normalizers.Sequence([characters, *after])
-    return tokenizer
 
 
 @loading_weights()

@@ -35,6 +35,7 @@ from lextables.models.language_model import (
     plain,
 )
 from lextables.models.positions import positions
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import (
     BadInput,
     loading_weights,
@@ -231,7 +232,7 @@ class CausalModel:
                 options["gguf_file"] = file.name
                 self._tokenizer = AutoTokenizer.from_pretrained(folder, **options)
             else:
-                self._tokenizer = loading.load_tokenizer(folder)
+                self._tokenizer = load_tokenizer(folder)
             self._model, report = AutoModelForCausalLM.from_pretrained(
                 folder,
                 dtype=dtype,

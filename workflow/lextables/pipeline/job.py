@@ -113,8 +113,10 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     and writes the sentence instead of its outputs (`lextables.pipeline.not_run`).
     """
     log = Path(log)
-    # At its end, Python looks several times for garbage among all objects.  Those of torch
-    # and transformers are so many that this takes a second.
+    # The objects of imported modules are so many that looking for garbage among them takes
+    # seconds, now and at the end of the process.
+    gc.freeze()
+    gc.enable()
     atexit.register(gc.freeze)
     # An unwritable log is a single error of the job, not one per line.
     logging.raiseExceptions, logging.lastResort = False, None

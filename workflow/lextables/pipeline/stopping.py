@@ -30,7 +30,7 @@ class Stopping:
     """Handles Ctrl-C and SIGTERM from now on.
 
     An ignored signal stays ignored, such as Ctrl-C in the background of a shell, and so does a repeated one.
-    ``announce`` is called with the signal before jobs are ended.  ``remote`` tells whether jobs run on a
+    ``announce`` is called with the first signal, before jobs are ended.  ``remote`` tells whether jobs run on a
     cluster, where only Snakemake can end them.
     """
 
@@ -73,7 +73,10 @@ class Stopping:
             sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
 
     def _obey(self) -> None:
-        """Announce each signal, and end the jobs of this machine at Ctrl-C."""
+        """Announce the first signal, and end the jobs of this machine at Ctrl-C.
+
+        The run may already have written its last lines when a second signal comes.
+        """
         while True:
             number = self._signals.get()
             # Without a handler, jobs run only with Snakemake's option --no-hooks.
@@ -85,7 +88,8 @@ class Stopping:
                     flush=True,
                 )
                 os._exit(128 + number)
-            self._announce(number)
+            if not self._announced.is_set():
+                self._announce(number)
             self._start_no_more(number, None)
             self._announced.set()
             if number == signal.SIGINT and not self._remote:

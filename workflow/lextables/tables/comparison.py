@@ -465,9 +465,11 @@ def _resampled(
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values after Holm's correction (1979), which bounds the familywise error rate."""
-    from statsmodels.stats.multitest import multipletests
-
-    _, adjusted, *_ = multipletests(p_values, method="holm")
+    order = np.argsort(p_values)
+    tests_left = np.arange(len(p_values), 0, -1)
+    in_order = np.maximum.accumulate(np.take(p_values, order) * tests_left)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(in_order, 1)
     return adjusted.tolist()
 
 

@@ -111,7 +111,7 @@ def read_with_fine_tuned_model(
     how contracts are cut into windows; ``weights`` is the model's folder.
     """
     # torch takes seconds to load, and linear models do not need it.
-    from lextables.models.loading import load_tokenizer
+    from lextables.models.tokenizers import load_tokenizer
     from lextables.tasks.spans import window_ranking
     from lextables.tasks.spans.features import (
         WindowSource,

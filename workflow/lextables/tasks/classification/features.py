@@ -15,8 +15,8 @@ from transformers import (
     BatchEncoding,
 )
 
-from lextables.models.loading import load_tokenizer
 from lextables.models.positions import positions
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.dataset import (
     Column,
     Row,

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models.loading import load_tokenizer
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import (
     replacing,
     write_text,

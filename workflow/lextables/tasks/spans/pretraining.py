@@ -32,11 +32,11 @@ from lextables.models.in_parts import InParts
 from lextables.models.loading import (
     check_complete,
     fresh_encoder,
-    load_tokenizer,
     quiet,
     save,
 )
 from lextables.models.precision import mixed
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import (
     BadInput,

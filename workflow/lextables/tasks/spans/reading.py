@@ -36,8 +36,8 @@ from transformers import (
 
 from lextables.models import loading
 from lextables.models.in_parts import in_parts_that_fit
-from lextables.models.loading import load_tokenizer
 from lextables.models.precision import tf32
+from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import (
     Row,

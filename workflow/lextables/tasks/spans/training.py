@@ -20,10 +20,10 @@ from lextables.models import (
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
 from lextables.models.loading import (
-    load_tokenizer,
     save,
 )
 from lextables.models.precision import mixed
+from lextables.models.tokenizers import load_tokenizer
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
