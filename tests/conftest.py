@@ -96,7 +96,8 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def folder_of(name: str, build: Callable[[Path], None]) -> Path:
-        folder, built = base / name, base / f"{name}.built"
+        folder = base / name
+        built = base / f"{name}.built"
         with FileLock(base / f"{name}.lock"):
             if not built.exists():
                 assert not folder.exists(), f"another worker could not build {folder}"

@@ -40,14 +40,17 @@ class EdgarServer:
     """Serves ``pages`` ({path below the base URL: content}); allows ``per_second`` requests in a second."""
 
     def __init__(self, pages, per_second, packs):
-        self.pages, self.per_second, self.packs = dict(pages), per_second, packs
+        self.pages = dict(pages)
+        self.per_second = per_second
+        self.packs = packs
         self.base = ""  # in place of ``https://www.sec.gov/Archives/``
         self.log: list[Seen] = []
         # {path: answers before its page}
         self.first: defaultdict[str, deque[bytes]] = defaultdict(deque)
         # A request for this page sets `noticed`, and then gets no answer until the test ends.
         self.hung = ""
-        self.noticed, self.released = threading.Event(), threading.Event()
+        self.noticed = threading.Event()
+        self.released = threading.Event()
         self.lock = threading.Lock()
         self.arrivals: deque[float] = deque()
 
@@ -156,9 +159,12 @@ def submission(accession, *documents):
 
 def small_quarter(year, number, filings):
     """Return pages of a quarter with ``filings`` 8-Ks; each has one exhibit EX-10.1 and a press release."""
-    month, rows, pages = number * 3 - 2, [], {}
+    month = number * 3 - 2
+    rows = []
+    pages = {}
     for n in range(filings):
-        cik, accession = 1000 + n, f"{n:010d}-{year % 100:02d}-{number:06d}"
+        cik = 1000 + n
+        accession = f"{n:010d}-{year % 100:02d}-{number:06d}"
         rows.append(
             row(
                 cik,

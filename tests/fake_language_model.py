@@ -20,8 +20,12 @@ class FakeModel:
     name = "fake"
 
     def __init__(self, weighs=None, writes=None, window=None):
-        self.weighs, self.writes, self.window = weighs, writes, window
-        self.weighed, self.written, self.expected = [], [], []
+        self.weighs = weighs
+        self.writes = writes
+        self.window = window
+        self.weighed = []
+        self.written = []
+        self.expected = []
 
     def tokens(self, prompt):
         return len(text_of(prompt).split())

@@ -142,7 +142,8 @@ def strike(place: Place, kill, jobs: int, delay: float) -> bool:
 
     Returns False if the run succeeds before it is killed.
     """
-    run, target = place.begin(), place.finished + jobs
+    run = place.begin()
+    target = place.finished + jobs
     killed = until(lambda: place.finished >= target, run)
     if killed:
         time.sleep(delay)

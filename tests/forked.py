@@ -170,7 +170,8 @@ def interpreter() -> str:
     if PATH_NAME in os.environ:
         return os.environ[PATH_NAME]
     folder = tempfile.TemporaryDirectory()
-    address, path = f"{folder.name}/jobs", Path(folder.name, "python")
+    address = f"{folder.name}/jobs"
+    path = Path(folder.name, "python")
     path.write_text(
         INTERPRETER.format(python=sys.executable, address=address), encoding="utf-8"
     )

@@ -43,7 +43,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, respond):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.respond, self.requests = respond, []
+        self.respond = respond
+        self.requests = []
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.address = f"{self.url}/a"
 

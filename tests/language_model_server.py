@@ -99,7 +99,8 @@ class Answers:
     """Completions of a local language model, one request at a time."""
 
     def __init__(self, engine: Any) -> None:
-        self._engine, self._turn = engine, threading.Lock()
+        self._engine = engine
+        self._turn = threading.Lock()
         self._model = LocalLanguageModel("served", engine, "completions")
 
     def __call__(

@@ -76,7 +76,8 @@ def data_set(
     Returns {contract: text} and {question: (contract, start of the answer, end of the answer)}.
     """
     generator = np.random.default_rng(seed)
-    texts, spans = {}, {}
+    texts = {}
+    spans = {}
     for name in splits:
         texts[name], place = contract(generator)
         # The order of question ids differs from that of the contracts.

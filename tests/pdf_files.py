@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-FONT, PICTURE, FIRST_PAGE = 3, 4, 100
+FONT = 3
+PICTURE = 4
+FIRST_PAGE = 100
 HELVETICA = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
 CLAUSES = (
     "This Agreement is governed by the laws of the State of Delaware, without regard to its rules on",
@@ -62,7 +64,8 @@ def pdf(
     bodies.setdefault(
         2, f"<</Type/Pages/Count {number_of_pages}/Kids[{' '.join(kids)}]>>"
     )
-    out, offsets = b"%PDF-1.7\n", {}
+    out = b"%PDF-1.7\n"
+    offsets = {}
     for number, body in sorted(bodies.items()):
         offsets[number] = len(out)
         out += f"{number} 0 obj\n{body}\nendobj\n".encode("latin-1")

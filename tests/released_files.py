@@ -76,7 +76,8 @@ def _classes():
 
     class Array:
         def __init__(self, array, buffered=False):
-            self.array, self.buffered = array, buffered
+            self.array = array
+            self.buffered = buffered
 
         def __reduce__(self):
             _, parts, state = self.array.__reduce__()

@@ -26,7 +26,8 @@ def run_script(
     **wildcards: str,
 ) -> None:
     """Run a script with these inputs, outputs, params and wildcards, and one thread."""
-    level, handlers = logging.root.level, logging.root.handlers[:]
+    level = logging.root.level
+    handlers = logging.root.handlers[:]
     given = {
         "input": files,
         "output": output,

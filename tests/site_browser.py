@@ -35,7 +35,8 @@ def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
     context = chromium.new_context(
         viewport={"width": width, "height": 900}, offline=True, **more
     )
-    shown, errors = context.new_page(), []
+    shown = context.new_page()
+    errors = []
     shown.on(
         "console",
         lambda message: (

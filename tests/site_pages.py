@@ -47,9 +47,11 @@ def pages(site: Path) -> list[Path]:
 
 def faults(site: Path) -> list[str]:
     """Return messages about all errors of a site's pages."""
-    found, ids = [], {page: set(read(page).ids) for page in pages(site)}
+    found = []
+    ids = {page: set(read(page).ids) for page in pages(site)}
     for page in ids:
-        reading, name = read(page), page.relative_to(site).as_posix()
+        reading = read(page)
+        name = page.relative_to(site).as_posix()
         if len(reading.ids) != len(ids[page]):
             found.append(f"{name}: a repeated id")
         for address in (*reading.links, *reading.loaded):

@@ -88,7 +88,8 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     root.mkdir(exist_ok=True)
     (root / "acord.yaml").write_text(REGISTRY)
     (root / "config.yaml").write_text("data: release\n")
-    data, tables = root / "data/acord", root / "tables/acord"
+    data = root / "data/acord"
+    tables = root / "tables/acord"
     record = {
         "data": {"judgements": CENSUS},
         "sources": [source],

@@ -57,7 +57,8 @@ def write(results: Path, folder: Path) -> None:
     (folder / PROCESSOR).write_text(f"{processor}\n", encoding="utf-8")
     for path in results.glob("tables/*/*.comparison.csv"):
         table = path.with_name(path.name.replace(".comparison", ""))
-        cells, of_networks = _read(table), set()
+        cells = _read(table)
+        of_networks = set()
         for cell in cells:
             cell[NETWORK] = ""
             if not WITHOUT_NETWORK.issuperset(MODEL.findall(cell["runs"])):
@@ -116,7 +117,8 @@ def differences(stored: Path, found: Path) -> list[str]:
     before, after = (_values(folder, same_processor) for folder in (stored, found))
     texts = []
     for place in sorted({*before, *after}):
-        old, new = before.get(place, "absent"), after.get(place, "absent")
+        old = before.get(place, "absent")
+        new = after.get(place, "absent")
         if old != new:
             texts.append(f"{' | '.join(place)}: stored {old!r}, now {new!r}")
     return texts

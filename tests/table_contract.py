@@ -66,7 +66,8 @@ def write_data(root: Path) -> None:
             tables = modules.module(paper, "schema").TABLES[name]
             write_all(tables, read(paper, name).of, root / "data" / name)
     folder = root / "data/lawngnli_retrieval"
-    queries, judgements = [], []
+    queries = []
+    judgements = []
     for label in ("contradict", "entail"):
         query = {"query_id": label, "split": "test", "label": label, "text": "x"}
         about = {"negated": False, "jurisdiction": "Ohio"}

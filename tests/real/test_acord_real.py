@@ -152,7 +152,8 @@ def test_rows_that_are_not_run_have_a_reason(tables):
 
 
 def test_table_e2_matches_for_as_is_but_not_for_change_of_control(tables):
-    as_is, control = set(), set()
+    as_is = set()
+    control = set()
     for (row, _), line in tables["table_e2"].items():
         if line["published"] and row.startswith("BM25 / as-is"):
             as_is.add(line["verdict"])
@@ -190,7 +191,8 @@ def collection(release_results):
 
 
 def test_queries_of_the_official_splits_share_relevant_clauses(collection):
-    others, test = collection.of("training", "validation"), collection.of("test")
+    others = collection.of("training", "validation")
+    test = collection.of("test")
     gains = Counter()
     for query in others:
         gains.update(collection.judged[query])
@@ -203,7 +205,8 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
             clauses += [clause for clause, gain in gains_of.items() if gain >= least]
         return clauses
 
-    known, relevant = set(relevant_to(others)), relevant_to(test)
+    known = set(relevant_to(others))
+    relevant = relevant_to(test)
     # Two in five relevant clauses of test queries are also relevant to a training or validation query.
     assert (sum(clause in known for clause in relevant), len(relevant)) == (254, 620)
     # Rank clauses only by their gains for training and validation queries, without the query and the text.

@@ -110,7 +110,8 @@ def test_parentheticals_of_a_volume_are_extracted(
         shards.append(tmp_path / f"{volume}.parquet")
         write_opinions([CASELAW / f"us/{volume}.zip"], shards[-1], set_aside=False)
     build_case_index(shards, tmp_path / "index")
-    index, majorities = CaseIndex(tmp_path / "index"), MajorityOpinions(shards)
+    index = CaseIndex(tmp_path / "index")
+    majorities = MajorityOpinions(shards)
     citing = shards[-1]
     outcomes = [
         write_candidates(

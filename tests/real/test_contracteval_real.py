@@ -32,7 +32,8 @@ def rows(mirror, tmp_path_factory):
     ],
 )
 def test_scores_of_fixed_outputs(rows, output, values):
-    golds, test = gold_texts(rows["answers"]), contract_of(rows["questions"], "test")
+    golds = gold_texts(rows["answers"])
+    test = contract_of(rows["questions"], "test")
     assert (len(test), len(test.keys() & golds.keys())) == (4182, 1244)
     texts = {row["contract_id"]: row["text"] for row in rows["contracts"]}
     # Of short contracts only, because the time depends on the length of the outputs.

@@ -138,7 +138,8 @@ def test_agreement_is_near_that_of_the_earlier_corpus_in_the_paper(read_release)
     for row in read(folder / "responses.parquet", ["site", "question_id", "options"]):
         if row["options"]:
             units[row["question_id"]][row["site"]].append(frozenset(row["options"]))
-    alphas, shares = [], []
+    alphas = []
+    shares = []
     for of_site in units.values():
         alphas.append(alpha(list(of_site.values())))
         shares += [agreement(unit) for unit in of_site.values() if len(unit) > 1]

@@ -12,7 +12,8 @@ def test_the_sample_has_the_registered_rows(tmp_path):
         "ratings_without_a_judged_clause": 0,
     }
     assert {row["stars"] - row["score"] for row in rows.of["judgements"]} == {1}
-    queries, ratings = rows.of["queries"], rows.of["ratings"]
+    queries = rows.of["queries"]
+    ratings = rows.of["ratings"]
     assert [query["number"] for query in queries] == list(range(1, len(queries) + 1))
     assert all(query["medium"] and query["long"] for query in queries)
     judged = {(row["query_id"], row["clause_id"]) for row in rows.of["judgements"]}

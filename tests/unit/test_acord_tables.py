@@ -45,7 +45,8 @@ def collected(folder):
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     clauses = [{"clause_id": name, "words": words} for name, words in WORDS.items()]
-    queries, judgements = [], []
+    queries = []
+    judgements = []
     for number, (query, found) in enumerate(STARS.items(), 1):
         texts = {
             "short": query,
@@ -146,7 +147,8 @@ def test_table3_is_table_d3_in_percent(data):
     one = computed(data, "table_d3", system("BM25", runs=["first"]))
     other = computed(data, "table3", system("BM25", runs=["first"]))
     for column in ("NDCG@5", "3-star prec@5"):
-        cell, percent = one["BM25 / None", column], other["BM25 / None", column]
+        cell = one["BM25 / None", column]
+        percent = other["BM25 / None", column]
         assert percent.value == pytest.approx(100 * cell.value)
         assert percent.high == pytest.approx(100 * cell.high)
 

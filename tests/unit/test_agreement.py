@@ -24,7 +24,9 @@ def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
 
 
 def test_sets_agree_only_if_they_are_equal():
-    one, other, both = frozenset({1}), frozenset({2}), frozenset({1, 2})
+    one = frozenset({1})
+    other = frozenset({2})
+    both = frozenset({1, 2})
     # Sets that only overlap do not agree.
     assert alpha([(one, both), (other, other)]) == pytest.approx(
         alpha([("a", "b"), ("c", "c")])
@@ -52,7 +54,8 @@ def test_agreement_of_one_answer_is_nan():
 def test_cramers_v_equals_a_calculation_by_hand():
     # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.  Subtract its bias of
     # 1/9, and divide by min(2 - 1/9) - 1 = 8/9.
-    one, other = [0] * 5 + [1] * 5, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
+    one = [0] * 5 + [1] * 5
+    other = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
     assert cramers_v(one, other) == pytest.approx(math.sqrt((0.36 - 1 / 9) / (8 / 9)))
     assert cramers_v(one, one) == pytest.approx(1.0)
     assert cramers_v(one, [0, 1] * 5) == 0.0  # less than expected by chance

@@ -51,7 +51,8 @@ def data(tmp_path):
         "two.example": {"SOLD": 0},
         "unread.example": {"ARB": 0},
     }
-    responses, paragraphs = [], []
+    responses = []
+    paragraphs = []
     reader = {"response": 0, "reader_id": "1", "confidence": None}
     for site, options in answered.items():
         for name, option in options.items():
@@ -79,7 +80,8 @@ def asker(model, documents="whole", prompt=PROMPT, orders=1):
 
 def lawyer(text):
     """Answer from the paragraphs that the prompt shows before the question."""
-    asked, shown = text.split("Question: ")[1], text.split("Question: ")[0]
+    asked = text.split("Question: ")[1]
+    shown = text.split("Question: ")[0]
     if "sold" in asked:
         return (
             {"B": 0.9, "A": 0.1}
@@ -119,7 +121,8 @@ def test_documents_without_a_text_and_pairs_without_an_answer_are_not_asked_abou
 
 
 def test_the_prompt_contains_the_whole_document_or_only_its_best_paragraph(data):
-    whole, best = FakeModel(lawyer), FakeModel(lawyer)
+    whole = FakeModel(lawyer)
+    best = FakeModel(lawyer)
     answers(data, whole)
     answers(data, best, documents="retrieved")
     assert all(
@@ -193,7 +196,8 @@ def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question
         return {"A": 1.0} if ("sell" in text or "go to arb" in text) else {"B": 1.0}
 
     model = FakeModel(marker)
-    loaded, prompt = load(data, NAMES), "resources/prompts/policy_paragraph.txt"
+    loaded = load(data, NAMES)
+    prompt = "resources/prompts/policy_paragraph.txt"
     marks, answered = marks_of(loaded, asker(model, "retrieved", prompt))
     found = {
         (row["question_id"], row["paragraph_id"]): row["probability"]

@@ -177,7 +177,8 @@ def test_predictions_do_not_depend_on_the_answers_about_the_document(tmp_path, l
         turned = {(name, question): [[0], [1], [0, 1]] for question in QUESTIONS}
         (before := tmp_path / f"{number}a").mkdir()
         (after := tmp_path / f"{number}b").mkdir()
-        first, second = found(before, {}), found(after, turned)
+        first = found(before, {})
+        second = found(after, turned)
         for question in QUESTIONS:
             assert (first[name, question] == second[name, question]).all()
         others = [pair for pair in first if pair[0] != name]
@@ -241,7 +242,8 @@ def test_the_best_paragraph_answers_the_question(tmp_path):
 def test_a_document_is_described_by_the_means_of_its_best_paragraphs(tmp_path):
     data, _ = collected(tmp_path, documents=3)
     space = of_vectors(data, encoded, encoded)
-    texts_of, expected = [one.text for one in data.paragraphs["d01"]], []
+    texts_of = [one.text for one in data.paragraphs["d01"]]
+    expected = []
     for count in (1, 3):
         rows = space.best(1, 2, count)
         mean = encoded([texts_of[row - space.of(1).start] for row in rows]).mean(axis=0)

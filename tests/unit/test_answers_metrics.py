@@ -96,7 +96,8 @@ def test_log_loss_and_accuracy():
 
 def test_scores_are_means_over_pairs_with_the_jackknife_over_documents():
     found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
-    one, two = answers.log_loss(YES_NO, 0.1), answers.log_loss(THREE, 0.1)
+    one = answers.log_loss(YES_NO, 0.1)
+    two = answers.log_loss(THREE, 0.1)
     mean = np.concatenate([one, two]).mean()
     assert found["log loss", "all"] == (pytest.approx(mean), 5)
     assert found["log loss", "category: A"] == (pytest.approx(one.mean()), 3)
@@ -209,7 +210,8 @@ def test_scores_of_marks_equal_those_of_scikit_learn():
 
 
 def test_the_jackknife_interval_of_marks_leaves_out_each_document():
-    questions, folds = [drawn(seed) for seed in range(3)], np.arange(6)
+    questions = [drawn(seed) for seed in range(3)]
+    folds = np.arange(6)
     rows, units = marks.scores_and_units(questions, folds, [*"abcdef"])
     found = by_key(rows)
     without = np.zeros((6, 3))
@@ -228,7 +230,8 @@ def test_the_jackknife_interval_of_marks_leaves_out_each_document():
 
 
 def test_a_question_without_marks_has_no_recall():
-    documents, right = np.array([0, 0, 1]), np.zeros(3, dtype=bool)
+    documents = np.array([0, 0, 1])
+    right = np.zeros(3, dtype=bool)
     nothing = MarkedQuestion("q9", "B", documents, right, np.array([0.1, 0.2, 0.3]))
     rows, _ = marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))
     found = by_key(rows)

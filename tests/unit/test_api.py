@@ -247,7 +247,8 @@ def test_a_busy_server_is_asked_again_at_the_time_that_it_states(serve, tmp_path
         always(500, busy),
         always(200, ANSWER),
     ]
-    server, start = serve(in_turn(*answers)), time.time()
+    server = serve(in_turn(*answers))
+    start = time.time()
     assert ask(server, tmp_path) == ["A"]
     assert len(server.asked) == 4
     assert 1.0 < time.time() - start < 10
@@ -294,7 +295,8 @@ def endless_body(handler, path, asked):
 )
 def test_an_incomplete_answer_is_requested_again(bad, serve, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "TIMEOUT", 0.5)
-    server, start = serve(in_turn(bad, always(200, ANSWER))), time.time()
+    server = serve(in_turn(bad, always(200, ANSWER)))
+    start = time.time()
     assert ask(server, tmp_path) == ["A"]
     assert len(server.asked) == 2
     assert time.time() - start < 5

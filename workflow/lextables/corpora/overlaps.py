@@ -165,11 +165,13 @@ class Split:
 
     def batches(self) -> Iterator[slice]:
         """Slices of the units, each of at most `CHUNK` words or of one unit."""
-        start, total = 0, 0
+        start = 0
+        total = 0
         for unit, count in enumerate(self.words):
             if total and total + count > CHUNK:
                 yield slice(start, unit)
-                start, total = unit, 0
+                start = unit
+                total = 0
             total += count
         if self.units:
             yield slice(start, len(self.units))

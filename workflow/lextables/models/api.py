@@ -112,7 +112,8 @@ class MeteredTransport(httpx2.BaseTransport):
         ledger: Ledger,
         price: Price | None,
     ) -> None:
-        self._ledger, self._price = ledger, price
+        self._ledger = ledger
+        self._price = price
         self._context = httpx2.create_ssl_context()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -189,7 +190,8 @@ class MeteredTransport(httpx2.BaseTransport):
 
 async def _body(answer: httpx2.Response) -> bytes:
     """Return the body of an answer without surrounding white space; `BadInput` if too large or damaged."""
-    body, where = bytearray(), str(answer.request.url)
+    body = bytearray()
+    where = str(answer.request.url)
     encoding = answer.headers.get("content-encoding", "gzip").lower()
     if encoding not in ("gzip", "identity"):
         what = f"the answer has the encoding {encoding:.40}, which was not requested"
@@ -221,11 +223,13 @@ class Api:
         limits: Limits,
     ) -> None:
         """Raise `BadInput` if a required key is missing or invalid, or if the model has no price."""
-        key, where = os.environ.get(KEY, ""), f"environment variable {KEY}"
+        key = os.environ.get(KEY, "")
+        where = f"environment variable {KEY}"
         if not key and spending.on_loopback(base):
             key = "none"
         if not key:
-            what, do = f"{model} needs a key for {base}", "set it, or leave llm empty"
+            what = f"{model} needs a key for {base}"
+            do = "set it, or leave llm empty"
             raise BadInput(what, where=where, do=do)
         if not re.fullmatch("[!-~]+", key):
             what = "the key contains a space, a line break or another invalid character"
@@ -237,8 +241,12 @@ class Api:
         price = spending.price_of(model, base, limits, spending.load_prices())
         # As JSON writes it.  A very short key could be an ordinary word.
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
-        self._base, self._model, self._limits, self._price = base, model, limits, price
-        self._cache, self._ledger = AnswerCache(cache), Ledger(cache, limits, model)
+        self._base = base
+        self._model = model
+        self._limits = limits
+        self._price = price
+        self._cache = AnswerCache(cache)
+        self._ledger = Ledger(cache, limits, model)
         transport = MeteredTransport(self._ledger, price)
         self._client = openai.OpenAI(
             base_url=base,
@@ -362,8 +370,10 @@ class Api:
 
     def _status_error(self, error: openai.APIStatusError) -> BadInput:
         """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
-        status, body = error.status_code, error.body
-        code, message = "", body
+        status = error.status_code
+        body = error.body
+        code = ""
+        message = body
         if isinstance(body, Mapping):
             code = body.get("code") or ""
             message = body.get("message") or body.get("detail") or body
@@ -405,7 +415,8 @@ def embed(
         return np.zeros((0, 0), dtype=np.float32)
     api = Api(base, model, cache, limits)
     unique = sorted(set(texts))
-    calls, asks = [], []
+    calls = []
+    asks = []
     for start in range(0, len(unique), batch_size):
         batch = unique[start : start + batch_size]
         body = {

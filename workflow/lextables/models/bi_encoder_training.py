@@ -82,13 +82,16 @@ class GradedSoftmax(torch.nn.Module):
         temperature: float,
     ) -> None:
         super().__init__()
-        self.model, self.gains, self.temperature = model, gains, temperature
+        self.model = model
+        self.gains = gains
+        self.temperature = temperature
 
     def forward(
         self, features: Sequence[dict[str, torch.Tensor]], labels: torch.Tensor
     ) -> torch.Tensor:
         """Return the loss of a batch; ``labels`` (pairs, 2): positions of the texts."""
-        vectors, positions = [], []
+        vectors = []
+        positions = []
         for part, column in zip(features, labels.T.tolist(), strict=True):
             # Repeated queries and documents count once.
             rows = {position: row for row, position in enumerate(column)}

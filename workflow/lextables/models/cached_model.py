@@ -127,8 +127,11 @@ class CachedModel:
         cache: AnswerCache,
         identity: JsonObject,
     ) -> None:
-        self.name, self.window, self.tokens = model.name, model.window, model.tokens
-        self._model, self._cache = model, cache
+        self.name = model.name
+        self.window = model.window
+        self.tokens = model.tokens
+        self._model = model
+        self._cache = cache
         self._identity = identity
         self.device = identity["device"]
 

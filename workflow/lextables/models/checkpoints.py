@@ -51,9 +51,11 @@ from lextables.pipeline.files import (
 )
 from lextables.pipeline.run import noted
 
-_WHOLE, _FINISHED = "whole", "finished"
+_WHOLE = "whole"
+_FINISHED = "finished"
 # Of finished work: its files, and their digest.
-_CONTENT, _DIGEST = "content", "digest"
+_CONTENT = "content"
+_DIGEST = "digest"
 _log = logging.getLogger("lextables")
 
 
@@ -211,7 +213,8 @@ class AtUpdates(TrainerCallback):
         updates: Sequence[int],
         visit: Callable[[int], None],
     ) -> None:
-        self.updates, self.visit = frozenset(updates), visit
+        self.updates = frozenset(updates)
+        self.visit = visit
 
     def on_step_end(
         self,
@@ -285,9 +288,12 @@ def train(trainer: InParts, work: str | Path) -> int:
         trainer.remove_callback(printing)
     trainer.add_callback(InTheLog())
     trainer.add_callback(Checkpoints(trainer))
-    checkpoint, resume_from, resumed_at = latest(work), None, 0
+    checkpoint = latest(work)
+    resume_from = None
+    resumed_at = 0
     if checkpoint:
-        resume_from, resumed_at = str(checkpoint), _update_of(checkpoint)
+        resume_from = str(checkpoint)
+        resumed_at = _update_of(checkpoint)
         trainer.resume_parts(read_json(checkpoint / _WHOLE))
     dtype = torch.bfloat16 if trainer.mixed else torch.float32
     device = trainer.args.device
@@ -308,7 +314,8 @@ def train(trainer: InParts, work: str | Path) -> int:
 
 def _note_warm_up(trainer: InParts) -> None:
     """Record a warm-up that is too long for the learning rate to reach its peak."""
-    updates, warmup = trainer.args.max_steps, trainer.args.warmup_steps
+    updates = trainer.args.max_steps
+    warmup = trainer.args.warmup_steps
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup

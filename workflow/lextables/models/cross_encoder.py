@@ -133,8 +133,10 @@ class BalancedBatches(DefaultBatchSampler):
         seed: int,
     ) -> None:
         self.labels = np.asarray(labels)
-        self.batch_size, self.batches = batch_size, batches
-        self.seed, self.drop_last = seed, False
+        self.batch_size = batch_size
+        self.batches = batches
+        self.seed = seed
+        self.drop_last = False
 
     def __len__(self) -> int:
         return self.batches
@@ -169,7 +171,8 @@ class _Collator(CrossEncoderDataCollator):
 
     def __call__(self, features):
         batch = super().__call__(features)
-        queries, clauses = batch.pop("query"), batch.pop("clause")
+        queries = batch.pop("query")
+        clauses = batch.pop("clause")
         pairs = list(zip(queries, clauses, strict=True))
         return {**batch, **self.preprocess_fn(pairs)}
 

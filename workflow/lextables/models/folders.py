@@ -16,7 +16,8 @@ COPY = "copy or fetch the file again"
 SAVED = "name a folder saved by transformers or sentence-transformers"
 LFS = b"version https://git-lfs.github.com"
 WEIGHTS, INDEX = SAFETENSORS
-PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+PICKLED = "pytorch_model.bin"
+PICKLED_INDEX = "pytorch_model.bin.index.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _MERGE = "merge it into its model (merge_and_unload of peft), and name that folder"
 
@@ -105,9 +106,11 @@ def _without_config(
 
 def _without_weights(folder: Path, pickles: bool) -> Fault | None:
     """A fault for missing weights, or for a missing part of them."""
-    index, single = folder / INDEX, WEIGHTS
+    index = folder / INDEX
+    single = WEIGHTS
     if pickles and not _has_any(folder, SAFETENSORS):
-        index, single = folder / PICKLED_INDEX, PICKLED
+        index = folder / PICKLED_INDEX
+        single = PICKLED
     names = [single]
     if index.is_file():
         try:

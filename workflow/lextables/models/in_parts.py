@@ -33,7 +33,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import noted
 
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
@@ -78,7 +79,8 @@ class InParts(Trainer):
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
-        self.mixed, self.decayed = mixed, decayed
+        self.mixed = mixed
+        self.decayed = decayed
         # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
         self.rows = self.args.per_device_train_batch_size
@@ -245,7 +247,8 @@ def _part(
     width: int,
 ) -> Batch:
     """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
-    count, part = _rows(batch), {}
+    count = _rows(batch)
+    part = {}
     for name, value in batch.items():
         if not isinstance(value, torch.Tensor | list) or len(value) != count:
             part[name] = value  # such as a prompt

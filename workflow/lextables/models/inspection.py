@@ -130,9 +130,11 @@ def check(
         fault = _loading_fault(str(folder), kind, tokens)
     if not fault:
         return
-    where, do = f"config, extra_models, {name}", fault.do
+    where = f"config, extra_models, {name}"
+    do = fault.do
     if registered:
-        where, do = f"resources/models.yaml, {name}", FETCH_AGAIN
+        where = f"resources/models.yaml, {name}"
+        do = FETCH_AGAIN
     raise BadInput(fault.what, where=where, do=do)
 
 

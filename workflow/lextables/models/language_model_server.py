@@ -83,7 +83,8 @@ class ServerLanguageModel:
         self._model = settings["weights"]
         self._endpoint = settings.get("endpoint") or "chat"
         self._api = Api(self.device, self._model, cache, limits)
-        self._top, self._lock = 0, threading.Lock()
+        self._top = 0
+        self._lock = threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
         """Return an estimate of the number of tokens that tends to be too high.
@@ -135,7 +136,8 @@ class ServerLanguageModel:
         wanted = [continuation.encode() for continuation in choice.continuations]
         probabilities = dict.fromkeys(wanted, 0.0)
         # Shortest text first: when a text is continued, all ways to it have been added.
-        pending, reached = [(0, b"")], {b"": 1.0}
+        pending = [(0, b"")]
+        reached = {b"": 1.0}
         while pending:
             _, before = heapq.heappop(pending)
             if not _followed(reached[before], before):

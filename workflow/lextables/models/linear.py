@@ -282,7 +282,8 @@ def _constant_model(width: int, labels: np.ndarray) -> Linear:
 
 def _mean_and_scale(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and standard deviation of columns, (columns,); 1 in place of 0."""
-    mean, scale = features.mean(axis=0), features.std(axis=0)
+    mean = features.mean(axis=0)
+    scale = features.std(axis=0)
     scale[scale == 0] = 1
     return mean, scale
 

@@ -52,7 +52,8 @@ RESAVE = (
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence transformers' messages on loading (new heads, progress)."""
-    level, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    level = logging.get_verbosity()
+    bar = logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

@@ -133,7 +133,8 @@ class LocalLanguageModel:
             added = full[len(start) :]
             if added and full[: len(start)] == start:
                 return added
-        what, do = f"{continuation!r} has no token", "use a non-empty continuation"
+        what = f"{continuation!r} has no token"
+        do = "use a non-empty continuation"
         raise BadInput(what, where=self.name, do=do)
 
     def _check_length(self, tokens: int) -> None:

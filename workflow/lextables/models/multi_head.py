@@ -62,7 +62,8 @@ Loss = Literal["binary_cross_entropy", "cross_entropy"]
 Labels = torch.Tensor | Sequence[torch.Tensor | Sequence[float]]
 Weights = Sequence[torch.Tensor | None]
 
-_ABOUT, _OWN = "heads.json", "heads.safetensors"
+_ABOUT = "heads.json"
+_OWN = "heads.safetensors"
 _DAMAGE = (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError)
 
 
@@ -150,7 +151,9 @@ class MultiHead(nn.Module):
     ) -> None:
         """Combine an encoder with its heads; ``own`` is None for a head of its family."""
         super().__init__()
-        self.body, self.own, self.loss = body, own, loss
+        self.body = body
+        self.own = own
+        self.loss = loss
         self.sizes = tuple(sizes)
         ends = accumulate(self.sizes, initial=0)
         self.spans = tuple(pairwise(ends))

@@ -120,7 +120,8 @@ def ask(
     ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput`
     for a question with fewer than two options, or more options than letters.
     """
-    asked, cut = [], []
+    asked = []
+    cut = []
     for question in questions:
         if not 2 <= len(question.options) <= len(ascii_uppercase):
             raise BadInput(
@@ -207,7 +208,8 @@ def pick(
 
     Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
     """
-    prompts, letters = [], []
+    prompts = []
+    letters = []
     for prompt, options in asked:
         prompts.append(prompt)
         letters.append(ascii_uppercase[: len(options)])

@@ -68,7 +68,9 @@ class OkapiBM25:
         """Count the words of ``texts``; `scores` refers to them by position."""
         self._numbers: dict[str, int] = {}
         self._starts = array("q", [0])
-        lengths, words, counts = array("q"), array("i"), array("i")
+        lengths = array("q")
+        words = array("i")
+        counts = array("i")
         for text in texts:
             text_words = text.split()
             of_text = {}

@@ -134,7 +134,9 @@ def _is_mark(element: Element) -> bool:
 
 def _part(opinion: Element, kind: str) -> Part:
     """Return one opinion: its body, and its footnotes at the end of the text."""
-    body, notes, author = _Text(), _Text(), ""
+    body = _Text()
+    notes = _Text()
+    author = ""
     for element in opinion:
         if not isinstance(element.tag, str):
             continue
@@ -163,7 +165,8 @@ def _blocks(element: Element) -> Iterator[Element]:
 
 def _footnotes_start(body: str) -> int:
     """The offset of the footnotes at the end of an opinion's body, or the body's length."""
-    offset, lines = 0, body.split("\n")
+    offset = 0
+    lines = body.split("\n")
     for line in lines:
         if _FOOTNOTE_MARK.fullmatch(line):
             return max(0, offset - 1)

@@ -148,7 +148,9 @@ def fetch_volumes(
     unavailable volume raises `BadInput`; with ``skip``, it is raised if no volume is available. After a
     failure the next volume gets a single attempt; after a success all attempts are allowed again.
     """
-    fetched, absent, without = [], [], []
+    fetched = []
+    absent = []
+    without = []
     client = source.client
     for volume in volumes:
         if volume.endswith(BULK):

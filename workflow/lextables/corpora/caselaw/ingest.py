@@ -116,7 +116,8 @@ class _LostVolume(Exception):
         volume: Path,
         fault: Fault,
     ) -> None:
-        self.volume, self.fault = volume, fault
+        self.volume = volume
+        self.fault = fault
 
 
 class _Attempt:
@@ -127,7 +128,8 @@ class _Attempt:
         lost: Mapping[Path, Fault],
         bounds: Bounds,
     ) -> None:
-        self._lost, self._bounds = lost, bounds
+        self._lost = lost
+        self._bounds = bounds
         self._seen: dict[int, str] = {}
         self.faults: list[Fault] = []
         self.left_out = 0
@@ -260,7 +262,8 @@ def report(
     ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
     record) and those that could not be read.  Raises `BadInput` if the volumes have no opinion.
     """
-    absent, files = record["absent"], [volume["file"] for volume in record["volumes"]]
+    absent = record["absent"]
+    files = [volume["file"] for volume in record["volumes"]]
     if files and not done.opinions:
         faults = "; ".join(map(str, done.faults[:3]))
         what = f"no opinion was read from {len(files)} volumes ({faults})"

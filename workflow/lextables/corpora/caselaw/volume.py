@@ -424,7 +424,8 @@ def _columns(case: Case) -> dict[str, Any]:
     volume = reporter = ""
     parts = _CITATION.fullmatch(citations[0]) if citations else None
     if parts:
-        volume, reporter = parts[1], parts[2]
+        volume = parts[1]
+        reporter = parts[2]
     return {
         "case_id": case.id,
         "citations": citations,
@@ -451,7 +452,8 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
         if number is not None:
             numbers[at] = number
     ordered = _longest_ascending(numbers)
-    kept, dropped = [], []
+    kept = []
+    dropped = []
     for at, page in enumerate(pages):
         if at in numbers and at not in ordered:
             dropped.append(page.label)

@@ -82,7 +82,8 @@ class Collection:
         if not span:
             return self._all_volumes(text)
         start, _, end = span.partition("-")
-        first, last = int(start), int(end or start)
+        first = int(start)
+        last = int(end or start)
         if last < first:
             raise _bad_range(text, "ends before it begins", "reverse the range")
         if reporter not in self.listed:

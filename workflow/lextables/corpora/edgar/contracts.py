@@ -329,7 +329,9 @@ def contracts(
     """
     is_wanted = in_families(exhibits)
     for filing in chosen:
-        address, count, last = pages.address(filing.path), 0, 0
+        address = pages.address(filing.path)
+        count = 0
+        last = 0
         try:
             for document in documents(pages.lines(filing.path), is_wanted):
                 count += 1

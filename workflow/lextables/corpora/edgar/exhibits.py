@@ -76,7 +76,9 @@ _BLOCKS = set(
     h1 h2 h3 h4 h5 h6 header li main nav ol p pre section table td th ul
     """.split()
 )
-_SPACE, _LINE, _PARAGRAPH = 1, 2, 3
+_SPACE = 1
+_LINE = 2
+_PARAGRAPH = 3
 _GAP = {
     0: "",
     _SPACE: " ",
@@ -131,7 +133,9 @@ def documents(
         if mark.startswith(b"<DOCUMENT>"):
             if body is not None and take:
                 yield _document(head, body)
-            head, body, take = {}, None, False
+            head = {}
+            body = None
+            take = False
         elif head is None:
             continue
         elif mark.startswith(b"</DOCUMENT>") or (
@@ -139,7 +143,9 @@ def documents(
         ):
             if take or (body is None and is_wanted(head.get("TYPE", ""))):
                 yield _document(head, body or [])
-            head, body, take = None, None, False
+            head = None
+            body = None
+            take = False
         elif body is None and mark.startswith(b"<TEXT>"):
             body = [line.lstrip()[len(b"<TEXT>") :]]
             take = is_wanted(head.get("TYPE", ""))
@@ -220,9 +226,11 @@ def contract_text(body: bytes) -> Text:
         raise NoText("binary", "the exhibit is a PDF or another encoded file, not text")
     decoded, fault = _decoded(body)
     if _HTML.search(decoded):
-        text, format_ = _from_html(decoded), "html"
+        text = _from_html(decoded)
+        format_ = "html"
     else:
-        text, format_ = _from_plain(decoded), "plain"
+        text = _from_plain(decoded)
+        format_ = "plain"
     if not text:
         raise NoText("empty", "the exhibit has no text")
     return Text(text, format_, fault)

@@ -74,7 +74,8 @@ class Pace:
         path: str | Path,
         per_second: float = PER_SECOND,
     ) -> None:
-        self.path, self.per_second = Path(path), per_second
+        self.path = Path(path)
+        self.per_second = per_second
 
     def wait(self) -> None:
         """Take the next free slot when it comes."""

@@ -59,7 +59,8 @@ ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = (
     "not entail",
 )
 # The labels of a data set, in order.
-THREE, TWO = (ENTAIL, NEUTRAL, CONTRADICT), (ENTAIL, NOT_ENTAIL)
+THREE = (ENTAIL, NEUTRAL, CONTRADICT)
+TWO = (ENTAIL, NOT_ENTAIL)
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
 ROUNDS = ("R1", "R2", "R3")
 NLI = {"head_id": "nli", "answers": list(THREE)}
@@ -354,7 +355,8 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
         yield Part("snli", split, SNLI, "snli", f"snli_1.0_{split}.jsonl")
         yield Part("fever", split, FEVER_NLI, "fever", f"{split}_fitems.jsonl")
         for name in ROUNDS:
-            source, inside = f"anli_{name.lower()}", f"{name}/{split}.jsonl"
+            source = f"anli_{name.lower()}"
+            inside = f"{name}/{split}.jsonl"
             times = settings["anli_repeats"][name] if split == TRAIN else 1
             yield Part(source, split, ANLI, "anli", inside, times)
     # MultiNLI's labelled test set was never published; its two development sets are.
