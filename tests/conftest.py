@@ -64,18 +64,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Never search the libraries and tests that are loaded here for garbage.
-
-    Each training and each call of statsmodels' `multipletests` collects garbage, which
-    takes half a second with these million objects.
-    """
+    """Search no garbage while tests and libraries are imported."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.collect()
-        gc.freeze()
+        never_search_again()
         gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_objects_of_this_file_are_searched() -> Iterator[None]:
+    """Search only the objects of one test file for garbage."""
+    yield
+    never_search_again()
+
+
+def never_search_again() -> None:
+    """Exclude all objects that exist now from later searches for garbage.
+
+    Each training and each call of statsmodels' `multipletests` searches for garbage,
+    which takes half a second with a million objects of libraries and earlier tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

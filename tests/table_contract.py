@@ -1,7 +1,7 @@
 """Tables computed from planned rows whose runs have faked scores, for the contract of all tables."""
 
 import json
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,12 @@ class AnyScore(dict):
 
 
 def scores_of_any_run(inputs: Inputs) -> dict[str, AnyScore]:
-    """In place of `Inputs.scores`."""
     return {folder: AnyScore(folder) for folder in folders(inputs.rows)}
+
+
+# In place of `Inputs.scores`.
+ANY_SCORES = cached_property(scores_of_any_run)
+ANY_SCORES.__set_name__(Inputs, "scores")
 
 
 def folders(rows: list[dict[str, Any]]) -> set[str]:
@@ -98,10 +102,14 @@ def planned_rows(paper: str, table: str, trained: bool) -> list[dict[str, Any]]:
     return rows
 
 
+@cache
+def _published(paper: str) -> list[PublishedCell]:
+    return load_published(ROOT / f"resources/published/{paper}.csv")
+
+
 def published_cells(paper: str, table: str) -> list[PublishedCell]:
     """Return the published cells of a table."""
-    cells = load_published(ROOT / f"resources/published/{paper}.csv")
-    return [cell for cell in cells if cell.table == table]
+    return [cell for cell in _published(paper) if cell.table == table]
 
 
 def computed_cells(
@@ -111,8 +119,9 @@ def computed_cells(
     record = json.dumps({"training_examples": 3})
     for folder in folders(rows):
         path = root / folder / "run.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(record, encoding="utf-8")
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(record, encoding="utf-8")
     data = root / "data" / (PAPERS[paper].tables[table].of or paper)
     printed = published_cells(paper, table)
     inputs = Inputs(data, root, rows, printed, PAPERS[paper], table)

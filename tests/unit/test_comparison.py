@@ -371,15 +371,24 @@ def differing(rng, **options):
     return np.array([one - other for one, other in itertools.combinations(rows, 2)])
 
 
+def p_values_of(sets):
+    """Return the p-values of each set of differences after Holm's correction.
+
+    One call tests the pairs of all sets, because p-values do not depend on other pairs.
+    """
+    # There are enough resamples for the level of the first test to be 20 of them.
+    resamples = max(999, RESAMPLES_A_PAIR * len(sets[0]))
+    p_values = sign_flip(np.concatenate(sets), resamples)
+    return [holm(of_set) for of_set in p_values.reshape(len(sets), -1).tolist()]
+
+
 @pytest.mark.parametrize(("rows", "units"), [(6, 57), (4, 10)])
 def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, units):
     rng, sets = np.random.default_rng(rows), 200
-    alarms = covers = 0
-    for _ in range(sets):
-        differences = differing(rng, rows=rows, units=units)
-        # There are enough resamples for the level of the first test to be 20 of them.
-        p_values = sign_flip(differences, max(999, RESAMPLES_A_PAIR * len(differences)))
-        alarms += min(holm(p_values.tolist())) < 0.05
+    drawn = [differing(rng, rows=rows, units=units) for _ in range(sets)]
+    alarms = sum(min(p_values) < 0.05 for p_values in p_values_of(drawn))
+    covers = 0
+    for differences in drawn:
         low, high = mean_interval(differences[rows - 2])
         covers += low <= 0 <= high
     assert covers < sets
@@ -397,9 +406,6 @@ def test_a_detectable_difference_is_significant_in_80_percent_of_samples(rows, u
         differences = differing(rng, rows=rows, units=units)
         sizes.append(detectable(differences[ends], tests))
     lead = np.mean(sizes)
-    found = 0
-    for _ in range(sets):
-        differences = differing(rng, rows=rows, units=units, lead=lead)
-        p_values = sign_flip(differences, max(999, RESAMPLES_A_PAIR * tests))
-        found += holm(p_values.tolist())[ends] < 0.05
+    drawn = [differing(rng, rows=rows, units=units, lead=lead) for _ in range(sets)]
+    found = sum(p_values[ends] < 0.05 for p_values in p_values_of(drawn))
     assert found / sets == pytest.approx(0.8, abs=3.3 * math.sqrt(0.8 * 0.2 / sets))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import TypeAdapter
 
 from lextables import ROOT
+from lextables.pipeline import config as config_module
 from lextables.pipeline import removed
 from lextables.pipeline.config import Config, ExtraModel, ExtraPredictions, load
 from lextables.pipeline.errors import BadInput
@@ -335,6 +337,8 @@ KEYS = [
 def test_every_hostile_value_is_allowed_or_refused_in_one_printable_sentence(
     key, inner, tmp_path, monkeypatch
 ):
+    # With one adapter, the JSON schema of the messages is built once.
+    monkeypatch.setattr(config_module, "Config", TypeAdapter(Config))
     monkeypatch.chdir(tmp_path)
     Path("loop").symlink_to("loop")
     Path("dangling").symlink_to("nowhere")

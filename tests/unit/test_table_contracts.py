@@ -7,11 +7,11 @@ import pytest
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from table_contract import (
+    ANY_SCORES,
     TABLES,
     computed_cells,
     planned_rows,
     published_cells,
-    scores_of_any_run,
     write_data,
 )
 
@@ -56,7 +56,7 @@ def root(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def any_score(monkeypatch):
-    monkeypatch.setattr(Inputs, "scores", property(scores_of_any_run))
+    monkeypatch.setattr(Inputs, "scores", ANY_SCORES)
 
 
 @pytest.mark.parametrize("ran", [True, False])
