@@ -36,8 +36,16 @@ PIPELINE_TIMEOUT = 1800
 # test reads them, and those of MiniLM because it takes minutes to encode all clauses;
 # test_acord_real.py encodes some of them.
 ACORD_TABLES = (
-    *("table2", "table_c1", "table_c2", "table_c3", "figure_c1"),
-    *("table_d3", "table_d5", "table3", "table_e1", "table_e2"),
+    "table2",
+    "table_c1",
+    "table_c2",
+    "table_c3",
+    "figure_c1",
+    "table_d3",
+    "table_d5",
+    "table3",
+    "table_e1",
+    "table_e2",
 )
 LEFT_OUT = [
     "BM25, words and a linear model / None",

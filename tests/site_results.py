@@ -74,8 +74,13 @@ PAIRS = [
     Pair("NDCG@5", "a", "b", 1.5, 0.5, 2.5, 0.01, 0.02, "57 queries", 3.0),
     Pair("NDCG@5", "b", "c", 0.5, -1.0, 2.0, 0.3, 0.3, "57 queries", 3.0),
     Pair(
-        *("NDCG@5", "a", EVIL, *[2.0] * 5),
-        *("57 queries and 9 queries", 3.0, "scored on different units"),
+        "NDCG@5",
+        "a",
+        EVIL,
+        *[2.0] * 5,
+        "57 queries and 9 queries",
+        3.0,
+        "scored on different units",
     ),
     Pair("prec@5", "a", "b", *[1.0] * 5, "3 queries", 3.0, "too few units"),
 ]

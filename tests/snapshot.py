@@ -24,16 +24,17 @@ KEYS = (
 )  # columns that identify a line
 # Models without a neural network; any other model counts as one.
 WITHOUT_NETWORK = {
-    *(
-        "bm25",
-        "bm25-whole-corpus",
-        "linear",
-        "linear-exact",
-        "linear-words",
-        "words",
-        "hypothesis",
-    ),
-    *("marker", "overlap", "prior", "random"),
+    "bm25",
+    "bm25-whole-corpus",
+    "linear",
+    "linear-exact",
+    "linear-words",
+    "words",
+    "hypothesis",
+    "marker",
+    "overlap",
+    "prior",
+    "random",
 }
 MODEL = re.compile(r"runs/[^/\s]+/[^/\s]+/([^/\s]+)/")
 LONG = re.compile(

@@ -46,13 +46,13 @@ class AnyScore(dict):
         return self[key]
 
 
-def scores_of_any_run(inputs: Inputs) -> dict[str, AnyScore]:
+@cached_property
+def any_scores(inputs: Inputs) -> dict[str, AnyScore]:
+    """In place of `Inputs.scores`."""
     return {folder: AnyScore(folder) for folder in folders(inputs.rows)}
 
 
-# In place of `Inputs.scores`.
-ANY_SCORES = cached_property(scores_of_any_run)
-ANY_SCORES.__set_name__(Inputs, "scores")
+any_scores.__set_name__(Inputs, "scores")
 
 
 def folders(rows: list[dict[str, Any]]) -> set[str]:

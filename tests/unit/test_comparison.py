@@ -387,10 +387,8 @@ def test_false_positives_are_rare_and_intervals_have_the_stated_coverage(rows, u
     rng, sets = np.random.default_rng(rows), 200
     drawn = [differing(rng, rows=rows, units=units) for _ in range(sets)]
     alarms = sum(min(p_values) < 0.05 for p_values in p_values_of(drawn))
-    covers = 0
-    for differences in drawn:
-        low, high = mean_interval(differences[rows - 2])
-        covers += low <= 0 <= high
+    intervals = [mean_interval(differences[rows - 2]) for differences in drawn]
+    covers = sum(low <= 0 <= high for low, high in intervals)
     assert covers < sets
     # With an error rate of 5 %, this limit is exceeded once in a thousand times.
     assert alarms <= sets * 0.05 + 3.1 * math.sqrt(sets * 0.05 * 0.95)

@@ -182,7 +182,10 @@ def table(name="table1", **values):
     "name",
     [
         *"results table Table1 table-1 table_1 table1_2 table../x tablec1".split(),
-        *("figure", "table٣", "table 1", "table1\n"),
+        "figure",
+        "table٣",
+        "table 1",
+        "table1\n",
     ],
 )
 def test_names_of_tables_that_pages_cannot_show_are_refused(tmp_path, name):

@@ -12,8 +12,11 @@ from lextables.tasks.resources import ModelSizes, Work, mem_mb, minutes
 MODELS = load_models(ROOT / "resources/models.yaml")
 # Models of the hub without a revision: no public page was found that names one.
 NOT_PINNED = {
-    *("albert-large-v2", "albert-xlarge-v2", "albert-xxlarge-v2"),
-    *("bart-large-anli", "msmarco-distilroberta-base-v2"),
+    "albert-large-v2",
+    "albert-xlarge-v2",
+    "albert-xxlarge-v2",
+    "bart-large-anli",
+    "msmarco-distilroberta-base-v2",
 }
 
 
