@@ -55,7 +55,7 @@ def serving(
 
     made = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
     server.base = f"http://127.0.0.1:{made.server_port}/v1"
 
     def close():

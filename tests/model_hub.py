@@ -62,6 +62,6 @@ class Hub(BaseHTTPRequestHandler):
 def running() -> Iterator[str]:
     """Run the hub on loopback, and yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -122,7 +122,7 @@ def behind(specs, spec):
     """The settings of a run, and of the runs whose weights and selected settings it uses."""
     yield spec.settings
     for run in filter(None, (spec.weights_of, spec.choice)):
-        yield from behind(specs, specs[run])
+        yield from behind(specs, specs[run.folder])
 
 
 def depends_on_the_grid(settings):
@@ -138,20 +138,19 @@ def check_plan(found, is_base):
             assert json.loads(json.dumps(spec.settings)) == spec.settings
 
 
-def check_row(row, found, grid, printed, authors):
+def check_row(row, specs, grid, printed, authors):
     """Check a row; return whether it is a published one with runs that depend on the grid."""
     if row["additional"]:
         names = [user_rows.spelled(part) for part in own_names(row)]
         assert not printed.issuperset(names), row
         return False
-    specs = {run.folder: spec for run, spec in found.specs.items()}
     is_filled = False
     assert row["runs"] or row["reason"], row
     for runs in row["runs"].values():
         if row.get("tuned") or row.get("trained"):
             assert len(runs) >= row["averages"], row
         for folder in runs:
-            for settings in behind(found.specs, specs[folder]):
+            for settings in behind(specs, specs[folder]):
                 if depends_on_the_grid(settings):
                     is_filled = True
                     assert grid == settings.get("grid", grid) == PAPER_GRID, row
@@ -175,11 +174,12 @@ def test_a_published_row_has_the_papers_settings_or_no_run(paper):
         config, gpu = given(combination, paper)
         found = planning.plan(entry, Context(config, MODELS, ROOT, gpu))
         check_plan(found, combination in BASES)
+        specs = {run.folder: spec for run, spec in found.specs.items()}
         for table, rows in found.rows.items():
             counted = Counter(map(name, rows))
             assert max(counted.values(), default=1) == 1, (combination, table)
             for row in rows:
                 grid = config.grid_name(gpu)
-                filled += check_row(row, found, grid, printed, authors)
+                filled += check_row(row, specs, grid, printed, authors)
     has_grids = [task for task in entry.tasks.values() if getattr(task, "grids", None)]
     assert filled or not has_grids

@@ -11,19 +11,30 @@ import pytest
 
 from lextables.pipeline.stopping import PREFIX, STOPPED
 
-# A run with two jobs in a shell.  The second starts after the signal, and ignores SIGTERM.
+# A run with two jobs in a shell.  The second ignores SIGTERM, and starts when the first
+# has had its time to end after the signal.
 RUN = """
 import signal, subprocess, sys, time
+from queue import SimpleQueue
 from lextables.pipeline import stopping
 stopping.GRACE = 0.5
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 ended = stopping.Stopping(lambda number: print("announced", number, flush=True), remote={remote})
+signals = SimpleQueue()
+def no_more_jobs(number, frame):
+    print("no more jobs", flush=True)
+    signals.put(number)
 if {started}:
-    signal.signal(signal.SIGTERM, lambda number, frame: print("no more jobs", flush=True))
+    signal.signal(signal.SIGTERM, no_more_jobs)
     ended.jobs_start()
 python = f"{{stopping.PREFIX}} {{sys.executable}} -c "
 imports = subprocess.Popen(["bash", "-c", python + "'import time; print(1, flush=True); time.sleep(60)'"])
-time.sleep(2)
+try:
+    signals.get()
+    time.sleep(0.7)
+except SystemExit:
+    time.sleep(0.5)  # in place of Snakemake, which cancels jobs on a cluster
+    raise
 deaf = subprocess.Popen(
     ["bash", "-c", python + "'import time; time.sleep(60)'"],
     preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
