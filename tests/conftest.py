@@ -91,8 +91,8 @@ def only_objects_of_this_file_are_searched() -> Iterator[None]:
 def never_search_again() -> None:
     """Exclude all objects that exist now from later searches for garbage.
 
-    Each training and each call of statsmodels' `multipletests` searches for garbage,
-    which takes half a second with a million objects of libraries and earlier tests.
+    Each training searches for garbage, which takes half a second with a million objects
+    of libraries and earlier tests.
     """
     gc.collect()
     gc.freeze()

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 
 from lextables import ROOT
@@ -72,7 +73,7 @@ def imported(*folders):
                 elif isinstance(node, ast.ImportFrom) and not node.level:
                     modules.add(node.module.split(".")[0])
     own = {path.stem for folder in OWN for path in (ROOT / folder).glob("*")}
-    return modules - set(sys.stdlib_module_names) - own
+    return modules - set(sys.stdlib_module_names) - own - {"__main__"}
 
 
 OWN = (
@@ -88,9 +89,12 @@ OWN = (
 )
 
 
+PROVIDERS = cache(packages_distributions)
+
+
 def distributions(modules):
     """The pip names of the distributions of these modules."""
-    providers = packages_distributions()
+    providers = PROVIDERS()
     return {
         re.sub(r"[._-]+", "-", name).lower()
         for module in modules

@@ -5,6 +5,7 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from transformers import (
     GPT2LMHeadModel,
 )
 
+import forked
 from lextables.models import inspection
 from lextables.models.inspection import check, inspect
 from lextables.pipeline.config import ExtraModel
@@ -283,7 +285,8 @@ def test_a_vocabulary_of_another_size_is_rejected(model, name, kind):
     assert says in message(folder, kind)
 
 
-def test_missing_weights_are_found_in_a_separate_process(model):
+def test_missing_weights_are_found_in_a_separate_process(model, monkeypatch):
+    monkeypatch.setattr(sys, "executable", forked.interpreter())
     folder = model("relevance")
     without("encoder.layer.1.")(folder)
     assert "the weights lack 16 tensors" in message(folder, "cross-encoder")

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import forked
 import lextables
 from lextables import ROOT
 from lextables.metrics import HIGH, LOW, STRICT
@@ -208,15 +209,9 @@ def test_the_error_for_a_missing_data_set_is_a_command_that_snakemake_accepts(
     command = str(error.value).partition("run in this folder: ")[2].rstrip(".")
     program, *arguments = shlex.split(command)
     assert program == str(root / ".venv/bin/snakemake")
-    run = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--dry-run", *arguments],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert "acord" in run.stdout + run.stderr
+    run = forked.snakemake(tmp_path, "--dry-run", *arguments)
+    assert run.code == 0, run.output
+    assert "acord" in run.output
 
 
 def test_calls_from_several_threads_wait_for_each_other(monkeypatch):

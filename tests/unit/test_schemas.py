@@ -2,10 +2,10 @@
 
 import jsonschema
 import pytest
-import yaml
 
 from lextables import ROOT
 from lextables.papers.schemas import CHECKED, path, schema
+from lextables.pipeline.registry import content
 
 FILES = {
     "config": "config.yaml",
@@ -24,5 +24,4 @@ def test_the_committed_schema_equals_that_of_the_code(name):
 
 @pytest.mark.parametrize("name", sorted(set(CHECKED) - {"config"}))
 def test_files_are_valid_against_their_schema(name):
-    content = yaml.safe_load((ROOT / FILES[name]).read_text(encoding="utf-8"))
-    jsonschema.validate(content, yaml.safe_load(schema(name)))
+    jsonschema.validate(content(ROOT / FILES[name]), content(path(name)))
