@@ -197,9 +197,9 @@ def test_a_head_without_a_question_counts_as_one_question():
 @BOTH
 @pytest.mark.parametrize("named", [False, True])
 def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
-    units = [i % 10 for i in range(30)] if named else None
+    units = [i % 5 for i in range(15)] if named else None
     heads = [
-        rows(*drawn(at, multi_label, n=30), name=name, units=units, question=question)
+        rows(*drawn(at, multi_label, n=15), name=name, units=units, question=question)
         for at, (name, question) in enumerate([("A", "Q1"), ("B", "Q1"), ("C", "Q2")])
     ]
     predictions, examples, tasks = together(*heads)
@@ -211,7 +211,7 @@ def test_the_interval_leaves_out_one_unit_at_a_time(multi_label, named):
     for one in sorted({row[unit] for row in examples}):
         others = [row for row in examples if row[unit] != one]
         without.append(values(predictions, others, tasks, **settings))
-    assert len(without) == (10 if named else 90)
+    assert len(without) == (5 if named else 45)
     for metric in METRICS:
         left = np.array([found[metric, "all"] for found in without])
         ends = jackknife.interval(value[metric, "all"], left)
