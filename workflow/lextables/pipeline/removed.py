@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+import yaml
+
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import content
 
 VERSION = "1.0"
 NAMES = ROOT / "resources/removed.yaml"
@@ -12,7 +13,7 @@ NAMES = ROOT / "resources/removed.yaml"
 
 def check(names: Iterable[str], where: str) -> None:
     """Raise `BadInput` for the first of ``names`` that was removed; ``where`` is the place they are from."""
-    reasons = content(NAMES)
+    reasons = yaml.safe_load(NAMES.read_text(encoding="utf-8"))
     for name in names:
         if name not in reasons:
             continue
