@@ -139,6 +139,8 @@ def test_picking_a_device_locks_one_gpu_or_hides_all_gpus(machine, monkeypatch):
     monkeypatch.setattr("torch.version.cuda", None)
     device.pick("auto")
     assert gpu_lease.VISIBLE not in os.environ  # this torch cannot use a GPU
+    with pytest.raises(BadSetting, match="^config: device = 'cuda' but .* set device"):
+        device.pick("cuda")
     machine(TWO)
     monkeypatch.setattr("torch.version.cuda", "13.0")
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
