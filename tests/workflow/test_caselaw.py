@@ -1,8 +1,7 @@
-"""Case law and EDGAR from the command line: unreadable and new volumes, planning, and overlaps."""
+"""Case law and EDGAR from the command line: unreadable volumes, planning, and overlaps."""
 
 import json
 import re
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -56,22 +55,6 @@ def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror)
         "2.zip, metadata/CasesMetadata.json: it lists no case; the rest is kept."
         in report["faults"]
     )
-
-
-def test_a_new_volume_in_the_mirror_is_read(mirror):
-    """With bad_volumes=skip, a new volume in the mirror becomes part of the plan; nothing else reruns."""
-
-    target = "results/sources/caselaw/us-1.json"
-    (mirror / "caselaw/us/3.zip").unlink()
-    assert run(mirror, target, caselaw="us:1-3", bad_volumes="skip").code == 0
-    with zipfile.ZipFile(mirror / "caselaw/us/3.zip", "w"):
-        pass
-    again = run(mirror, target, caselaw="us:1-3", bad_volumes="skip")
-    assert again.code == 0 and "Fetching us-1 and the volumes" in again.output
-    # A fetched volume is kept after it is removed from the mirror.
-    (mirror / "caselaw/us/3.zip").unlink()
-    planned = run(mirror, target, "--dry-run", caselaw="us:1-3", bad_volumes="skip")
-    assert "Nothing to be done" in planned.output
 
 
 def test_all_volumes_would_be_planned_within_a_minute(tmp_path):

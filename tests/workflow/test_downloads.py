@@ -1,6 +1,7 @@
-"""Downloads from the command line: damaged files, skipped volumes, and secrets in URLs."""
+"""Downloads from the command line: damaged files, skipped and new volumes, and secrets in URLs."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -11,6 +12,7 @@ from http_server import answer, serving
 from lextables.pipeline.content import sha256_of
 
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
+SHARD = "results/sources/caselaw/us-1.json"
 LIST = "results/sources/caselaw/VolumesMetadata.json"
 
 
@@ -129,6 +131,21 @@ def test_a_login_page_is_never_kept_as_a_volume(project, server):
     )
     assert volume.read_bytes() == (server.folder / "us/2.zip").read_bytes()
     assert "Nothing to be done" in opinions(project, "--dry-run").output
+
+
+def test_a_new_volume_in_the_mirror_is_read(project, tmp_path):
+    """It is fetched again without the other volumes, and kept if the mirror loses it."""
+    volume = tmp_path / "mirror/caselaw/us/3.zip"
+    volume.parent.mkdir(parents=True)
+    config = {"caselaw": "us:1-3", "bad_volumes": "skip", "mirror": tmp_path / "mirror"}
+    assert run(project, SHARD, **config).code == 0
+    with zipfile.ZipFile(volume, "w"):
+        pass
+    again = run(project, SHARD, **config)
+    assert again.code == 0
+    assert "Fetching us-1 and the volumes" in again.output
+    volume.unlink()
+    assert "Nothing to be done" in run(project, SHARD, "--dry-run", **config).output
 
 
 def test_a_damaged_list_of_volumes_stops_no_plan_and_is_fetched_again(project, server):

@@ -1,4 +1,4 @@
-"""The released LawngNLI, built from its ID file and the volumes of a mirror, up to Tables 2 and 5."""
+"""The released LawngNLI, built from its ID file and the volumes of a mirror."""
 
 import csv
 import json
@@ -9,15 +9,11 @@ import forked
 from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
 from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids
 
-OWN = (
-    *("MiniLM encoder, after ANLI", "Words of the hypothesis alone and a linear model"),
-    *(
-        "Words, sentence embeddings and a linear model",
-        "Words, their overlap and a linear model",
-    ),
-)
 CENSUS = "results/data/lawngnli/census.json"
-TABLES = ("results/tables/lawngnli/table2.csv", "results/tables/lawngnli/table5.csv")
+TABLE = "results/tables/lawngnli/table2.csv"
+PAIRS = "results/data/lawngnli_nli/census.json"
+TRAINING = "results/runs/lawngnli_nli/train/overlap/linear-short/seed0/run.json"
+TARGETS = (TABLE, TRAINING)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +57,6 @@ def run(folder, *words, **config):
         "models": "available",
         "caselaw": "us:1-3",
         "lawngnli_data": "released",
-        "exclude_rows": json.dumps(OWN),
     } | config
     return forked.pipeline(
         folder, *words, "--config", *(f"{key}={value}" for key, value in config.items())
@@ -73,8 +68,8 @@ def rows_of(path):
         return {(row["row"], row["column"]): row for row in csv.DictReader(file)}
 
 
-def test_tables_of_the_released_data_set(folder, tmp_path):
-    done = run(folder, *TABLES)
+def test_a_table_and_a_training_of_the_released_data_set(folder, tmp_path):
+    done = run(folder, *TARGETS)
     assert done.code == 0, done.output[-4000:]
     census = json.loads((folder / CENSUS).read_text())
     assert census["data"]["examples"]["rows"] == 48
@@ -90,7 +85,7 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
     assert record["without"] == ["us/3"]
     assert not (folder / "results/sources/caselaw/us/3.zip").exists()
 
-    table2 = rows_of(folder / TABLES[0])
+    table2 = rows_of(folder / TABLE)
     count = table2["LawngNLI / Training examples", "Long premises / Full"]
     assert (
         count["published"],
@@ -107,17 +102,14 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
         table2["LawngNLI / Unique training hypotheses", "Short premises / Full"]["ours"]
         == "2"
     )
-    table5 = rows_of(folder / TABLES[1])
-    overlap = [
-        row
-        for (name, _), row in table5.items()
-        if name.endswith("Overlap of words and a linear model")
-    ]
-    assert overlap[0]["reason"].startswith("12 test examples, fewer than 100")
-    assert "Nothing to be done" in run(folder, "-n", *TABLES).output
+    pairs = json.loads((folder / PAIRS).read_text())
+    assert pairs["data"]["examples"]["labels"]["head_id"]["nli"] == 48
+    training = json.loads((folder / TRAINING).read_text())
+    assert training["not_run"] == "12 test examples, fewer than 100"
+    assert "Nothing to be done" in run(folder, "-n", *TARGETS).output
 
     # The built data set has other shards; the finished files belong to the released one and are rebuilt.
-    planned = run(folder, "-n", *TABLES, lawngnli_data="built")
+    planned = run(folder, "-n", *TARGETS, lawngnli_data="built")
     jobs = planned.output
     assert "\nlawngnli_examples " in jobs
     assert "\nlawngnli_released " not in jobs
@@ -139,10 +131,7 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        (
-            {"data": "sample", "exclude_rows": "[]"},
-            "lawngnli_data = 'released' needs data=release",
-        ),
+        ({"data": "sample"}, "lawngnli_data = 'released' needs data=release"),
         (
             {"bulk_export": "no/folder"},
             "bulk_export = 'no/folder' is not a folder with .jsonl or .jsonl.xz files",
@@ -150,6 +139,6 @@ def test_tables_of_the_released_data_set(folder, tmp_path):
     ],
 )
 def test_invalid_configurations_are_rejected(folder, config, sentence):
-    stopped = run(folder, "-n", TABLES[0], **config)
+    stopped = run(folder, "-n", TABLE, **config)
     assert stopped.code != 0
     assert sentence in stopped.output
