@@ -10,6 +10,7 @@ import atexit
 import gc
 import json
 import os
+import pkgutil
 import runpy
 import select
 import socket
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +31,7 @@ import psutil
 ROOT = Path(__file__).parents[1]
 OURS = ("--snakefile", ROOT / "Snakefile")
 PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
-# Libraries that plans and jobs import.  The lists contain no lextables module, because a test may run a copy
-# of the project with changed modules.
+# Libraries that plans and jobs import.
 PLANS = (
     "filelock",
     "huggingface_hub",
@@ -72,6 +73,8 @@ JOBS = (
     "transformers.models.auto.modeling_auto",
     "transformers.trainer",
 )
+# Parts of the package that jobs import.  A job of a copy of the project imports its own.
+PARTS = ("models", "pipeline", "sources", "tables", "tasks")
 # Environment variable of the path of an `INTERPRETER`.
 PATH_NAME = "LEXTABLES_TEST_INTERPRETER"
 # Replaces the Python interpreter of Snakemake's scripts and of lextables' modules: it passes its files, folder
@@ -257,13 +260,14 @@ def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
     with connection.makefile("rb") as sent:
         folder, argv, env = json.load(sent)
     os.environ.update(env)  # some libraries read variables when they are imported
-    for library in JOBS:
-        import_module(library)
-    gc.freeze()
+    _import_for_jobs()
 
     def main() -> None:
         modules = env.get("PYTHONPATH", "").split(":")
         sys.path[:] = [str(Path(argv[0]).parent), *filter(None, modules), *libraries]
+        package = PathFinder.find_spec("lextables")
+        if argv[0] == "-m" or package.origin != sys.modules["lextables"].__file__:
+            _forget_package()
         if argv[0] == "-m":
             sys.argv = argv[1:]
             runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
@@ -275,6 +279,25 @@ def _fork_job(connection: socket.socket, libraries: list[str]) -> None:
     )
     for file in files:
         os.close(file)
+
+
+@cache
+def _import_for_jobs() -> None:
+    """Import what jobs need: their libraries, and parts of the package."""
+    for library in JOBS:
+        import_module(library)
+    for part in PARTS:
+        package = import_module(f"lextables.{part}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    gc.freeze()
+
+
+def _forget_package() -> None:
+    """Let later imports find the package in another folder."""
+    for name in [*sys.modules]:
+        if name.split(".")[0] == "lextables":
+            del sys.modules[name]
 
 
 def _forked(
