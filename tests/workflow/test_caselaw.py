@@ -94,14 +94,6 @@ def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
     assert 0 < after - before < 15
 
 
-def test_the_error_for_edgar_without_quarters_names_the_config_key(tmp_path):
-    stopped = forked.pipeline(tmp_path, "edgar")
-    assert stopped.code != 0
-    sentence = "config: edgar_quarters is empty; name quarters, as in --config edgar_quarters='[2020-QTR1]'."
-    assert sentence in stopped.output
-    assert "Traceback" not in stopped.output
-
-
 def test_contracts_of_edgar_are_compared_with_the_data_sets(tmp_path):
     contract = next(iter(registered.read("cuad", "cuad").of["contracts"]))
     pages = edgar_server.small_quarter(2020, 1, 2)

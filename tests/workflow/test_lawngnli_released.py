@@ -87,17 +87,8 @@ def test_a_table_and_a_training_of_the_released_data_set(folder, tmp_path):
 
     table2 = rows_of(folder / TABLE)
     count = table2["LawngNLI / Training examples", "Long premises / Full"]
-    assert (
-        count["published"],
-        count["reproduced"],
-        count["ours"],
-        count["verdict"],
-    ) == (
-        "128520",
-        "",
-        "24",
-        "",
-    )
+    assert (count["published"], count["ours"]) == ("128520", "24")
+    assert count["reproduced"] == count["verdict"] == ""
     assert (
         table2["LawngNLI / Unique training hypotheses", "Short premises / Full"]["ours"]
         == "2"
@@ -126,19 +117,3 @@ def test_a_table_and_a_training_of_the_released_data_set(folder, tmp_path):
     exported = json.loads((tmp_path / CENSUS).read_text())
     assert exported["data"]["examples"] == census["data"]["examples"]
     assert (exported["whole_collection"], census["whole_collection"]) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("config", "sentence"),
-    [
-        ({"data": "sample"}, "lawngnli_data = 'released' needs data=release"),
-        (
-            {"bulk_export": "no/folder"},
-            "bulk_export = 'no/folder' is not a folder with .jsonl or .jsonl.xz files",
-        ),
-    ],
-)
-def test_invalid_configurations_are_rejected(folder, config, sentence):
-    stopped = run(folder, "-n", TABLE, **config)
-    assert stopped.code != 0
-    assert sentence in stopped.output
