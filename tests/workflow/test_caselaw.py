@@ -26,7 +26,7 @@ def mirror(tmp_path: Path) -> Path:
     return folder
 
 
-def run(mirror: Path, target: str, *options: str, **config: str):
+def run(mirror: Path, target: str, **config: str):
     config = {
         "data": "release",
         "mirror": mirror,
@@ -34,7 +34,7 @@ def run(mirror: Path, target: str, *options: str, **config: str):
         "parser": "dependencies",
     } | config
     values = [f"{key}={value}" for key, value in config.items()]
-    return forked.pipeline(mirror.parent, *options, "--config", *values, "--", target)
+    return forked.pipeline(mirror.parent, "--config", *values, "--", target)
 
 
 def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror):

@@ -318,29 +318,6 @@ def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
     assert "lawngnli" not in output.split("Job stats:")[1]
 
 
-def test_a_missing_parser_blocks_the_paper_that_needs_it(plan):
-    code, output = plan(
-        "all", "--config", "papers=[acord,lawngnli]", "parser=/no/such/folder"
-    )
-    assert code != 0
-    assert "config: parser = '/no/such/folder' is neither auto" in output
-    assert "Traceback" not in output
-
-
-def test_requesting_a_run_that_does_not_exist_raises_an_error(plan):
-    theirs = f"{RESULTS}/runs/maud/single-task/minilm/single-sample/seed0/run.json"
-    code, output = plan(theirs, "--config", "papers=[acord]")
-    assert code != 0
-    assert (
-        f"{theirs.removesuffix('/run.json')}: config key papers leaves its paper out"
-        in output
-    )
-    none = f"{RESULTS}/runs/maud/single-task/minilm/none/seed0"
-    code, output = plan(f"{none}/run.json", "--config", "papers=[maud]")
-    assert code != 0
-    assert f"{none}: there is no such run under this configuration" in output
-
-
 def test_windows_of_two_grids_are_in_different_folders(plan, tmp_path):
     """Folders are named after length and step, so that a grid never reads or replaces other windows."""
     folders, model = {}, "minilm-contracts"
