@@ -71,7 +71,9 @@ $(VENV)/.run: envs/requirements.txt Makefile
 	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables needs Python 3.11, 3.12 or 3.13:" \
 	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement envs/requirements.txt
+	$(BIN)/python -m pip install --quiet --no-compile --requirement envs/requirements.txt
+	@# pip would compile with one process.  Some packages include files that are not Python 3, such as templates.
+	$(BIN)/python -m compileall -q -q --workers 0 $(VENV)/lib || true
 	$(BIN)/python -m pip uninstall --quiet --quiet --yes lextables
 	$(BIN)/python -c '$(INSTALL)'
 	touch $@
