@@ -72,8 +72,8 @@ $(VENV)/.run: envs/requirements.txt Makefile
 	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --requirement envs/requirements.txt
-	@# pip would compile with one process.  Some packages include files that are not Python 3, such as templates.
-	$(BIN)/python -m compileall -q -q --workers 0 $(VENV)/lib || true
+	@# Before the first run, and with all cores; pip uses one.  Some packages include files that are not Python 3.
+	$(BIN)/python -m compileall -q -q --workers 0 $(VENV)/lib workflow || true
 	$(BIN)/python -m pip uninstall --quiet --quiet --yes lextables
 	$(BIN)/python -c '$(INSTALL)'
 	touch $@
