@@ -122,10 +122,10 @@ def test_only_a_job_looks_for_garbage_and_not_while_it_imports_modules(tmp_path)
 
 def test_at_its_end_a_job_does_not_look_for_garbage(tmp_path):
     # Functions for the end run in the reverse order, so this one runs after the job's.
-    before = (
-        "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 0))"
-    )
-    assert run(tmp_path / "job.log", "pass", before).stdout == "True\n"
+    found = "print(any(each is made for each in gc.get_objects()))"
+    before = f"import atexit, gc\natexit.register(lambda: {found})"
+    body = f"made = []\n{found}"
+    assert run(tmp_path / "job.log", body, before).stdout == "True\nFalse\n"
 
 
 def test_an_interrupted_progress_bar_is_not_shown_with_the_error(tmp_path):
