@@ -68,7 +68,7 @@ JOBS = (
     "sklearn.feature_extraction.text",
     "sklearn.linear_model",
     "snakemake.script",
-    "statsmodels.stats.multitest",
+    "statsmodels.stats.proportion",
     "transformers.models.bert.modeling_bert",
     "transformers.models.auto.modeling_auto",
     "transformers.trainer",
