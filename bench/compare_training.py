@@ -16,10 +16,7 @@ import numpy as np
 import torch
 import transformers
 from torch.nn.functional import cross_entropy
-from torch.nn.utils import (
-    clip_grad_norm_,
-    parameters_to_vector,
-)
+from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 from torch.nn.utils.rnn import pad_sequence
 
 from lextables.models import in_parts
@@ -81,17 +78,9 @@ class Texts(list):
         texts = [self.texts[row] for row in rows]
         mask = pad_sequence([torch.ones_like(text) for text in texts], batch_first=True)
         starts = torch.from_numpy(self.starts[list(rows)])
-        ids = pad_sequence(
-            texts,
-            batch_first=True,
-            padding_value=1,
-        )
+        ids = pad_sequence(texts, batch_first=True, padding_value=1)
         places = {"start_positions": starts, "end_positions": starts + 1}
-        return {
-            "input_ids": ids,
-            "attention_mask": mask,
-            **places,
-        }
+        return {"input_ids": ids, "attention_mask": mask, **places}
 
 
 def model_of(architecture):
@@ -116,11 +105,7 @@ def loss_of(model, batch):
     return (losses[0] + losses[1]) / 2
 
 
-def weights_of_loop(
-    architecture,
-    optimiser,
-    batches,
-):
+def weights_of_loop(architecture, optimiser, batches):
     """Train on ``batches`` with torch alone; return the weights."""
     model = model_of(architecture).train()
     groups = []
@@ -139,10 +124,7 @@ def weights_of_loop(
             }
         )
     adamw = torch.optim.AdamW(
-        groups,
-        lr=RATE,
-        betas=optimiser.betas,
-        eps=optimiser.epsilon,
+        groups, lr=RATE, betas=optimiser.betas, eps=optimiser.epsilon
     )
     for update, batch in enumerate(batches):
         rate = RATE
@@ -164,11 +146,7 @@ class Plain(transformers.Trainer):
     """transformers' Trainer with the loss of the plain loop."""
 
     def compute_loss(
-        self,
-        model,
-        inputs,
-        return_outputs=False,
-        num_items_in_batch=None,
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
     ):
         return loss_of(model, inputs)
 
@@ -185,21 +163,11 @@ def compared(architecture, optimiser=OPTIMISER, with_others=True):
         return dict(batches[-1])
 
     settings = FineTuning(
-        learning_rate=RATE,
-        epochs=EPOCHS,
-        batch_size=BATCH,
-        optimiser=optimiser,
+        learning_rate=RATE, epochs=EPOCHS, batch_size=BATCH, optimiser=optimiser
     )
     trained = {"here": model}
     with TemporaryDirectory() as folder:
-        finetune(
-            model,
-            texts,
-            collate,
-            settings,
-            seed=SEED,
-            work=Path(folder),
-        )
+        finetune(model, texts, collate, settings, seed=SEED, work=Path(folder))
         if with_others:
             trained |= other_trainings(architecture, settings, folder)
     updates = EPOCHS * len(texts) // BATCH
@@ -218,12 +186,7 @@ def other_trainings(architecture, settings, folder):
         trained[f"here, {parts} parts"] = model = model_of(architecture)
         with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
             finetune(
-                model,
-                texts,
-                texts.collated,
-                settings,
-                seed=SEED,
-                work=Path(folder),
+                model, texts, texts.collated, settings, seed=SEED, work=Path(folder)
             )
     plain = transformers.TrainingArguments(
         folder,
@@ -240,10 +203,7 @@ def other_trainings(architecture, settings, folder):
     )
     trained["Trainer"] = model = model_of(architecture)
     trainer = Plain(
-        model=model,
-        args=plain,
-        train_dataset=texts,
-        data_collator=texts.collated,
+        model=model, args=plain, train_dataset=texts, data_collator=texts.collated
     )
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()

@@ -10,15 +10,8 @@ the released prediction step.
 
 import math
 import random
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from typing import (
-    Any,
-    NamedTuple,
-)
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 N_BEST = 20
 LONGEST = 600  # characters of a random slice
@@ -66,26 +59,16 @@ def table_rows(
         name = question["id"]
         contract, _, category = name.rpartition("__")
         asked.append(
-            {
-                "question_id": name,
-                "contract_id": contract,
-                "category": category,
-            }
+            {"question_id": name, "contract_id": contract, "category": category}
         )
         for index, answer in enumerate(question["answers"]):
-            row = {
-                "question_id": name,
-                "index": index,
-                "text": answer["text"],
-            }
+            row = {"question_id": name, "index": index, "text": answer["text"]}
             answers.append(row)
     return asked, answers
 
 
 def predictions(
-    context: str,
-    answers: Sequence[Mapping[str, Any]],
-    rng: random.Random,
+    context: str, answers: Sequence[Mapping[str, Any]], rng: random.Random
 ) -> list[dict[str, Any]]:
     """Return `N_BEST` predictions for one question, the most probable first."""
     middle = 4.0 if answers else 11.0
@@ -122,11 +105,7 @@ def predictions(
     return rows
 
 
-def more(
-    context: str,
-    drawn: Sequence[Drawn],
-    rng: random.Random,
-) -> Drawn:
+def more(context: str, drawn: Sequence[Drawn], rng: random.Random) -> Drawn:
     """Return a random slice, a variant of a drawn span, or a repeated text with another score."""
     kind = rng.random()
     if kind < 0.4 or len(drawn) == 1:
@@ -140,23 +119,14 @@ def more(
     return Drawn(text, start, score - abs(rng.gauss(0.0, 2.0)))
 
 
-def shifted(
-    context: str,
-    start: int,
-    end: int,
-    rng: random.Random,
-) -> tuple[str, int]:
+def shifted(context: str, start: int, end: int, rng: random.Random) -> tuple[str, int]:
     """Return (text, start) of a span with either end moved by up to 40 % of its length and 20 characters."""
     reach = int(0.4 * (end - start)) + 20
     start = max(0, start + rng.randrange(-reach, reach))
     return sliced(context, start, max(start + 1, end + rng.randrange(-reach, reach)))
 
 
-def sliced(
-    context: str,
-    start: int,
-    end: int,
-) -> tuple[str, int]:
+def sliced(context: str, start: int, end: int) -> tuple[str, int]:
     """Return (text, start) of a slice without the white space at its ends."""
     text = context[start:end]
     return text.strip(), start + len(text) - len(text.lstrip())

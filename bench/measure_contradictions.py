@@ -20,14 +20,8 @@ from lextables.corpora.caselaw.opinion import Opinion
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
 from lextables.papers.lawngnli.citations.resolution import tokenizer
-from lextables.papers.lawngnli.hypotheses import (
-    accuracy,
-    difficulty,
-)
-from lextables.papers.lawngnli.hypotheses.contradiction import (
-    Contradiction,
-    contradict,
-)
+from lextables.papers.lawngnli.hypotheses import accuracy, difficulty
+from lextables.papers.lawngnli.hypotheses.contradiction import Contradiction, contradict
 from lextables.papers.lawngnli.hypotheses.parsers import parser
 
 TOKENIZER, PIPELINE = tokenizer(), accuracy.tokens_of()
@@ -54,26 +48,10 @@ def is_difficult(text: str) -> bool:
 
 
 options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-options.add_argument(
-    "volumes",
-    nargs="+",
-    type=Path,
-)
-options.add_argument(
-    "--model",
-    required=True,
-    help="benepar's model",
-)
-options.add_argument(
-    "--quoted",
-    action="store_true",
-    help="all hypotheses",
-)
-options.add_argument(
-    "--outputs",
-    type=Path,
-    help="file of the outcomes",
-)
+options.add_argument("volumes", nargs="+", type=Path)
+options.add_argument("--model", required=True, help="benepar's model")
+options.add_argument("--quoted", action="store_true", help="all hypotheses")
+options.add_argument("--outputs", type=Path, help="file of the outcomes")
 given = options.parse_args()
 logging.disable(logging.WARNING)
 texts: dict[str, dict[str, str]] = {}

@@ -17,10 +17,7 @@ import importlib.util
 import json
 import math
 import zipfile
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from types import ModuleType
@@ -40,10 +37,7 @@ from lextables.metrics.spans import (
 )
 from lextables.pipeline.atomic import write_text
 from lextables.tasks.spans.submitted import released_nbest
-from make_nbest import (
-    make_nbest,
-    table_rows,
-)
+from make_nbest import make_nbest, table_rows
 
 RELAXED = "Parties"
 
@@ -94,28 +88,18 @@ def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
     return results
 
 
-def compare(
-    ours: Result,
-    theirs: Result,
-    group: str,
-) -> int:
+def compare(ours: Result, theirs: Result, group: str) -> int:
     """Return the number of values compared; stop at a difference.  NaN equals NaN."""
     assert ours.keys() == theirs.keys()
     for name, value in theirs.items():
         equal = np.array_equal(
-            np.array(ours[name], float),
-            np.array(value, float),
-            equal_nan=True,
+            np.array(ours[name], float), np.array(value, float), equal_nan=True
         )
         assert equal, f"{group}, {name}: ours {ours[name]}, released {value}"
     return sum(np.size(value) for value in theirs.values())
 
 
-def compare_all(
-    released: ModuleType,
-    data: Path,
-    seed: int,
-) -> None:
+def compare_all(released: ModuleType, data: Path, seed: int) -> None:
     """Score made predictions with both evaluators, compare all numbers and print how many there are."""
     with zipfile.ZipFile(data) as archive:
         squad = json.loads(archive.read("test.json"))
@@ -160,17 +144,10 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("released", type=Path)
     arguments.add_argument(
-        "data",
-        nargs="?",
-        type=Path,
-        help="zip with the released test.json",
+        "data", nargs="?", type=Path, help="zip with the released test.json"
     )
     arguments.add_argument("--golden", type=Path)
-    arguments.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-    )
+    arguments.add_argument("--seed", type=int, default=0)
     options = arguments.parse_args()
     if (options.data is None) == (options.golden is None):
         arguments.error("give either the data or --golden")

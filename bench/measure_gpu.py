@@ -40,11 +40,7 @@ from random_trainings import (
 
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "albert", "modernbert", "mpnet")
 SIZES = {"MiniLM": (384, 6, 12), "base": (768, 12, 12)}
-WORKS = {
-    "CUAD": (40, 512, 512),
-    "MAUD": (16, 64, 512),
-    "ACORD": (64, 32, 512),
-}
+WORKS = {"CUAD": (40, 512, 512), "MAUD": (16, 64, 512), "ACORD": (64, 32, 512)}
 
 
 def memory_measured(device: torch.device) -> None:
@@ -61,13 +57,7 @@ def one_step(kind: str, device: torch.device) -> dict[str, Any]:
         watch = Watch()
         model = classifier(kind, SMALL, dropout)
         run = trainer(
-            model,
-            device,
-            SMALL_WORK,
-            1,
-            bf16=bf16,
-            max_grad_norm=0.0,
-            watch=watch,
+            model, device, SMALL_WORK, 1, bf16=bf16, max_grad_norm=0.0, watch=watch
         )
         losses.append(run.train().training_loss)
         gradients.append(watch.gradients)
@@ -111,9 +101,7 @@ def out_of_memory(kind: str, device: torch.device) -> dict[str, Any]:
 
 
 def no_memory(
-    model: transformers.PreTrainedModel,
-    args: tuple[Any, ...],
-    inputs: dict[str, Any],
+    model: transformers.PreTrainedModel, args: tuple[Any, ...], inputs: dict[str, Any]
 ) -> None:
     if len(inputs["input_ids"]) > SMALL_WORK[0] // 2:
         raise torch.OutOfMemoryError
@@ -127,11 +115,7 @@ def resumed(kind: str, device: torch.device) -> dict[str, Any]:
         tempfile.TemporaryDirectory() as second,
     ):
         for folder, stop_at in ((first, -1), (second, 3), (second, -1)):
-            kept = {
-                "folder": folder,
-                "save_every": 2,
-                "watch": Watch(stop_at=stop_at),
-            }
+            kept = {"folder": folder, "save_every": 2, "watch": Watch(stop_at=stop_at)}
             model = classifier(kind, SMALL, 0.1)
             runs.append(trainer(model, device, SMALL_WORK, 4, **kept))
             with suppress(KeyboardInterrupt):
@@ -175,11 +159,7 @@ Cases = dict[str, Callable[[], dict[str, Any]]]
 STAGES = ("correctness", "sweep", "training")
 
 
-def cases(
-    stage: str,
-    device: torch.device,
-    tiny: bool,
-) -> Cases:
+def cases(stage: str, device: torch.device, tiny: bool) -> Cases:
     """Return the measurements of a stage: {name: function}."""
     sizes = {"small": SMALL} if tiny else SIZES
     works = {"small": SMALL_WORK} if tiny else WORKS
@@ -190,11 +170,7 @@ def cases(
             found[f"{kind}, {check.__name__}"] = partial(check, kind, device)
         return found
     options: dict[str, dict[str, Any]] = {
-        "single precision": {
-            "bf16": False,
-            "tf32": False,
-            "dataloader_num_workers": 0,
-        },
+        "single precision": {"bf16": False, "tf32": False, "dataloader_num_workers": 0},
         "TF32": {"bf16": False, "dataloader_num_workers": 0},
         "bfloat16": {"bf16": True, "dataloader_num_workers": 0},
         "bfloat16, workers": {"bf16": True},
@@ -203,12 +179,7 @@ def cases(
         options = {f"{parts} parts": {"parts": parts} for parts in (1, 2, 4, 8)}
     for size, work, option in product(sizes, works, options):
         found[f"{size}, {work}, {option}"] = partial(
-            timed,
-            sizes[size],
-            works[work],
-            device,
-            **options[option],
-            **pace,
+            timed, sizes[size], works[work], device, **options[option], **pace
         )
     return found
 
@@ -228,26 +199,10 @@ def about(device: torch.device) -> dict[str, str]:
 def main(given: list[str] | None = None) -> int:
     """Run the stages; return 1 if a measurement failed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "to",
-        type=Path,
-        help="folder of the results",
-    )
-    parser.add_argument(
-        "--stage",
-        choices=STAGES,
-        action="append",
-    )
-    parser.add_argument(
-        "--device",
-        default="cuda",
-        choices=["cuda", "cpu"],
-    )
-    parser.add_argument(
-        "--tiny",
-        action="store_true",
-        help="small models and batches",
-    )
+    parser.add_argument("to", type=Path, help="folder of the results")
+    parser.add_argument("--stage", choices=STAGES, action="append")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--tiny", action="store_true", help="small models and batches")
     options = parser.parse_args(given)
     device = torch.device(options.device)
     report: dict[str, Any] = {"about": about(device), "measured": []}

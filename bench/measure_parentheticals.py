@@ -61,20 +61,10 @@ def explanatory(text: str) -> dict[int, str]:
 def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("volumes", nargs="*", type=int)
+    arguments.add_argument("--mirror", required=True, type=Path)
     arguments.add_argument(
-        "volumes",
-        nargs="*",
-        type=int,
-    )
-    arguments.add_argument(
-        "--mirror",
-        required=True,
-        type=Path,
-    )
-    arguments.add_argument(
-        "--missing",
-        action="store_true",
-        help="print the missing texts",
+        "--missing", action="store_true", help="print the missing texts"
     )
     options = arguments.parse_args()
     for volume in options.volumes or drawn_volumes():
@@ -82,11 +72,7 @@ def main() -> None:
         measure(volume, path, options.missing)
 
 
-def measure(
-    volume: int,
-    path: Path,
-    missing: bool,
-) -> None:
+def measure(volume: int, path: Path, missing: bool) -> None:
     """Measure the opinions of a volume and print, with the texts that are ``missing`` if wanted."""
     seconds = 0.0
     read = 0

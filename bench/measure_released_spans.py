@@ -93,11 +93,7 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
         (into / "tokenizer_config.json").write_text(json.dumps(settings))
 
 
-def logits(
-    question_id: str,
-    window: int,
-    length: int,
-) -> tuple[np.ndarray, np.ndarray]:
+def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the start and end logits (float32) of a window of ``length`` tokens, padded."""
     digest = hashlib.sha256(f"{question_id} {window}".encode()).digest()
     draws = np.random.default_rng(int.from_bytes(digest[:8], "big"))
@@ -111,11 +107,7 @@ def logits(
     return starts, ends
 
 
-def released_side(
-    folder: Path,
-    kind: str,
-    n_best: int,
-) -> None:
+def released_side(folder: Path, kind: str, n_best: int) -> None:
     """Label and predict as the released code does; run by an interpreter with transformers 4."""
     from transformers import AutoTokenizer
     from transformers.data.metrics.squad_metrics import compute_predictions_logits
@@ -123,9 +115,7 @@ def released_side(
 
     lowered = kind == "wordpiece"
     slow = AutoTokenizer.from_pretrained(
-        folder / kind,
-        use_fast=False,
-        do_lower_case=lowered,
+        folder / kind, use_fast=False, do_lower_case=lowered
     )
     # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
     tokenize, known = slow.tokenize, {}
@@ -206,10 +196,7 @@ def digest_of(ids: list[int]) -> str:
 
 
 def our_side(
-    folder: Path,
-    documents: dict[str, list[dict[str, Any]]],
-    kind: str,
-    n_best: int,
+    folder: Path, documents: dict[str, list[dict[str, Any]]], kind: str, n_best: int
 ) -> dict[str, Any]:
     """Return the labels and n-best spans of our code, in the form of the released side's file."""
     import pyarrow as pa
@@ -217,31 +204,15 @@ def our_side(
     import torch
 
     from lextables.models.tokenizers import load_tokenizer
-    from lextables.tasks.spans.features import (
-        WindowSource,
-        spans,
-        write_features,
-    )
-    from lextables.tasks.spans.reading import (
-        Best,
-        FinalText,
-        Spelling,
-        nbest,
-        top,
-    )
+    from lextables.tasks.spans.features import WindowSource, spans, write_features
+    from lextables.tasks.spans.reading import Best, FinalText, Spelling, nbest, top
     from lextables.tasks.spans.settings import WindowSettings
-    from lextables.tasks.spans.tokens import (
-        layout,
-        question_ids,
-        tokenise,
-    )
+    from lextables.tasks.spans.tokens import layout, question_ids, tokenise
     from lextables.tasks.spans.windows import WindowDataset
 
     tokenizer = load_tokenizer(folder / kind)
     settings = WindowSettings(
-        max_length=MAX_LENGTH,
-        step=STEP,
-        max_question_length=MAX_QUESTION_LENGTH,
+        max_length=MAX_LENGTH, step=STEP, max_question_length=MAX_QUESTION_LENGTH
     )
     contracts, examples, questions = [], [], {}
     for document in documents["train"]:
@@ -347,19 +318,11 @@ def golden(side: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Compare and print; exit with 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "data",
-        type=Path,
-        help="CUAD's data.zip",
-    )
+    parser.add_argument("data", type=Path, help="CUAD's data.zip")
     parser.add_argument(
         "--released", help="a Python interpreter that has transformers 4 and torch"
     )
-    parser.add_argument(
-        "--side",
-        choices=KINDS,
-        help=argparse.SUPPRESS,
-    )
+    parser.add_argument("--side", choices=KINDS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
         released_side(options.data, options.side, N_BEST)

@@ -25,11 +25,7 @@ DROPOUTS = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout 
 class Watch(transformers.TrainerCallback):
     """Time the updates after the first ``warm``, keep gradients, and stop a training before ``stop_at``."""
 
-    def __init__(
-        self,
-        warm: int = 0,
-        stop_at: int = -1,
-    ) -> None:
+    def __init__(self, warm: int = 0, stop_at: int = -1) -> None:
         self.warm, self.stop_at = warm, stop_at
         self.begun = self.ended = 0.0
         self.gradients = torch.empty(0)
@@ -61,20 +57,8 @@ def texts_of(work: Work, batches: int) -> list[dict[str, torch.Tensor]]:
     rows, shortest, longest = work
     generator, texts = torch.Generator().manual_seed(0), []
     for _ in range(rows * batches):
-        length = int(
-            torch.randint(
-                shortest,
-                longest + 1,
-                (),
-                generator=generator,
-            )
-        )
-        ids = torch.randint(
-            5,
-            1000,
-            (length,),
-            generator=generator,
-        )
+        length = int(torch.randint(shortest, longest + 1, (), generator=generator))
+        ids = torch.randint(5, 1000, (length,), generator=generator)
         texts.append({"input_ids": ids, "labels": ids[0] % 2})
     return texts
 
@@ -90,11 +74,7 @@ def collate(rows: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     return batch | {"labels": torch.stack([row["labels"] for row in rows])}
 
 
-def classifier(
-    kind: str,
-    size: Size,
-    dropout: float,
-) -> transformers.PreTrainedModel:
+def classifier(kind: str, size: Size, dropout: float) -> transformers.PreTrainedModel:
     """Return a classifier with random weights, which are the same for the same arguments."""
     options: dict[str, Any] = dict.fromkeys(DROPOUTS.split(), dropout)
     (
@@ -108,11 +88,7 @@ def classifier(
         "max_position_embeddings": 600,
     }
     transformers.set_seed(0)
-    config = transformers.AutoConfig.for_model(
-        kind,
-        pad_token_id=0,
-        **options,
-    )
+    config = transformers.AutoConfig.for_model(kind, pad_token_id=0, **options)
     return transformers.AutoModelForSequenceClassification.from_config(config)
 
 
@@ -131,11 +107,7 @@ def trainer(
     watch = given.pop("watch", Watch())
     bf16 = given.pop("bf16", device.type == "cuda")
     options = checkpoints.arguments(
-        folder,
-        updates,
-        seed=0,
-        save_every=save_every,
-        device=device,
+        folder, updates, seed=0, save_every=save_every, device=device
     )
     options |= {
         "per_device_train_batch_size": work[0],

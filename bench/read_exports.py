@@ -16,10 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterator,
-)
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -33,11 +30,7 @@ class Different(Exception):
     """What a reader finds is not what the export has."""
 
 
-def same(
-    found: object,
-    expected: object,
-    what: str,
-) -> None:
+def same(found: object, expected: object, what: str) -> None:
     """Raise `Different` unless two values are equal."""
     if found != expected:
         raise Different(f"{what}: {str(found)[:200]} instead of {str(expected)[:200]}")
@@ -54,11 +47,7 @@ def run(folder: Path, *arguments: str) -> str:
     """Return what a Python program prints in a folder; `Different` with its last line if it fails."""
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=folder, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise Different(done.stderr.strip().splitlines()[-1])
@@ -84,10 +73,7 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
 def read_datasets(folder: Path, work: Path) -> str:
     """Every table that has rows with `datasets`, which loads no empty table; counted."""
     import pyarrow.parquet as pq
-    from datasets import (
-        get_dataset_config_names,
-        load_dataset,
-    )
+    from datasets import get_dataset_config_names, load_dataset
 
     counts = {}
     for file in folder.rglob("data/*.parquet"):
@@ -100,10 +86,7 @@ def read_datasets(folder: Path, work: Path) -> str:
     same(set(names), counts.keys(), "tables")
     for name, rows in counts.items():
         table = load_dataset(
-            str(folder),
-            name,
-            split="full",
-            cache_dir=str(work / "datasets"),
+            str(folder), name, split="full", cache_dir=str(work / "datasets")
         )
         same(table.num_rows, rows, f"rows of {name}")
     return f"{len(counts)} tables, {sum(counts.values()):,} rows"
@@ -148,11 +131,7 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
     return compared(runs, differences, "ir_measures")
 
 
-def compared(
-    runs: int,
-    differences: list[float],
-    reader: str,
-) -> str | None:
+def compared(runs: int, differences: list[float], reader: str) -> str | None:
     """Return the numbers of runs and scores and their largest difference; None without runs."""
     if not runs:
         return None
@@ -212,9 +191,7 @@ READERS: dict[str, Callable[[Path, Path], str | None]] = {
 
 
 def results(
-    publish: Path,
-    work: Path,
-    modules: list[str],
+    publish: Path, work: Path, modules: list[str]
 ) -> Iterator[tuple[str, str, str, bool]]:
     """Yield (export, reader, what it found or what differs, whether it is right)."""
     for croissant in sorted(publish.glob("*/croissant.json")):
@@ -240,12 +217,7 @@ def main() -> bool:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("publish", type=Path)
-    parser.add_argument(
-        "--readers",
-        nargs="+",
-        choices=READERS,
-        default=[*READERS],
-    )
+    parser.add_argument("--readers", nargs="+", choices=READERS, default=[*READERS])
     arguments = parser.parse_args()
     if not [*arguments.publish.glob("*/croissant.json")]:
         parser.error(f"{arguments.publish} has no exports; run the target publish")

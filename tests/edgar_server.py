@@ -133,13 +133,7 @@ def submission_path(cik, accession):
     return f"edgar/data/{cik}/{accession}.txt"
 
 
-def document(
-    type_,
-    sequence,
-    body,
-    description="",
-    filename="",
-):
+def document(type_, sequence, body, description="", filename=""):
     """Return one document of a submission."""
     head = f"<DOCUMENT>\n<TYPE>{type_}\n<SEQUENCE>{sequence}\n"
     if filename:

@@ -38,11 +38,7 @@ def _pairs(premises: Iterable[Premise]) -> list[Pair]:
 
 def _dealt(premises: Sequence[Premise]) -> dict[str, Sequence[Premise]]:
     """{split: its premises}: one each for dev and test."""
-    return {
-        "train": premises[:-2],
-        "dev": premises[-2:-1],
-        "test": premises[-1:],
-    }
+    return {"train": premises[:-2], "dev": premises[-2:-1], "test": premises[-1:]}
 
 
 def _gold(premises: Sequence[Premise], source: str, **more: str) -> list[Record]:
@@ -79,11 +75,7 @@ def snli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
 
 def multinli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """MultiNLI's files: two development sets and no test."""
-    names = {
-        "train": "train",
-        "dev": "dev_matched",
-        "test": "dev_mismatched",
-    }
+    names = {"train": "train", "dev": "dev_matched", "test": "dev_mismatched"}
     files = {}
     for split, dealt in _dealt(premises).items():
         records = _gold(dealt, split, genre="letters", promptID=split)
@@ -93,11 +85,7 @@ def multinli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
 
 def fever(premises: Sequence[Premise]) -> dict[str, list[Record]]:
     """FEVER-NLI's files, with the labels of dev and test hidden."""
-    parts = {
-        "train": premises,
-        "dev": premises[:1],
-        "test": premises[-1:],
-    }
+    parts = {"train": premises, "dev": premises[:1], "test": premises[-1:]}
     files = {}
     for split, part in parts.items():
         records = []

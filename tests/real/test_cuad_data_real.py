@@ -163,10 +163,7 @@ def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines
         title.partition("_")[0]
         for title, lines in shared.items()
         if sum(lines) > 0.2 * len(lines)
-    } == {
-        "GALERATHERAPEUTICS,INC",
-        "WOMENSGOLFUNLIMITEDINC",
-    }
+    } == {"GALERATHERAPEUTICS,INC", "WOMENSGOLFUNLIMITEDINC"}
     assert not any(lines and all(lines) for lines in shared.values())
 
 

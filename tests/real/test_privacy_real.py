@@ -80,12 +80,7 @@ def test_the_release_matches_the_registered_census(read_release):
     assert [
         counts[name]["rows"]
         for name in ("sites", "questions", "responses", "highlights")
-    ] == [
-        149,
-        64,
-        19729,
-        22609,
-    ]
+    ] == [149, 64, 19729, 22609]
     assert notes["responses_without_an_option"] == 24
     assert notes["single_choices_with_several_options"] == 74
     assert notes["sites_coded_without_a_policy_here"] == 129

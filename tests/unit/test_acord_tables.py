@@ -48,11 +48,7 @@ def data(tmp_path_factory):
     queries = []
     judgements = []
     for number, (query, found) in enumerate(STARS.items(), 1):
-        texts = {
-            "short": query,
-            "medium": f"{query} medium",
-            "long": f"{query} long",
-        }
+        texts = {"short": query, "medium": f"{query} medium", "long": f"{query} long"}
         entry = {"number": number, "query_id": query, "category": CATEGORY[query]}
         queries.append(texts | entry | {"split": "test"})
         for clause, stars in found.items():

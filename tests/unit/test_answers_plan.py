@@ -49,11 +49,7 @@ def test_each_baseline_has_one_run():
         rows["Others"].additional,
         rows["Others"].baseline,
         rows["guesses"].additional,
-    ) == (
-        True,
-        True,
-        False,
-    )
+    ) == (True, True, False)
     assert not rows["Others"].lenient
     lenient, _ = planned(models={"prior": TASK["models"]["prior"] | {"lenient": True}})
     assert lenient["Others"].plain()["lenient"]

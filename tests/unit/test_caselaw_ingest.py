@@ -99,9 +99,7 @@ def test_a_volume_under_two_numbers_is_read_once(tmp_path, set_aside):
     ]
 
 
-def test_cases_of_a_volume_that_is_left_out_are_read_from_another(
-    tmp_path,
-):
+def test_cases_of_a_volume_that_is_left_out_are_read_from_another(tmp_path):
     row = metadata(1) | _body()
     broken = write_bulk(tmp_path / "7.jsonl.xz", [row])
     broken.write_bytes(broken.read_bytes() + b"\xfd7zXZ\0 broken")

@@ -325,10 +325,7 @@ NOTES = {
         pair("a", "e", 0.6, detectable=2.0),
         pair("b", "e", 0.6, detectable=math.inf),
     ],
-    "nothing is detectable": [
-        *groups(0.6, 0.6, 0.6, detectable=math.inf),
-        *LEADS,
-    ],
+    "nothing is detectable": [*groups(0.6, 0.6, 0.6, detectable=math.inf), *LEADS],
     "too few units": [pair("a", "b", math.nan, untested=FEW, units="3 contracts")],
     "seven rows": [pair("a", name, 0.6) for name in "bcdefg"]
     + [pair("b", "c", 0.01, detectable=0.0123)],

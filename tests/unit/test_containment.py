@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from lextables import published
-from lextables.metrics.containment import (
-    NO_CLAUSE,
-    counts,
-    gold_texts,
-    values,
-)
+from lextables.metrics.containment import NO_CLAUSE, counts, gold_texts, values
 from lextables.metrics.containment_scores import ALL_METRICS, scores, strict_counts
 from lextables.pipeline.errors import BadInput
 

@@ -230,10 +230,7 @@ def test_figure_3_has_the_best_precision_at_or_above_each_recall(data):
 def test_a_curve_over_seeds_ends_with_the_shortest_curve(data):
     ends = []
     for seed, end in enumerate((0.1, 0.2)):
-        curve = {
-            ("precision", "threshold: 0"): 0.5,
-            ("recall", "threshold: 0"): end,
-        }
+        curve = {("precision", "threshold: 0"): 0.5, ("recall", "threshold: 0"): end}
         ends.append(run(data, f"ends/seed{seed}", 0.4, values=curve))
     cells = computed(data, "figure3", system("Mine", ends, additional=True))
     assert [column for _, column in cells if " at " in column] == [

@@ -140,8 +140,7 @@ def test_a_rejected_request_makes_every_job_wait(server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "denied",
-    [[], [b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"]],
+    "denied", [[], [b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"]]
 )
 def test_a_missing_page_raises_without_a_retry(server, tmp_path, denied):
     server.first["nowhere.txt"].extend(answer(body, status=403) for body in denied)

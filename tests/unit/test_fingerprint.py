@@ -280,11 +280,7 @@ def test_a_change_of_the_code_during_a_run_is_not_stored(project, monkeypatch):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        (".*", "5"),
-        (".*", "[" * 100_000),
-        ('(.*)[0-9a-f]{16}"', r'\1ffffffffffffffff"'),
-    ],
+    [(".*", "5"), (".*", "[" * 100_000), ('(.*)[0-9a-f]{16}"', r'\1ffffffffffffffff"')],
 )
 def test_damaged_fingerprints_are_stored_again(project, monkeypatch, old, new):
     before = fingerprints(project)

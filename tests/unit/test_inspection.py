@@ -330,11 +330,7 @@ def test_a_valid_model_is_checked_again_only_after_a_change(
             "'org/enc' is not available here: it is neither a folder nor in the hub's cache",
         ),
         ("org/enc", True, None),  # checked by the job that fetches it
-        (
-            "org/part",
-            False,
-            "only a part of 'org/part' is in the hub's cache",
-        ),
+        ("org/part", False, "only a part of 'org/part' is in the hub's cache"),
         ("./nowhere", True, "the folder './nowhere' does not exist"),
         ("/no/where", True, "the folder '/no/where' does not exist"),
         ("~/nowhere", True, f"the folder '{Path.home()}/nowhere' does not exist"),

@@ -42,10 +42,7 @@ def test_counts_of_shards_are_summed_in_the_order_of_the_steps(tmp_path):
     # A step that kept nothing in any shard is still in the funnel.
     assert total(
         [{"funnel": {"citations": 0, "resolved": 0}, "counts": {}}] * 2
-    ).funnel == {
-        "citations": 0,
-        "resolved": 0,
-    }
+    ).funnel == {"citations": 0, "resolved": 0}
     assert found.counts == {"supra citations": 2, "id citations": 1, "rejected": 1}
 
 

@@ -10,11 +10,7 @@ from snakemake.iocontainers import Wildcards
 import planned_project
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.lawngnli.plan import (
-    construction,
-    parser_settings,
-    released_masks,
-)
+from lextables.papers.lawngnli.plan import construction, parser_settings, released_masks
 from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
@@ -44,7 +40,7 @@ def test_volumes_are_those_listed_in_the_mirror(tmp_path):
     ]
     (tmp_path / "caselaw/VolumesMetadata.json").write_text(json.dumps(listed))
     assert built(tmp_path, caselaw="us:436-544").shards == {
-        "us-436": ["us/436", "us/438", "us/449"],
+        "us-436": ["us/436", "us/438", "us/449"]
     }
     assert built(tmp_path, caselaw="us:436-544", volumes_a_job=1).shards.keys() == {
         "us-436",

@@ -228,12 +228,7 @@ def test_rows_and_their_twins_are_read(tmp_path):
         other["contradicted"],
         other["sentence"],
         other["clause"],
-    ) == (
-        True,
-        False,
-        None,
-        [],
-    )
+    ) == (True, False, None, [])
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lextables.models.linear import (
-    NEVER,
-    fit_weighed,
-    hashed_ngrams,
-    overlap_shares,
-)
+from lextables.models.linear import NEVER, fit_weighed, hashed_ngrams, overlap_shares
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import examples as asked_of
@@ -58,11 +53,7 @@ COLOURS = ("red", "green", "blue")
 PAIRED = Table(
     "examples",
     "",
-    (
-        *EXAMPLES.columns[:4],
-        Column("pair_id", pa.string(), ""),
-        EXAMPLES.columns[4],
-    ),
+    (*EXAMPLES.columns[:4], Column("pair_id", pa.string(), ""), EXAMPLES.columns[4]),
     ("example_id",),
 )
 

@@ -202,17 +202,9 @@ def test_matches_equal_those_of_the_evaluator():
     found = units_of(texts)
     for category in range(3):
         given = candidates(
-            found,
-            np.arange(len(found.start), dtype=float),
-            99,
-            ["date"],
+            found, np.arange(len(found.start), dtype=float), 99, ["date"]
         )
-        asked = Golds(
-            found,
-            dict(enumerate(answers)),
-            category,
-            category == 2,
-        )
+        asked = Golds(found, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
         words = given.texts(found)
@@ -243,12 +235,7 @@ def test_units_answer_if_they_overlap_an_answer_by_half():
 
 def test_candidates_are_units_runs_of_units_and_parts_of_units():
     found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
-    given = candidates(
-        found,
-        np.array([3.0, 2.0, 1.0, 0.0]),
-        2,
-        ["date"],
-    )
+    given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
     second = "Second on May 1, 2001 it is."
     assert given.texts(found) == [
         "First one.",
@@ -263,12 +250,7 @@ def test_candidates_are_units_runs_of_units_and_parts_of_units():
 def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
     found = units_of([text])
-    given = candidates(
-        found,
-        np.array([0.0, 2.0, 1.0]),
-        3,
-        ["name"],
-    )
+    given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
     starts = [
         text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
     ]
@@ -279,12 +261,7 @@ def test_names_are_candidates_only_at_their_first_mention():
 
 def test_context_and_text_features():
     found = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
-    given = candidates(
-        found,
-        np.array([1.0, 0.0]),
-        2,
-        ["name"],
-    )
+    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
     others = context_features(given, scores_, 0)
     whole = given.first == given.last
@@ -293,13 +270,7 @@ def test_context_and_text_features():
     assert (
         context_features(given, scores_[:, :1], 0)[0, 0] < -10
     )  # there is no other category
-    form = dict(
-        zip(
-            given.texts(found),
-            text_features(given, found),
-            strict=True,
-        )
-    )
+    form = dict(zip(given.texts(found), text_features(given, found), strict=True))
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
     defined, quoted = form["Acme"][-6], form["Acme"][-4]
@@ -332,12 +303,7 @@ def test_trees_equal_scikit_learns_and_learn_interactions():
 
 def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
     found = units_of(["First one. Second two. Third three."])
-    given = candidates(
-        found,
-        np.array([3.0, 2.0, 1.0]),
-        2,
-        [],
-    )
+    given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
     assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
@@ -355,23 +321,13 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
 
 def test_candidates_of_different_contracts_do_not_overlap():
     found = units_of(["First one.", "First one."])
-    given = candidates(
-        found,
-        np.array([3.0, 2.0]),
-        2,
-        [],
-    )
+    given = candidates(found, np.array([3.0, 2.0]), 2, [])
     known = overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
     new, _ = new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])
     assert new.all()
     nothing = units_of([""])
-    none = candidates(
-        nothing,
-        np.zeros(0),
-        2,
-        [],
-    )
+    none = candidates(nothing, np.zeros(0), 2, [])
     assert overlap_features(none, np.zeros(0)).shape == (0, known.shape[1])
 
 
@@ -390,11 +346,7 @@ def test_probabilities_increase_with_logits_and_are_calibrated():
 def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(4000, 2))
-    near = fit_few(
-        known,
-        known[:, 0] > rng.normal(size=4000),
-        penalty=1.0,
-    )
+    near = fit_few(known, known[:, 0] > rng.normal(size=4000), penalty=1.0)
     other = known[:, 1] > rng.normal(size=4000)
     few, many = (
         fit_near(near, known[:n], other[:n], penalty=0.1).weights[:, 0]
@@ -415,11 +367,7 @@ def test_outputs_trained_together_equal_outputs_trained_separately():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(500, 4)).astype(np.float32)
     held = known[:, :3] + 0.5 * rng.normal(size=(500, 3)) > [0.0, 0.5, 9.0]
-    together = fit_dense(
-        known,
-        held,
-        penalty=1.0,
-    )
+    together = fit_dense(known, held, penalty=1.0)
     for output in range(2):
         alone = LogisticRegression(C=1.0).fit(known, held[:, output])
         assert together.weights[:, output] == pytest.approx(alone.coef_[0], abs=0.02)
@@ -430,22 +378,11 @@ def test_outputs_trained_together_equal_outputs_trained_separately():
 
 
 def test_a_model_trained_on_one_class_always_predicts_it():
-    few = fit_few(
-        np.ones((4, 2)),
-        np.zeros(4, dtype=bool),
-        penalty=1.0,
-    )
+    few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
-    words = vocabulary(
-        ["a b", "b c"],
-        longest=1,
-        least=1,
-    )
+    words = vocabulary(["a b", "b c"], longest=1, least=1)
     many = fit_many(
-        words.weigh(["a b", "b c"]),
-        np.array([[True, False]] * 2),
-        alpha=1e-4,
-        epochs=2,
+        words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2
     )
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
 
@@ -497,11 +434,7 @@ def data(tmp_path):
 
 
 @pytest.mark.parametrize("features", ["words", "vectors", "both"])
-def test_contracts_of_the_test_split_are_predicted_and_scored(
-    features,
-    data,
-    tmp_path,
-):
+def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tmp_path):
     texts, examples, asked, answers = data
     everything = contract_texts(tmp_path / "contracts.parquet")
     path = tmp_path / "vectors.parquet"
@@ -510,36 +443,16 @@ def test_contracts_of_the_test_split_are_predicted_and_scored(
     paths = [] if features == "words" else [path]
     settings = SETTINGS.model_copy(update={"features": features, "out_of_fold": True})
     vectors = read_vectors(paths, sorted(texts))
-    model, out_of_fold, record = train(
-        texts,
-        examples,
-        settings,
-        1,
-        vectors,
-    )
+    model, out_of_fold, record = train(texts, examples, settings, 1, vectors)
     assert (record["contracts"], record["answers"]) == (24, 96)
     assert (model.units.vocabularies is None) == (features == "vectors")
     assert len({row["question_id"] for row in out_of_fold}) == 24 * 3
     test_texts = contract_texts(tmp_path / "contracts.parquet", "test")
     vectors = read_vectors(paths, sorted(test_texts))
-    rows = list(
-        spans_of(
-            model,
-            test_texts,
-            asked,
-            settings,
-            vectors,
-        )
-    )
+    rows = list(spans_of(model, test_texts, asked, settings, vectors))
     assert len(rows) == len({(row["question_id"], row["text"]) for row in rows})
     assert {row["question_id"] for row in rows} == {row["question_id"] for row in asked}
-    table = scores(
-        rows,
-        asked,
-        answers,
-        relaxed="Parties",
-        resamples=10,
-    )
+    table = scores(rows, asked, answers, relaxed="Parties", resamples=10)
     found = {(row["metric"], row["group"]): row["value"] for row in table}
     assert found["AUPR", "category: Governing Law"] > 0.9
     assert features != "words" or found["AUPR", "all"] > 0.9
@@ -555,12 +468,7 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
     with pytest.raises(BadInput, match="the contract 'new' has no vectors"):
         read_vectors([path], ["new"])
     with pytest.raises(BadInput, match="1 vectors for 14 units"):
-        predict(
-            model,
-            [texts["c3"]],
-            6,
-            np.zeros((1, 3), dtype=np.float32),
-        )
+        predict(model, [texts["c3"]], 6, np.zeros((1, 3), dtype=np.float32))
 
 
 def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_path):
@@ -573,19 +481,6 @@ def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_p
 def test_an_unknown_category_raises():
     text, answers = contract(0)
     few = fit([text] * 6, {0: answers[:1]}, CATEGORIES[:1], SETTINGS).model
-    asked = [
-        {
-            "question_id": "q",
-            "contract_id": "c",
-            "category": "Governing Law",
-        }
-    ]
+    asked = [{"question_id": "q", "contract_id": "c", "category": "Governing Law"}]
     with pytest.raises(BadInput, match="not trained on the category 'Governing Law'"):
-        list(
-            spans_of(
-                few,
-                {"c": text},
-                asked,
-                SETTINGS,
-            )
-        )
+        list(spans_of(few, {"c": text}, asked, SETTINGS))

@@ -457,11 +457,7 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
     assert [
         cells[row, authors].ours
         for row in ("Standard", "Who", "Mean of these questions")
-    ] == [
-        "40.0",
-        "70.0",
-        "55.0",
-    ]
+    ] == ["40.0", "70.0", "55.0"]
     ours = "MiniLM, single-task (ours, test)"
     assert (cells["Who", ours].ours, cells["Who", ours].low) == ("75.0", "")
     assert cells["Who", f"{ours}, minimum to maximum of runs"].ours == "70.0 to 80.0"

@@ -98,11 +98,7 @@ def trained(learnt, work, memory=99, after=0):
     """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
     dataset, folder, _ = learnt
     settings = FineTuning(
-        batch_size=8,
-        optimiser=LINEAR,
-        learning_rate=1e-3,
-        epochs=2,
-        save_every=2,
+        batch_size=8, optimiser=LINEAR, learning_rate=1e-3, epochs=2, save_every=2
     )
     model = loading.load_span_model(folder, CPU)
     with recorded(work / "run.json", {}), Memory(memory, after).of(model):

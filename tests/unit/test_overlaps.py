@@ -142,11 +142,7 @@ def test_the_table_includes_pairs_without_overlap_and_totals_over_splits(tmp_pat
         share["one", "other", "train"],
         share["one", "other", "test"],
         share["one", "other", ALL],
-    ) == (
-        0.5,
-        0.5,
-        1,
-    )
+    ) == (0.5, 0.5, 1)
     assert (
         table.half["one", "other", ALL]
         == table.near_duplicates["other", "one", ALL].sum() - 1

@@ -163,10 +163,7 @@ def test_a_job_with_a_model_requests_memory_and_time_for_its_work(planned):
             {"device": "cuda", "gpu_resources": {"slurm_partition": "a"}},
             {"gpu": 1, "slurm_partition": "a"},
         ),
-        (
-            {"device": "cuda", "gpu_resources": {"gres": "gpu:a:1"}},
-            {"gres": "gpu:a:1"},
-        ),
+        ({"device": "cuda", "gpu_resources": {"gres": "gpu:a:1"}}, {"gres": "gpu:a:1"}),
     ],
 )
 def test_jobs_with_a_model_request_the_configured_gpu(planned, config, expected):

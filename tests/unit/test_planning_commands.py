@@ -10,11 +10,7 @@ import planned_project
 from lextables.models.resolve import Model
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line
-from lextables.planning.estimate import (
-    VOLUME_BYTES,
-    Estimates,
-    targets_of_plan,
-)
+from lextables.planning.estimate import VOLUME_BYTES, Estimates, targets_of_plan
 from lextables.planning.job_resources import JobResources
 from lextables.planning.runs import Runs
 from lextables.tasks.plan import Spec

@@ -23,11 +23,7 @@ SPECS = {
     RELEASE: Spec({"file": "zips/theirs.zip"}),
     LINEAR: Spec({**WEIGHTS, "kind": "linear", "max_length": 32, "units": 3}),
 }
-TASK = SimpleNamespace(
-    quotes=False,
-    relaxed="Parties",
-    low_thresholds=(0.001,),
-)
+TASK = SimpleNamespace(quotes=False, relaxed="Parties", low_thresholds=(0.001,))
 PROJECT = SimpleNamespace(
     results="results",
     specs=SPECS,

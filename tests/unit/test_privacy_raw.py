@@ -53,7 +53,7 @@ POLICIES = [
     {
         "url": "a.example",
         "policy_documents": [
-            {"label": "0", "name": "Privacy", "paragraphs": ["", "Größe zählt."]},
+            {"label": "0", "name": "Privacy", "paragraphs": ["", "Größe zählt."]}
         ],
     },
 ]
@@ -128,11 +128,7 @@ def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(given):
     assert [
         (row["site"], row["documents"], row["paragraphs"], row["words"])
         for row in found["sites"]
-    ] == [
-        ("a.example", 1, 2, 2),
-        ("b.example", 2, 3, 12),
-        ("c.example", 0, 0, 0),
-    ]
+    ] == [("a.example", 1, 2, 2), ("b.example", 2, 3, 12), ("c.example", 0, 0, 0)]
     assert [
         (row["site"], row["place"], row["paragraph_id"]) for row in found["paragraphs"]
     ] == [

@@ -11,13 +11,7 @@ import pytest
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Cell, verdict
-from lextables.tables.published import (
-    TIDY_COLUMNS,
-    PublishedCell,
-    load,
-    number,
-    to_csv,
-)
+from lextables.tables.published import TIDY_COLUMNS, PublishedCell, load, number, to_csv
 
 PUBLISHED = sorted(ROOT.glob("resources/published/*.csv"))
 

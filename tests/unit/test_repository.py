@@ -56,11 +56,7 @@ def test_pre_commit_hooks_use_the_pinned_versions():
         for hook in repo["hooks"]
     ]
     pins = (ROOT / "envs/requirements-dev.txt").read_text(encoding="utf-8").splitlines()
-    assert {hook["entry"].split()[0] for hook in hooks} == {
-        "ruff",
-        "snakefmt",
-        "typos",
-    }
+    assert {hook["entry"].split()[0] for hook in hooks} == {"ruff", "snakefmt", "typos"}
     for hook in hooks:
         (pin,) = hook["additional_dependencies"]
         assert pin in pins

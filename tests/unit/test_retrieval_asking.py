@@ -155,12 +155,7 @@ def order_scores(names):
     return [(name, float(len(names) - place)) for place, name in enumerate(names)]
 
 
-TASK = {
-    "training": "train",
-    "validation": "valid",
-    "test": "test",
-    "pool": "judged",
-}
+TASK = {"training": "train", "validation": "valid", "test": "test", "pool": "judged"}
 COLLECTION = Collection(
     DOCUMENTS,
     {

@@ -134,11 +134,7 @@ def test_rerankers_use_only_the_hits_as_their_collection(tmp_path):
     assert dict(found["q1"]) == pytest.approx(expected)
 
 
-CLASSIFIED = {
-    "max_length": 24,
-    "by": "label",
-    "tokenizer": {"weights": SAMPLE_ENCODER},
-}
+CLASSIFIED = {"max_length": 24, "by": "label", "tokenizer": {"weights": SAMPLE_ENCODER}}
 HEADS = {
     "nli": ["entail", "neutral", "contradict"],
     "entailment": ["entail", "not entail"],

@@ -66,10 +66,7 @@ def bad(tmp_path):
 def chosen(*searched, relaxed=None, low_thresholds=(0,)):
     """Return the number of the chosen trial, and the areas."""
     settings = ChoosingSettings(
-        trials=TRIALS,
-        held_out=0.1,
-        relaxed=relaxed,
-        low_thresholds=low_thresholds,
+        trials=TRIALS, held_out=0.1, relaxed=relaxed, low_thresholds=low_thresholds
     )
     trial, areas = choose(settings, searched, ASKED, ANSWERS)
     return settings.trials.index(trial), areas

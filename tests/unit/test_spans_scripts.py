@@ -48,7 +48,7 @@ TASK = {
             "balance": "sample",
             "max_question_length": WINDOWS.max_question_length,
             "windows_per_question": 1,
-        },
+        }
     },
 }
 OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))

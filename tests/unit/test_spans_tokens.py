@@ -216,12 +216,7 @@ def test_words_and_their_tokens(tokenizer):
     words = Words.of(text, tokens)
     assert [
         text[start:end] for start, end in zip(words.starts, words.ends, strict=True)
-    ] == [
-        "The\u200b",
-        "\u200d",
-        "law\u00a0of",
-        "Delaware",
-    ]
+    ] == ["The\u200b", "\u200d", "law\u00a0of", "Delaware"]
     assert words.token_from[0] == 0 and words.token_from[-1] == len(tokens)
     for word, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         for token in range(words.token_from[word], words.token_from[word + 1]):
@@ -268,8 +263,4 @@ def test_albert_makes_a_comma_after_a_digit_a_separate_token():
     ]
     assert tokenizer.convert_ids_to_tokens(
         question_ids(tokenizer, "may 1,", 9).tolist()
-    ) == [
-        "▁may",
-        "▁1",
-        ",",
-    ]
+    ) == ["▁may", "▁1", ","]

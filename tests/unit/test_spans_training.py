@@ -188,18 +188,12 @@ def tuned(folder, dataset, work, seed=0, **settings):
 
 
 def test_a_killed_training_resumes_and_reaches_the_same_weights(
-    learnt,
-    tokenizer,
-    tmp_path,
+    learnt, tokenizer, tmp_path
 ):
     folder = str(tmp_path / "model")
     torch.manual_seed(1)
     BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
-    settings = {
-        "batch_size": 8,
-        "seed": 5,
-        "save_every": 2,
-    }
+    settings = {"batch_size": 8, "seed": 5, "save_every": 2}
     whole = sampled(learnt[0], most=24)
     expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
     # Three updates per epoch: the kill is in the second one, after the checkpoint at update 4.
@@ -213,12 +207,7 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
     assert not equal(weights(got), weights(loading.load_span_model(folder, CPU)))
 
 
-def test_bfloat16_gives_a_similar_loss(
-    encoder,
-    learnt,
-    tokenizer,
-    tmp_path,
-):
+def test_bfloat16_gives_a_similar_loss(encoder, learnt, tokenizer, tmp_path):
     dataset = sampled(learnt[0], most=32)
     batch = Collator.of(tokenizer)([dataset[item] for item in range(4)])
     losses = []
@@ -230,10 +219,7 @@ def test_bfloat16_gives_a_similar_loss(
 
 
 def test_empty_windows_have_the_given_weight_in_the_loss(
-    encoder,
-    learnt,
-    tokenizer,
-    tmp_path,
+    encoder, learnt, tokenizer, tmp_path
 ):
     windows = open_windows(learnt[0])
     answered = windows.start_positions[:60] > 0
@@ -273,17 +259,8 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
     ("windows", "most", "expected"),
     [(100, None, 12), (80, None, 8), (100, 5, 5), (100, 50, 12), (1, None, 4)],
 )
-def test_number_of_updates(
-    windows,
-    most,
-    expected,
-):
-    settings = changed(
-        RUN,
-        batch_size=40,
-        epochs=4,
-        max_updates=most,
-    )
+def test_number_of_updates(windows, most, expected):
+    settings = changed(RUN, batch_size=40, epochs=4, max_updates=most)
     assert updates(windows, settings) == expected
 
 
@@ -297,41 +274,20 @@ SPLITS = {f"c{n:02}": "test" if n % 5 == 4 else "train" for n in range(25)}
 def data(encoder, tmp_path_factory):
     """The folder of a data set, with the windows of its training examples."""
     folder = tmp_path_factory.mktemp("data")
-    marked_contracts.data_set(
-        folder,
-        SPLITS,
-        seed=4,
-    )
+    marked_contracts.data_set(folder, SPLITS, seed=4)
     names = ("contracts.parquet", "training_examples.parquet")
     source = WindowSource(*(folder / name for name in names), WORDINGS)
-    write_features(
-        source,
-        folder / "windows",
-        load_tokenizer(encoder),
-        WINDOWS,
-    )
+    write_features(source, folder / "windows", load_tokenizer(encoder), WINDOWS)
     return folder
 
 
 def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
-    data,
-    encoder,
-    tmp_path,
+    data, encoder, tmp_path
 ):
-    settings = changed(
-        RUN,
-        weights=encoder,
-        max_updates=2,
-        save_every=1,
-    )
+    settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
     contracts, questions = data / "contracts.parquet", data / "questions.parquet"
     files = WindowFiles(contracts, questions, data / "windows")
-    job = {
-        "seed": 0,
-        "search": False,
-        "device": CPU,
-        "output": tmp_path / "weights",
-    }
+    job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
     work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
     record = train(files, settings, work=work, **job)
     windows = open_windows(data / "windows")
@@ -364,12 +320,7 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     ],
 )
 def test_another_training_has_another_work_folder(changes):
-    given = {
-        "settings": RUN,
-        "seed": 0,
-        "search": False,
-        "identity": {"code": "a"},
-    }
+    given = {"settings": RUN, "seed": 0, "search": False, "identity": {"code": "a"}}
     assert work_settings(**given) != work_settings(**given | changes)
 
 
@@ -455,9 +406,7 @@ def test_nbest_equals_the_released_rule(seed):
     # Some windows were not read.
     token_from = np.sort(
         generator.choice(
-            token_from,
-            generator.integers(1, len(token_from) + 1),
-            replace=False,
+            token_from, generator.integers(1, len(token_from) + 1), replace=False
         )
     )
     token_to = np.minimum(token_from + capacity, length)
@@ -509,11 +458,7 @@ def test_equal_logits_are_ordered_by_position_and_padding_is_ignored():
     assert values.tolist() == [[2, 2, 1], [1, 1, 0]]
 
 
-def one_window(
-    starts: list[float],
-    ends: list[float],
-    n_best: int,
-) -> Best:
+def one_window(starts: list[float], ends: list[float], n_best: int) -> Best:
     logits = torch.tensor([[starts], [ends]], dtype=torch.float32)
     mask = torch.ones(1, len(starts), dtype=torch.int64)
     best_starts, best_ends = (top(part, mask, n_best) for part in logits)
@@ -541,9 +486,7 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
     ]
     # Spans inside brackets, spans that begin inside a word, and the same words with a lower score.
     best = one_window(
-        [0.0, -9, 5, -9, 4, 3, -9, -99],
-        [0.0, -9, -9, -9, 5, -9, 4, -99],
-        n_best=4,
+        [0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4
     )
     spans = spans_of(MARKED, text, best, 5, 6)
     assert [(span.released_text, span.text, span.start) for span in spans] == [
@@ -634,22 +577,14 @@ def test_logits_that_are_not_finite_raise_an_error(encoder, learnt):
 
 
 @pytest.fixture(scope="module")
-def saved(
-    trained,
-    tokenizer,
-    tmp_path_factory,
-) -> str:
+def saved(trained, tokenizer, tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("saved") / "weights"
     save(trained, tokenizer, folder)
     return str(folder)
 
 
 @pytest.fixture(scope="module")
-def asked(
-    learnt,
-    tokenizer,
-    tmp_path_factory,
-):
+def asked(learnt, tokenizer, tmp_path_factory):
     """Twelve test contracts, and their texts."""
     folder = tmp_path_factory.mktemp("asked")
     splits = {f"t{n:02d}": "test" for n in range(12)}
@@ -662,11 +597,7 @@ def asked(
 
 
 @pytest.fixture
-def rankable(
-    asked,
-    learnt,
-    tmp_path,
-):
+def rankable(asked, learnt, tmp_path):
     """The same with the texts of the training contracts, as the table of contracts has both splits."""
     files, texts = asked
     rows = []
@@ -678,9 +609,7 @@ def rankable(
 
 
 def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
-    rankable,
-    saved,
-    tmp_path,
+    rankable, saved, tmp_path
 ):
     settings = changed(READING, windows_per_question=1)
     output, beside = tmp_path / "predictions.parquet", tmp_path / "reading"
@@ -717,11 +646,7 @@ def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     assert (found.terms, found.weights.tolist()) == (same.terms, same.weights.tolist())
 
 
-def test_a_model_without_a_trained_head_is_rejected(
-    asked,
-    encoder,
-    tmp_path,
-):
+def test_a_model_without_a_trained_head_is_rejected(asked, encoder, tmp_path):
     files, _ = asked
     output = tmp_path / "predictions.parquet"
     with pytest.raises(

@@ -16,11 +16,7 @@ from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.windows import open_windows
 from wordpiece import wordpiece
 
-SETTINGS = WindowSettings(
-    max_length=24,
-    step=8,
-    max_question_length=4,
-)
+SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
 # The second question is longer, so its windows are shorter and there may be more of them.
 QUESTIONS = {"Governing Law": "which law", "Parties": "who are the parties"}
 CLUES = {
@@ -46,11 +42,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def features(
-    folder: Path,
-    tokenizer,
-    seed: int,
-    labelled: bool,
-    questions=QUESTIONS,
+    folder: Path, tokenizer, seed: int, labelled: bool, questions=QUESTIONS
 ) -> dict[str, str]:
     """Write the windows of twenty contracts that have both clauses; return the texts of the contracts."""
     generator = np.random.default_rng(seed)
@@ -82,19 +74,8 @@ def features(
         CONTRACTS, ({"contract_id": n, "text": t} for n, t in texts.items()), contracts
     )
     write(EXAMPLES, rows, examples)
-    source = WindowSource(
-        contracts,
-        examples,
-        questions,
-        labelled=labelled,
-    )
-    write_features(
-        source,
-        folder,
-        tokenizer,
-        SETTINGS,
-        shards=3,
-    )
+    source = WindowSource(contracts, examples, questions, labelled=labelled)
+    write_features(source, folder, tokenizer, SETTINGS, shards=3)
     return texts
 
 
@@ -109,27 +90,13 @@ def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
 
 @pytest.mark.parametrize("lengths", ["short question first", "long question first"])
 def test_a_passage_is_the_longest_window_text_from_each_start(
-    tokenizer,
-    tmp_path,
-    lengths,
+    tokenizer, tmp_path, lengths
 ):
     folder = tmp_path / "train"
     questions = QUESTIONS
     if lengths == "long question first":
-        questions = dict(
-            zip(
-                QUESTIONS,
-                reversed(QUESTIONS.values()),
-                strict=True,
-            )
-        )
-    texts = features(
-        folder,
-        tokenizer,
-        1,
-        labelled=True,
-        questions=questions,
-    )
+        questions = dict(zip(QUESTIONS, reversed(QUESTIONS.values()), strict=True))
+    texts = features(folder, tokenizer, 1, labelled=True, questions=questions)
     found = window_ranking.passages(folder, texts)
     windows = open_windows(folder)
     starts = {
@@ -161,25 +128,11 @@ def test_a_passage_is_the_longest_window_text_from_each_start(
         assert 20 <= held.sum() <= 60
 
 
-def test_the_highest_ranked_windows_contain_the_answer(
-    ranker,
-    tokenizer,
-    tmp_path,
-):
+def test_the_highest_ranked_windows_contain_the_answer(ranker, tokenizer, tmp_path):
     folder = tmp_path / "test"
-    texts = features(
-        folder,
-        tokenizer,
-        2,
-        labelled=False,
-    )
+    texts = features(folder, tokenizer, 2, labelled=False)
     windows, found = open_windows(folder), window_ranking.passages(folder, texts)
-    chosen = window_ranking.choose(
-        ranker,
-        folder,
-        texts,
-        1,
-    )
+    chosen = window_ranking.choose(ranker, folder, texts, 1)
     assert len(chosen) == 40
     assert sorted(windows.example[chosen].tolist()) == list(range(40))
     right = [
@@ -188,21 +141,11 @@ def test_the_highest_ranked_windows_contain_the_answer(
         for row in chosen
     ]
     assert sum(right) >= 38
-    more = window_ranking.choose(
-        ranker,
-        folder,
-        texts,
-        3,
-    )
+    more = window_ranking.choose(ranker, folder, texts, 3)
     assert more.dtype == np.int64 and (np.diff(more) > 0).all()
     assert set(chosen.tolist()) < set(more.tolist())
     assert np.bincount(windows.example[more]).tolist() == [3] * 40
-    everything = window_ranking.choose(
-        ranker,
-        folder,
-        texts,
-        1000,
-    )
+    everything = window_ranking.choose(ranker, folder, texts, 1000)
     assert everything.tolist() == list(range(len(windows)))
 
 
@@ -235,29 +178,14 @@ def test_a_category_with_no_or_only_answers_has_zero_weights():
 
 
 def test_passages_without_common_words_and_unknown_categories_are_rejected(
-    ranker,
-    tokenizer,
-    tmp_path,
+    ranker, tokenizer, tmp_path
 ):
     with pytest.raises(BadInput, match="no word is in two of the 2 passages"):
         window_ranking.fit(["one", "two"], {})
     folder = tmp_path / "test"
-    texts = features(
-        folder,
-        tokenizer,
-        2,
-        labelled=False,
-    )
+    texts = features(folder, tokenizer, 2, labelled=False)
     fewer = window_ranking.Ranker(
-        ranker.terms,
-        ranker.idf,
-        ranker.categories[:1],
-        ranker.weights[:1],
+        ranker.terms, ranker.idf, ranker.categories[:1], ranker.weights[:1]
     )
     with pytest.raises(BadInput, match="was not trained on the category 'Parties'"):
-        window_ranking.choose(
-            fewer,
-            folder,
-            texts,
-            1,
-        )
+        window_ranking.choose(fewer, folder, texts, 1)

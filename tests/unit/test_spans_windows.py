@@ -288,11 +288,7 @@ def test_features_json_records_counts_and_settings(tmp_path):
         "answered_windows": 5,
         "one_token_answers": 0,
     }
-    assert record["settings"] == {
-        "max_length": 14,
-        "step": 5,
-        "max_question_length": 8,
-    }
+    assert record["settings"] == {"max_length": 14, "step": 5, "max_question_length": 8}
     assert record["shards"] == 2
     tokens = read_tokens(folder)
     assert list(tokens) == list(TEXTS)

@@ -80,10 +80,7 @@ ENDED = "-15 -9\n"
         ([INT], f"announced 2\nno more jobs\n{ENDED}"),
         ([INT, INT, INT], f"announced 2\nno more jobs\n{ENDED}"),
         ([INT, TERM], f"announced 2\nno more jobs\n{ENDED}"),
-        (
-            [TERM, TERM, INT],
-            f"announced 15\nno more jobs\nno more jobs\n{ENDED}",
-        ),
+        ([TERM, TERM, INT], f"announced 15\nno more jobs\nno more jobs\n{ENDED}"),
     ],
     ids=str,
 )

@@ -640,10 +640,7 @@ REFUSED = {
         ),
     ],
     ("spans", "jsonl"): [
-        (
-            '{"question_id": "c__Rent", "output": 3}',
-            ", line 1: output is not text; wri",
-        ),
+        ('{"question_id": "c__Rent", "output": 3}', ", line 1: output is not text; wri")
     ],
     ("classification", "csv"): [
         (

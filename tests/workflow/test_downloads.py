@@ -64,14 +64,7 @@ def run(project, target, *options, **config):
     } | config
     values = [f"{key}={value}" for key, value in config.items()]
     return forked.snakemake(
-        project,
-        "--cores",
-        "1",
-        *options,
-        "--config",
-        *values,
-        "--",
-        target,
+        project, "--cores", "1", *options, "--config", *values, "--", target
     )
 
 

@@ -69,8 +69,7 @@ def release(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("paper", "name"),
-    [("cuad", "cuad"), ("maud", "maud"), ("maud", "maud_extraction")],
+    ("paper", "name"), [("cuad", "cuad"), ("maud", "maud"), ("maud", "maud_extraction")]
 )
 def test_data_sets_built_from_the_archives_have_the_census_of_the_sample(
     release, tmp_path, paper, name

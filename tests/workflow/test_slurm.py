@@ -88,11 +88,7 @@ def snakemake(cluster, folder, *targets, more=(), config=()):
     command += ["--config", "papers=[acord]", *config, "--", *targets]
     with (folder / "screen.txt").open("w+") as screen:
         run = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=cluster.environment,
-            stdout=screen,
-            stderr=screen,
+            command, cwd=ROOT, env=cluster.environment, stdout=screen, stderr=screen
         )
         try:
             yield run, Path(screen.name)

@@ -9,22 +9,13 @@ plain functions that can be imported and tested without Snakemake; ``workflow/sc
 import gc
 import tomllib
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-)
+from typing import TYPE_CHECKING, Any
 
 import __main__
 
 if TYPE_CHECKING:
-    from lextables.notebook.scoring import (
-        compare,
-        score,
-    )
-    from lextables.notebook.tables import (
-        load,
-        published,
-    )
+    from lextables.notebook.scoring import compare, score
+    from lextables.notebook.tables import load, published
 
 __all__ = ["ROOT", "compare", "load", "published", "score"]
 

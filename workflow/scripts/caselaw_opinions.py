@@ -13,14 +13,11 @@ with job(snakemake.log[0]) as log:
     record = read_json(source, ingest.FetchedVolumes)
     volumes = ingest.paths(record, source.parent)
     done = ingest.write_opinions(
-        volumes,
-        snakemake.output.opinions,
-        set_aside=snakemake.params.skip,
+        volumes, snakemake.output.opinions, set_aside=snakemake.params.skip
     )
     report = ingest.report(record, done)
     for fault in report["faults"]:
         log.info("%s", fault)
     write_text(
-        snakemake.output.report,
-        json.dumps(report, indent=1, ensure_ascii=False) + "\n",
+        snakemake.output.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     )

@@ -31,6 +31,5 @@ with job(snakemake.log[0]) as log:
         cases=cases[0] if cases else None,
     )
     write_text(
-        snakemake.output[0],
-        json.dumps(record, indent=1, ensure_ascii=False) + "\n",
+        snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )

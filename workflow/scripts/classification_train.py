@@ -44,10 +44,7 @@ with job(snakemake.log[0]) as log:
         else:
             tried = experiment == "search"
             record |= training.read_while_training(
-                run,
-                planned,
-                output.predictions,
-                tried=tried,
+                run, planned, output.predictions, tried=tried
             )
         log.info("%s", record)
     if experiment == "train":

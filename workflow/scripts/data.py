@@ -33,9 +33,5 @@ with job(snakemake.log[0]) as log:
     # The data are those of the first file; the others have variants of their own.
     variant = sources[0]["variant"]
     check_census(counts, params.census.get(variant, {}), f"{params.name}, {variant}")
-    census = {
-        "data": counts,
-        "notes": rows.notes,
-        "sources": sources,
-    }
+    census = {"data": counts, "notes": rows.notes, "sources": sources}
     write_census(snakemake.output.census, census)

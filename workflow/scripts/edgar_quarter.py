@@ -31,7 +31,4 @@ with job(snakemake.log[0]):
         exhibits=params.exhibits,
     )
     dataset.write_census(output.census, dataset.census(TABLE, output.contracts))
-    write_text(
-        output.report,
-        json.dumps(report, indent=2, ensure_ascii=False) + "\n",
-    )
+    write_text(output.report, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

@@ -11,11 +11,7 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     cases = cited_cases(snakemake.input.contradictions, snakemake.input.parentheticals)
     index = CaseIndex(snakemake.input.index)
-    for shard, places in zip(
-        index.shards,
-        by_shard(cases, index),
-        strict=True,
-    ):
+    for shard, places in zip(index.shards, by_shard(cases, index), strict=True):
         write_text(
             Path(snakemake.output[0], f"{Path(shard).stem}.json"),
             json.dumps(places) + "\n",

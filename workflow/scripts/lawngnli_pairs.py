@@ -22,9 +22,5 @@ with job(snakemake.log[0]):
             "rows_sha256"
         ]
     }
-    record = {
-        "data": counts,
-        "notes": notes,
-        "sources": source_census["sources"],
-    }
+    record = {"data": counts, "notes": notes, "sources": source_census["sources"]}
     write_census(output.census, record)

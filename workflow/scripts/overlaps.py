@@ -27,9 +27,5 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     with replacing(snakemake.output.units) as path:
         units.to_parquet(path, index=False)
     for file, frame in (("csv", table), ("facts", overlaps.facts(table, data))):
-        text = frame.to_csv(
-            index=False,
-            float_format="%.4g",
-            lineterminator="\n",
-        )
+        text = frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
         write_text(snakemake.output[file], text)

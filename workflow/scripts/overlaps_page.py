@@ -16,13 +16,7 @@ with job(snakemake.log[0]) as log:
     units = read_table(snakemake.input.units).to_pandas()
     with damage_named(snakemake.input.csv):
         table = pd.read_csv(snakemake.input.csv)
-    compared = {
-        *zip(
-            table.other_dataset,
-            table.other_split,
-            strict=True,
-        )
-    }
+    compared = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for values in snakemake.params.benchmarks:
         benchmark = Benchmark(**values)

@@ -12,11 +12,7 @@ from lextables.publish.folder import write
 with job(snakemake.log[0]):
     params = snakemake.params
     runs = []
-    for path, rows in zip(
-        snakemake.input.predictions,
-        params.rows,
-        strict=True,
-    ):
+    for path, rows in zip(snakemake.input.predictions, params.rows, strict=True):
         if not not_run.reason(path):
             runs.append(PublishedRun(Path(path).parent, rows))
     export = gather(

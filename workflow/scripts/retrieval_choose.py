@@ -12,11 +12,7 @@ with (
     recorded(snakemake.output[0], params.settings) as record,
 ):
     runs = {}
-    for (seed, rate), path in zip(
-        params.rates,
-        snakemake.input.searched,
-        strict=True,
-    ):
+    for (seed, rate), path in zip(params.rates, snakemake.input.searched, strict=True):
         runs[rate, seed] = path
     hits = None
     if snakemake.input.hits:

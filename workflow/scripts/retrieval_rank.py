@@ -28,8 +28,6 @@ with (
     )
     hits = ranker.rank(ranking)
     for condition, path in zip(
-        params.settings,
-        snakemake.output.predictions,
-        strict=True,
+        params.settings, snakemake.output.predictions, strict=True
     ):
         write(PREDICTIONS, prediction_rows(hits[condition]), path)

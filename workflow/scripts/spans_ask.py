@@ -24,18 +24,9 @@ with job(snakemake.log[0]) as log:
             candidates = None
             for predictions in snakemake.input.predictions:
                 candidates = candidate_passages(
-                    read(predictions),
-                    asked,
-                    texts,
-                    settings.least,
+                    read(predictions), asked, texts, settings.least
                 )
-            rows, counts = writing.write(
-                model,
-                settings,
-                asked,
-                texts,
-                candidates,
-            )
+            rows, counts = writing.write(model, settings, asked, texts, candidates)
             write(OUTPUTS, rows, snakemake.output.predictions)
         else:
             rows, counts = asking.ask(model, settings, asked, texts)

@@ -32,10 +32,5 @@ with job(snakemake.log[0]) as log:
             threshold, best = outputs.best_threshold(values_at, settings.metric)
             record |= {"threshold": threshold, "out_of_fold": best}
             log.info("threshold %.2f, out of fold: %s", threshold, best)
-            rows = outputs.outputs(
-                read(files.predictions[0]),
-                test,
-                texts,
-                threshold,
-            )
+            rows = outputs.outputs(read(files.predictions[0]), test, texts, threshold)
         write(outputs.OUTPUTS, rows, snakemake.output.predictions)

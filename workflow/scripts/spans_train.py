@@ -36,9 +36,4 @@ with job(snakemake.log[0]) as log:
             output=snakemake.output.weights,
         )
         log.info("trained: %s", record)
-    keep(
-        params.work,
-        record["work"],
-        snakemake.output.weights,
-        snakemake.output.record,
-    )
+    keep(params.work, record["work"], snakemake.output.weights, snakemake.output.record)

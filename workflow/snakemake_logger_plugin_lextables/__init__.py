@@ -71,11 +71,7 @@ class LogHandler(LogHandlerBase):
         except Exception:
             self.handleError(record)
 
-    def _emit(
-        self,
-        record: LogRecord,
-        event: LogEvent | None,
-    ) -> None:
+    def _emit(self, record: LogRecord, event: LogEvent | None) -> None:
         """Show or note an event; other log records have ``event`` None."""
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
@@ -130,11 +126,7 @@ class LogHandler(LogHandlerBase):
         if is_wanted:
             self._show(record.getMessage())
 
-    def _error(
-        self,
-        exception: str,
-        text: str,
-    ) -> None:
+    def _error(self, exception: str, text: str) -> None:
         """Note an error of the run itself, unless another event says more."""
         bad_input = BAD_INPUT.search(text)
         if exception == "KeyboardInterrupt":
@@ -175,24 +167,12 @@ class LogHandler(LogHandlerBase):
         if is_terminal:
             file, form = self.stream, BAR
         self.bar = tqdm(
-            total=total,
-            file=file,
-            bar_format=form,
-            dynamic_ncols=True,
-            leave=False,
+            total=total, file=file, bar_format=form, dynamic_ncols=True, leave=False
         )
         ticking = (self.bar, is_terminal)
-        threading.Thread(
-            target=self._tick,
-            args=ticking,
-            daemon=True,
-        ).start()
+        threading.Thread(target=self._tick, args=ticking, daemon=True).start()
 
-    def _tick(
-        self,
-        bar: tqdm,
-        terminal: bool,
-    ) -> None:
+    def _tick(self, bar: tqdm, terminal: bool) -> None:
         """Update the remaining time until the run is over."""
         while not self.over.wait(1 if terminal else INTERVAL):
             now = time.time()

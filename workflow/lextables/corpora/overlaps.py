@@ -13,16 +13,9 @@ import hashlib
 import itertools
 import re
 import unicodedata
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import (
-    dataclass,
-    field,
-)
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -42,12 +35,7 @@ ALL = "all"  # all splits of a data set together
 WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*")
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # Powers of the factor, modulo 2^64.
-MULTIPLIERS = np.multiply.accumulate(
-    [
-        np.uint64(1),
-        *[FACTOR] * (RUN - 1),
-    ]
-)
+MULTIPLIERS = np.multiply.accumulate([np.uint64(1), *[FACTOR] * (RUN - 1)])
 
 
 class WordHashes(dict[str, int]):
@@ -60,10 +48,7 @@ class WordHashes(dict[str, int]):
         return value
 
 
-def run_hashes(
-    text: str,
-    hashes: WordHashes,
-) -> tuple[int, np.ndarray]:
+def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     """Return the number of words of a text and the hash of each of its runs, uint64 (words - RUN + 1,).
 
     The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
@@ -74,16 +59,9 @@ def run_hashes(
     word_hashes = np.array(words, np.uint64)
     if len(words) < RUN:
         return len(words), np.zeros(0, np.uint64)
-    totals = np.convolve(
-        word_hashes,
-        MULTIPLIERS[::-1],
-        mode="valid",
-    )
+    totals = np.convolve(word_hashes, MULTIPLIERS[::-1], mode="valid")
     # A word is new in a run if its previous occurrence is before the run.
-    previous = sliding_window_view(
-        _previous_places(word_hashes),
-        RUN,
-    )
+    previous = sliding_window_view(_previous_places(word_hashes), RUN)
     starts = np.arange(len(totals))
     is_new = previous < starts[:, np.newaxis]
     totals[is_new.sum(axis=1) < DISTINCT] = 0
@@ -115,13 +93,7 @@ class Split:
     words: list[int] = field(default_factory=list)
     short: int = 0
 
-    def add(
-        self,
-        unit: str,
-        words: int,
-        runs: np.ndarray,
-        file: BinaryIO,
-    ) -> None:
+    def add(self, unit: str, words: int, runs: np.ndarray, file: BinaryIO) -> None:
         """Add a unit, and its runs to the open file."""
         if len(runs):
             self.units.append(unit)
@@ -178,9 +150,7 @@ class Split:
 
 
 def index(
-    dataset: str,
-    texts: Iterable[tuple[str, str, str]],
-    folder: Path,
+    dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path
 ) -> list[Split]:
     """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
 
@@ -223,9 +193,7 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
 
 
 def _compare_batch(
-    split: Split,
-    batch: slice,
-    others: Sequence[Split],
+    split: Split, batch: slice, others: Sequence[Split]
 ) -> Iterator[pd.DataFrame]:
     """Yield the frames of `compare` for a batch of units of a split."""
     starts = split.starts[batch.start : batch.stop + 1]
@@ -246,21 +214,13 @@ def _compare_batch(
             "shared": shared[at],
         }
         is_half = shared >= HALF * word_counts
-        nearest = _nearest(
-            runs,
-            starts,
-            is_shared,
-            np.flatnonzero(is_half),
-            candidates,
-        )
+        nearest = _nearest(runs, starts, is_shared, np.flatnonzero(is_half), candidates)
         frame = pd.DataFrame(columns, index=at)
         yield frame.join(nearest).reset_index(drop=True)
 
 
 def _comparisons(
-    split: Split,
-    runs: np.ndarray,
-    others: Sequence[Split],
+    split: Split, runs: np.ndarray, others: Sequence[Split]
 ) -> Iterator[tuple[str, str, list[Split], np.ndarray]]:
     """Yield what runs of a split are compared with, and which of them it has.
 
@@ -281,9 +241,7 @@ def _comparisons(
 
 
 def shared_words(
-    is_shared: np.ndarray,
-    starts: np.ndarray,
-    word_counts: np.ndarray,
+    is_shared: np.ndarray, starts: np.ndarray, word_counts: np.ndarray
 ) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
@@ -299,11 +257,7 @@ def shared_words(
     depth[first_word + RUN] -= 1
     is_found = np.cumsum(depth[:-1]) > 0
     starts_of_units = np.cumsum(word_counts) - word_counts
-    return np.add.reduceat(
-        is_found,
-        starts_of_units,
-        dtype=np.int64,
-    )
+    return np.add.reduceat(is_found, starts_of_units, dtype=np.int64)
 
 
 def _nearest(
@@ -320,16 +274,8 @@ def _nearest(
         part = slice(starts[unit], starts[unit + 1])
         shared = np.unique(runs[part][is_shared[part]])
         size = min(SAMPLE, len(shared))
-        sampled = np.linspace(
-            0,
-            len(shared) - 1,
-            size,
-            dtype=int,
-        )
-        columns = {
-            "hash": shared[sampled],
-            "unit": unit,
-        }
+        sampled = np.linspace(0, len(shared) - 1, size, dtype=int)
+        columns = {"hash": shared[sampled], "unit": unit}
         samples.append(pd.DataFrame(columns))
         shares[unit] = is_shared[part].mean() / size
     if not samples:
@@ -345,11 +291,7 @@ def _nearest(
     counts = matches.groupby(["unit", "other", "owner"]).size()
     counts = counts.reset_index(name="runs")
     # Most runs first; of several units the first.
-    counts = counts.sort_values(
-        "runs",
-        ascending=False,
-        kind="stable",
-    )
+    counts = counts.sort_values("runs", ascending=False, kind="stable")
     best = counts.drop_duplicates("unit").set_index("unit")
     names = []
     for other, owner in best[["other", "owner"]].to_numpy():
@@ -361,10 +303,7 @@ def _nearest(
     return pd.DataFrame(columns)
 
 
-def _owners(
-    hashes: np.ndarray,
-    others: Sequence[Split],
-) -> pd.DataFrame:
+def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
     """Return which units of ``others`` have each hash: hash, number of the split, number of the unit."""
     frames = []
     for number, other in enumerate(others):
@@ -373,15 +312,7 @@ def _owners(
         for first in range(0, len(all_hashes), CHUNK):
             chunk = all_hashes[first : first + CHUNK]
             (at,) = np.nonzero(np.isin(chunk, hashes))
-            starts_up_to = np.searchsorted(
-                starts,
-                first + at,
-                side="right",
-            )
-            columns = {
-                "hash": chunk[at],
-                "other": number,
-                "owner": starts_up_to - 1,
-            }
+            starts_up_to = np.searchsorted(starts, first + at, side="right")
+            columns = {"hash": chunk[at], "other": number, "owner": starts_up_to - 1}
             frames.append(pd.DataFrame(columns))
     return pd.concat(frames).drop_duplicates()

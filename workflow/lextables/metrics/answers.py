@@ -6,28 +6,15 @@ their choices.  Each score is a mean over pairs of a document and a question.
 
 import itertools
 import math
-from collections.abc import (
-    Callable,
-    Hashable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import krippendorff
 import numpy as np
 
-from lextables.metrics.intervals import (
-    Jackknife,
-    by_key,
-    score_row,
-)
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
-from lextables.models.soft_labels import (
-    EPSILON,
-    binary_cross_entropy,
-    smoothed,
-)
+from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
 Unit = Sequence[Hashable]  # the answers of coders to one question
@@ -54,44 +41,29 @@ Metric = Callable[[AnsweredQuestion, float], np.ndarray]
 # Metrics take a question and the smoothing of its target, and return a value per document, float64 (n,).
 
 
-def cross_entropy(
-    question: AnsweredQuestion,
-    alpha: float,
-) -> np.ndarray:
+def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the smoothed shares."""
     return binary_cross_entropy(smoothed(question.shares, alpha), question.predicted)
 
 
-def excess(
-    question: AnsweredQuestion,
-    alpha: float,
-) -> np.ndarray:
+def excess(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `cross_entropy` minus its minimum, which the smoothed shares themselves reach."""
     target = smoothed(question.shares, alpha)
     return cross_entropy(question, alpha) - binary_cross_entropy(target, target)
 
 
-def unsmoothed(
-    question: AnsweredQuestion,
-    alpha: float,
-) -> np.ndarray:
+def unsmoothed(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return `binary_cross_entropy` against the unsmoothed shares."""
     return binary_cross_entropy(question.shares, question.predicted)
 
 
-def log_loss(
-    question: AnsweredQuestion,
-    alpha: float,
-) -> np.ndarray:
+def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return the cross entropy of the whole distribution against the shares, in nats."""
     logs = np.log(np.clip(question.predicted, EPSILON, 1))
     return -(question.shares * logs).sum(axis=1)
 
 
-def accuracy(
-    question: AnsweredQuestion,
-    alpha: float,
-) -> np.ndarray:
+def accuracy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return 1 where the most probable option is one that most coders chose, else 0.
 
     With several most probable options it is the share of them that most coders chose, so that ties are not
@@ -156,10 +128,7 @@ def groups(questions: Sequence[AnsweredQuestion]) -> Mapping[str, list[int]]:
 
 
 def _jackknife(
-    metric: str,
-    group: str,
-    values: np.ndarray,
-    documents: np.ndarray,
+    metric: str, group: str, values: np.ndarray, documents: np.ndarray
 ) -> Jackknife:
     """The mean of the ``values`` of pairs, and without each document (NaN where no value remains)."""
     names, of_document = np.unique(documents, return_inverse=True)
@@ -208,10 +177,7 @@ def agreement(unit: Unit) -> float:
     return sum(equal) / len(pairs)
 
 
-def cramers_v(
-    first: Sequence[int],
-    second: Sequence[int],
-) -> float:
+def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     """Return Cramér's V of two nominal variables, with Bergsma's (2013) bias correction.
 
     ``first`` and ``second`` are the values of the same cases, in the same order.  0 means no association,
@@ -239,10 +205,7 @@ def cramers_v(
     return math.sqrt(phi / largest)
 
 
-def _contingency(
-    first: Sequence[int],
-    second: Sequence[int],
-) -> np.ndarray:
+def _contingency(first: Sequence[int], second: Sequence[int]) -> np.ndarray:
     """The number of cases with each pair of values, float64 (values, values)."""
     names, rows = np.unique(first, return_inverse=True)
     other_names, columns = np.unique(second, return_inverse=True)

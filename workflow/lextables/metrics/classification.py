@@ -14,22 +14,12 @@ questions.
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics.intervals import (
-    Jackknife,
-    by_key,
-    score_row,
-)
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
@@ -73,10 +63,7 @@ def accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
     return ratio(_summed(weights, exact), weights.sum(axis=1))
 
 
-def balanced_accuracy(
-    head: Head,
-    weights: np.ndarray,
-) -> np.ndarray:
+def balanced_accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the mean recall over the answers with at least one example."""
     hits, right, _ = _counts(head, weights)
     return nanmean(ratio(hits, right), axis=1)
@@ -140,10 +127,7 @@ def _counts(head: Head, weights: np.ndarray) -> list[np.ndarray]:
     return [_summed(weights, mask) for mask in masks]
 
 
-def _summed(
-    weights: np.ndarray,
-    values: np.ndarray,
-) -> np.ndarray:
+def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(weights, dtype=np.float64) @ values.astype(np.float64)
 
 
@@ -159,9 +143,7 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def minority_precisions(
-    positive: np.ndarray,
-    score: np.ndarray,
-    weights: np.ndarray,
+    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Return the average precision of an answer's rarer side under each row of ``weights`` (rows, n).
 
@@ -184,9 +166,7 @@ def minority_precisions(
 
 
 def weighted_precisions(
-    positive: np.ndarray,
-    score: np.ndarray,
-    weights: np.ndarray,
+    positive: np.ndarray, score: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Return the average precision under each row of ``weights`` (rows, n), float64 (rows,).
 
@@ -212,9 +192,7 @@ def weighted_precisions(
 
 
 def matched(
-    predictions: Iterable[Row],
-    examples: Iterable[Row],
-    heads: Iterable[Row],
+    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
 ) -> list[tuple[Row, list[Row], list[Row]]]:
     """Return each head with its examples and their predictions; heads and examples sorted by id.
 
@@ -268,11 +246,7 @@ def _check_labels(row: Row, head: Row | None) -> None:
             raise BadInput(what, where=_where(row))
 
 
-def _check_prediction(
-    row: Row,
-    answers: int,
-    before: Mapping[str, Row],
-) -> None:
+def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
     """Raise `BadInput` for another number of scores, and for a second prediction of an example."""
     head = f"head {row['head_id']!r}"
     for name in ("logits", "probabilities"):
@@ -281,11 +255,7 @@ def _check_prediction(
             raise BadInput(what, where=_where(row))
     if row["example_id"] in before:
         do = "score one model at one number of updates"
-        raise BadInput(
-            f"{head} has two predictions",
-            where=_where(row),
-            do=do,
-        )
+        raise BadInput(f"{head} has two predictions", where=_where(row), do=do)
 
 
 def _where(row: Row) -> str:
@@ -334,11 +304,7 @@ def answered(
         if multi_label:
             chosen = probabilities > 0.5
         else:
-            scores = _finite(
-                [logits(row) for row in predicted],
-                predicted,
-                shape,
-            )
+            scores = _finite([logits(row) for row in predicted], predicted, shape)
             chosen = one_of(scores.argmax(axis=1), answers)
         answered_head = Head(
             head_id=head["head_id"],
@@ -359,9 +325,7 @@ def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
 
 
 def _finite(
-    values: Sequence[Sequence[float]],
-    rows: Sequence[Row],
-    shape: tuple[int, int],
+    values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]
 ) -> np.ndarray:
     array = np.array(values, dtype=np.float64).reshape(shape)
     finite = np.isfinite(array).all(axis=1)
@@ -375,10 +339,7 @@ def _finite(
 # Means over heads, questions and categories.
 
 
-def by_head(
-    metric: Metric,
-    heads: Sequence[Head],
-) -> dict[str, float]:
+def by_head(metric: Metric, heads: Sequence[Head]) -> dict[str, float]:
     """Return {head id: the metric over all examples of the head}."""
     values = {}
     for head in heads:
@@ -388,9 +349,7 @@ def by_head(
 
 
 def averaged(
-    metric: str,
-    heads: Sequence[Head],
-    values: Mapping[str, float],
+    metric: str, heads: Sequence[Head], values: Mapping[str, float]
 ) -> list[Row]:
     """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
@@ -400,14 +359,7 @@ def averaged(
     of_question = {}
     for head in heads:
         name = f"head: {head.head_id}"
-        rows.append(
-            score_row(
-                metric,
-                name,
-                values[head.head_id],
-                len(head.units),
-            )
-        )
+        rows.append(score_row(metric, name, values[head.head_id], len(head.units)))
         of_question[_question(head)] = head
     groups: dict[str, list[float]] = defaultdict(list)
     for question, of_heads in by_question(heads, values).items():
@@ -420,14 +372,7 @@ def averaged(
             groups[f"category: {head.category}"].append(value)
     for group, means in groups.items():
         defined = [value for value in means if not math.isnan(value)]
-        rows.append(
-            score_row(
-                metric,
-                group,
-                mean(means),
-                len(defined),
-            )
-        )
+        rows.append(score_row(metric, group, mean(means), len(defined)))
     return rows
 
 
@@ -460,10 +405,7 @@ def mean(values: Iterable[float]) -> float:
 
 
 def weighted(
-    metric: Metric,
-    heads: Sequence[Head],
-    units: np.ndarray,
-    weights: np.ndarray,
+    metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Return the overall value of ``metric`` under each row of ``weights`` (rows, units), float64 (rows,).
 
@@ -495,21 +437,11 @@ def left_out(
     values = [np.empty(0)]
     for at in range(0, len(numbers), batch):
         weights = groups != numbers[at : at + batch, None]
-        values.append(
-            weighted(
-                metric,
-                heads,
-                units,
-                weights.astype(np.float64),
-            )
-        )
+        values.append(weighted(metric, heads, units, weights.astype(np.float64)))
     return np.concatenate(values)
 
 
-def unit_groups(
-    units: int,
-    most: float = MOST_UNITS,
-) -> np.ndarray:
+def unit_groups(units: int, most: float = MOST_UNITS) -> np.ndarray:
     """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
 
     Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
@@ -561,10 +493,7 @@ def jackknives(
         )
 
 
-def _group_names(
-    units: np.ndarray,
-    groups: np.ndarray,
-) -> list[str]:
+def _group_names(units: np.ndarray, groups: np.ndarray) -> list[str]:
     """Return a name for each group, a digest of its units."""
     names = []
     for number in np.unique(groups):
@@ -601,32 +530,15 @@ def scores_and_jackknives(
     for name in metrics:
         if name not in METRICS:
             do = f"use {', '.join(METRICS)}"
-            raise BadInput(
-                f"there is no metric {name!r}",
-                where="metrics",
-                do=do,
-            )
+            raise BadInput(f"there is no metric {name!r}", where="metrics", do=do)
     answered_heads = answered(
-        predictions,
-        examples,
-        heads,
-        multi_label=multi_label,
-        unit=unit,
+        predictions, examples, heads, multi_label=multi_label, unit=unit
     )
     rows: list[Row] = []
     jackknifed: list[Jackknife] = []
     for name in dict.fromkeys(metrics):
-        rows += averaged(
-            name,
-            answered_heads,
-            by_head(METRICS[name], answered_heads),
-        )
-        jackknifed += jackknives(
-            name,
-            METRICS[name],
-            answered_heads,
-            of_heads=True,
-        )
+        rows += averaged(name, answered_heads, by_head(METRICS[name], answered_heads))
+        jackknifed += jackknives(name, METRICS[name], answered_heads, of_heads=True)
     for jackknife in jackknifed:
         if not jackknife.group.startswith("head: "):
             rows += jackknife.ends()

@@ -14,10 +14,7 @@ The rules are the released code's, including these (`containment_scores` also ha
 """
 
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -35,10 +32,7 @@ _REMOVED = str.maketrans("/", " ", ".,;:")
 COUNTS = 5
 
 
-def counts(
-    output: str,
-    golds: Sequence[str],
-) -> tuple[float, ...]:
+def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
     text = output.strip(ENDS)
     denied = denies(output)
@@ -82,9 +76,7 @@ def values(totals: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def of_confusion(
-    correct: np.ndarray,
-    false: np.ndarray,
-    missed: np.ndarray,
+    correct: np.ndarray, false: np.ndarray, missed: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return {F1, F2, precision and recall: value}; the arguments have the same shape."""
     return {

@@ -11,11 +11,7 @@ with gold texts, even if it also quotes them.
 Separate from `containment`, which steps before scoring import: a change here must not rerun those.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -41,10 +37,7 @@ from lextables.metrics.intervals import (
     score_row,
     unit_rows,
 )
-from lextables.metrics.spans import (
-    similar,
-    strict_words,
-)
+from lextables.metrics.spans import similar, strict_words
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
@@ -54,10 +47,7 @@ ALL_METRICS = (*METRICS, *(f"{metric}{STRICT}" for metric in CONFUSION))
 STRICT_COUNTS = 3  # true positives, false positives, false negatives
 
 
-def strict_counts(
-    output: str,
-    golds: Sequence[str],
-) -> tuple[float, ...]:
+def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
     """Return the `STRICT_COUNTS` of one output; ``golds`` as in `counts`."""
     expected = " ".join(golds) if golds else NO_CLAUSE
     padded = not similar(strict_words(expected), strict_words(output))
@@ -103,9 +93,7 @@ def scores(
     if missing:
         what = f"{len(missing)} questions have no output, the first {missing[0]!r}"
         raise BadInput(
-            what,
-            where="the predictions",
-            do="write one for each test question",
+            what, where="the predictions", do="write one for each test question"
         )
     questions = sorted(contracts)
     names, unit = np.unique(
@@ -113,11 +101,7 @@ def scores(
     )
     counted = [counts_of[question] for question in questions]
     by_contract = np.zeros((len(names), COUNTS + STRICT_COUNTS))
-    np.add.at(
-        by_contract,
-        unit,
-        np.array(counted, dtype=np.float64),
-    )
+    np.add.at(by_contract, unit, np.array(counted, dtype=np.float64))
     total = by_contract.sum(axis=0)
     overall = _all_values(total)
     without = _all_values(total - by_contract)
@@ -133,10 +117,5 @@ def scores(
         rows.append(score_row(metric, "all", value, len(questions)))
         rows += interval_rows(metric, "all", interval, len(names))
         contributions = pseudo_values(value, without[metric])
-        units += unit_rows(
-            metric,
-            "all",
-            names.tolist(),
-            contributions,
-        )
+        units += unit_rows(metric, "all", names.tolist(), contributions)
     return by_key(rows), units

@@ -9,19 +9,12 @@ scipy.special and statsmodels are imported where they are used: most tables need
 takes longer than making the table.  `scipy.stats` loads more slowly still.
 """
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics import (
-    HIGH,
-    LOW,
-)
+from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import Row
 
 RESAMPLES = 10_000
@@ -51,9 +44,7 @@ def mean_interval(
 
 
 def jackknife_interval(
-    estimate: float,
-    left_out: np.ndarray,
-    within: tuple[float, float] = UNBOUNDED,
+    estimate: float, left_out: np.ndarray, within: tuple[float, float] = UNBOUNDED
 ) -> tuple[float, float] | None:
     """Return a 95 % interval from the jackknife's standard error and its bias.
 
@@ -84,28 +75,17 @@ def _half_width(error: float, units: int) -> float:
     return float(stdtrit(units - 1, (1 + LEVEL) / 2) * error)
 
 
-def share_interval(
-    successes: int,
-    trials: int,
-) -> tuple[float, float] | None:
+def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     """Return the 95 % Wilson interval of a share; None without trials."""
     from statsmodels.stats.proportion import proportion_confint
 
     if trials == 0:
         return None
-    low, high = proportion_confint(
-        successes,
-        trials,
-        alpha=1 - LEVEL,
-        method="wilson",
-    )
+    low, high = proportion_confint(successes, trials, alpha=1 - LEVEL, method="wilson")
     return float(low), float(high)
 
 
-def exact_share_interval(
-    successes: int,
-    trials: int,
-) -> tuple[float, float] | None:
+def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | None:
     """Return the exact 95 % interval of a share (Clopper and Pearson, 1934); None without trials.
 
     Its coverage is never below 95 %.
@@ -119,10 +99,7 @@ def exact_share_interval(
 
 
 def resampled_weights(
-    units: int,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    batch: int = 500,
+    units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
 ) -> Iterator[np.ndarray]:
     """Yield int64 [at most ``batch``, ``units``]: how often each resample draws each unit.
 
@@ -132,11 +109,7 @@ def resampled_weights(
     rng = np.random.default_rng(seed)
     even = np.full(units, 1 / units)
     for done in range(0, resamples, batch):
-        yield rng.multinomial(
-            units,
-            even,
-            size=min(batch, resamples - done),
-        )
+        yield rng.multinomial(units, even, size=min(batch, resamples - done))
 
 
 def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
@@ -148,10 +121,7 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
 
 
 def interval_rows(
-    metric: str,
-    group: str,
-    interval: tuple[float, float] | None,
-    n: int,
+    metric: str, group: str, interval: tuple[float, float] | None, n: int
 ) -> list[Row]:
     """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
     if interval is None:
@@ -163,19 +133,9 @@ def interval_rows(
     ]
 
 
-def score_row(
-    metric: str,
-    group: str,
-    value: float,
-    n: int,
-) -> Row:
+def score_row(metric: str, group: str, value: float, n: int) -> Row:
     """Return a row of `run.SCORES`."""
-    return {
-        "metric": metric,
-        "group": group,
-        "value": value,
-        "n": n,
-    }
+    return {"metric": metric, "group": group, "value": value, "n": n}
 
 
 def by_key(rows: Iterable[Row]) -> list[Row]:
@@ -188,10 +148,7 @@ def by_key(rows: Iterable[Row]) -> list[Row]:
 # What each unit adds to a score
 
 
-def pseudo_values(
-    estimate: float,
-    left_out: np.ndarray,
-) -> np.ndarray:
+def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
     """Return the contribution of each unit to a score, float64 (units,), with the mean ``estimate``.
 
     ``left_out`` are the scores with each unit left out in turn; NaN (no score without the unit) stays NaN.
@@ -207,20 +164,12 @@ def pseudo_values(
 
 
 def unit_rows(
-    metric: str,
-    group: str,
-    units: Sequence[str],
-    values: np.ndarray,
+    metric: str, group: str, units: Sequence[str], values: np.ndarray
 ) -> Iterator[Row]:
     """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
     for unit, value in zip(units, values.tolist(), strict=True):
         if not np.isnan(value):
-            yield {
-                "metric": metric,
-                "group": group,
-                "unit": str(unit),
-                "value": value,
-            }
+            yield {"metric": metric, "group": group, "unit": str(unit), "value": value}
 
 
 @dataclass(frozen=True)
@@ -242,26 +191,10 @@ class Jackknife:
 
     def ends(self) -> list[Row]:
         """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
-        interval = jackknife_interval(
-            self.value,
-            self.without,
-            self.within,
-        )
-        return interval_rows(
-            self.metric,
-            self.group,
-            interval,
-            self.units,
-        )
+        interval = jackknife_interval(self.value, self.without, self.within)
+        return interval_rows(self.metric, self.group, interval, self.units)
 
     def contributions(self) -> list[Row]:
         """Return what each unit contributes, as rows of `units.UNITS`."""
         values = pseudo_values(self.value, self.without)
-        return list(
-            unit_rows(
-                self.metric,
-                self.group,
-                self.names,
-                values,
-            )
-        )
+        return list(unit_rows(self.metric, self.group, self.names, values))

@@ -6,25 +6,14 @@ that maximises F1 on the scored paragraphs themselves, as a paper may have done.
 """
 
 import math
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lextables.metrics.answers import groups
-from lextables.metrics.classification import (
-    nanmean,
-    weighted_precisions,
-)
-from lextables.metrics.intervals import (
-    Jackknife,
-    by_key,
-    score_row,
-)
+from lextables.metrics.classification import nanmean, weighted_precisions
+from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
 from lextables.pipeline.dataset import Row
 
@@ -56,11 +45,7 @@ Metric = Callable[[np.ndarray], np.ndarray]
 def accuracy(counts: np.ndarray) -> np.ndarray:
     """Return the share of paragraphs that are marked or unmarked as the coders did."""
     hits, _, _, rejections = counts
-    return ratio(
-        hits + rejections,
-        counts.sum(axis=0),
-        math.nan,
-    )
+    return ratio(hits + rejections, counts.sum(axis=0), math.nan)
 
 
 def precision(counts: np.ndarray) -> np.ndarray:
@@ -90,11 +75,7 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def counted(
-    question: MarkedQuestion,
-    chosen: np.ndarray,
-    documents: int,
-) -> np.ndarray:
+def counted(question: MarkedQuestion, chosen: np.ndarray, documents: int) -> np.ndarray:
     """Return true positives, false positives, false negatives and true negatives, int64 (4, documents).
 
     ``chosen`` bool (n,): the paragraphs that the model marks.
@@ -109,10 +90,7 @@ def counted(
 # Thresholds.
 
 
-def threshold(
-    right: np.ndarray,
-    probabilities: np.ndarray,
-) -> float:
+def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     """Return the threshold with the highest F1, of equals the highest threshold.
 
     Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
@@ -132,10 +110,7 @@ def threshold(
     return float(scores[best])
 
 
-def marked(
-    question: MarkedQuestion,
-    folds: np.ndarray,
-) -> np.ndarray:
+def marked(question: MarkedQuestion, folds: np.ndarray) -> np.ndarray:
     """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of the other folds.
 
     ``folds`` (documents,): the fold of each document.
@@ -154,9 +129,7 @@ def marked(
 
 
 def scores_and_units(
-    questions: Sequence[MarkedQuestion],
-    folds: np.ndarray,
-    documents: Sequence[str],
+    questions: Sequence[MarkedQuestion], folds: np.ndarray, documents: Sequence[str]
 ) -> tuple[list[Row], list[Row]]:
     """Score the marks of one run; rows as `run.SCORES`, sorted by its key.
 
@@ -191,14 +164,7 @@ def scores_and_units(
     areas = np.array([average_precision(question) for question in questions])
     for group, members in groups(questions).items():
         n = _count(group, members, questions, areas)
-        rows.append(
-            score_row(
-                AREA,
-                group,
-                float(nanmean(areas[members])),
-                n,
-            )
-        )
+        rows.append(score_row(AREA, group, float(nanmean(areas[members])), n))
     return by_key(rows), by_key(units)
 
 
@@ -240,20 +206,9 @@ def _scores(
     values = function(total)
     values_without = function(without)
 
-    def score(
-        group: str,
-        value: np.ndarray,
-        left_out: np.ndarray,
-    ) -> Jackknife:
+    def score(group: str, value: np.ndarray, left_out: np.ndarray) -> Jackknife:
         """The score of a group, with each document left out in turn."""
-        return Jackknife(
-            metric,
-            group,
-            float(value),
-            left_out,
-            len(left_out),
-            names,
-        )
+        return Jackknife(metric, group, float(value), left_out, len(left_out), names)
 
     for group, members in groups(questions).items():
         value = nanmean(values[members])

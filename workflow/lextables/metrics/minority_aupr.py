@@ -19,22 +19,12 @@ Details that the text leaves open follow the released curves:
 
 import math
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lextables.metrics import (
-    STRICT,
-    classification,
-)
+from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
     Jackknife,
     averaged,
@@ -137,9 +127,7 @@ METRICS = {"AUPR": head_aupr, "random AUPR": random_aupr}
 
 
 def head_auprs(
-    predictions: Iterable[Row],
-    examples: Iterable[Row],
-    heads: Iterable[Row],
+    predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
 ) -> dict[str, float]:
     """Return {head id: AUPR}, which a search over settings maximises for each head separately.
 
@@ -210,14 +198,7 @@ def scores_and_jackknives(
     for metric, function in METRICS.items():
         values = {head.head_id: function(head) for head in answered_heads}
         rows += averaged(metric, answered_heads, values)
-    jackknifed = list(
-        jackknives(
-            "AUPR",
-            classification.aupr,
-            answered_heads,
-            math.inf,
-        )
-    )
+    jackknifed = list(jackknives("AUPR", classification.aupr, answered_heads, math.inf))
     for jackknife in jackknifed:
         rows += jackknife.ends()
     for metric, f1 in (("micro F1", micro_f1), ("macro F1", macro_f1)):
@@ -240,10 +221,7 @@ def scores_and_jackknives(
     return by_key(rows), jackknifed
 
 
-def _refuse_gaps(
-    heads: Iterable[AnsweredHead],
-    among: str = "test examples",
-) -> None:
+def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") -> None:
     """Raise `BadInput` for an answer that no example has, or all."""
     for head in heads:
         total = len(head.labels)
@@ -260,10 +238,7 @@ def _refuse_gaps(
             raise BadInput(what, where="examples", do=do)
 
 
-def _by_data_type(
-    heads: Sequence[AnsweredHead],
-    partial: bool,
-) -> list[Row]:
+def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     """Return AUPR over main and over abridged examples, for the same heads (Table 6).
 
     Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
@@ -290,9 +265,7 @@ def _by_data_type(
 
 
 def _data_type_rows(
-    data_type: str,
-    suffix: str,
-    heads: Sequence[AnsweredHead],
+    data_type: str, suffix: str, heads: Sequence[AnsweredHead]
 ) -> Iterator[Row]:
     """Yield the score rows of `METRICS` over the examples of a data type, means over questions."""
     group = f"data type: {data_type}"
@@ -303,9 +276,7 @@ def _data_type_rows(
         yield score_row(metric + suffix, group, mean(means), len(means))
 
 
-def mean_curve(
-    curves: Sequence[Curve],
-) -> Curve:
+def mean_curve(curves: Sequence[Curve]) -> Curve:
     """Return the mean of stepwise precision-recall curves, (recalls, precisions), recalls rising from 0.
 
     The recalls are the union over all curves.  Between two of its own recalls a curve takes the precision of

@@ -5,11 +5,7 @@ without a judgement has gain 0.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import pytrec_eval
@@ -32,11 +28,7 @@ def by_name(metric: str) -> Metric:
     name, _, digits = metric.rpartition("@")
     if not digits.isdigit() or int(digits) < 1:
         what = f"the metric {metric!r} has no cutoff"
-        raise BadInput(
-            what,
-            where="metrics",
-            do="write it as NDCG@10",
-        )
+        raise BadInput(what, where="metrics", do="write it as NDCG@10")
     cutoff = int(digits)
     stars = re.fullmatch(r"([1-9])-star precision", name)
     if name == "NDCG":
@@ -44,17 +36,9 @@ def by_name(metric: str) -> Metric:
     if name == "Recall":
         return partial(recall, cutoff=cutoff)
     if stars:
-        return partial(
-            star_precision_printed,
-            stars=int(stars[1]),
-            cutoff=cutoff,
-        )
+        return partial(star_precision_printed, stars=int(stars[1]), cutoff=cutoff)
     do = "choose from NDCG@k, Recall@k and <n>-star precision@k"
-    raise BadInput(
-        f"there is no metric {metric!r}",
-        where="metrics",
-        do=do,
-    )
+    raise BadInput(f"there is no metric {metric!r}", where="metrics", do=do)
 
 
 def strict_reading(metric: str) -> Metric | None:
@@ -64,18 +48,10 @@ def strict_reading(metric: str) -> Metric | None:
         return None
     stars = int(parsed[1])
     cutoff = int(parsed[2])
-    return partial(
-        star_precision_strict,
-        stars=stars,
-        cutoff=cutoff,
-    )
+    return partial(star_precision_strict, stars=stars, cutoff=cutoff)
 
 
-def recall(
-    qrels: Qrels,
-    run: Hits,
-    cutoff: int,
-) -> dict[str, float]:
+def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
     """Return {query id: share of its documents with a gain above 0 that are in the top ``cutoff``}.
 
     NaN where the query has none.
@@ -89,9 +65,7 @@ def recall(
 
 
 def ndcg(
-    qrels: Qrels,
-    run: Hits,
-    cutoffs: Sequence[int],
+    qrels: Qrels, run: Hits, cutoffs: Sequence[int]
 ) -> dict[int, dict[str, float]]:
     """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq. 1).
 
@@ -117,10 +91,7 @@ def ndcg(
 
 
 def star_precision_printed(
-    qrels: Qrels,
-    run: Hits,
-    stars: int,
-    cutoff: int = 5,
+    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
 ) -> dict[str, float]:
     """Return {query id: share of clauses with at least ``stars`` among those returned in the top ``cutoff``}.
 
@@ -139,20 +110,13 @@ def star_precision_printed(
     return values
 
 
-def _hits(
-    gains: Mapping[str, int],
-    top: Sequence[str],
-    stars: int,
-) -> int:
+def _hits(gains: Mapping[str, int], top: Sequence[str], stars: int) -> int:
     """The number of hits with at least this many stars."""
     return sum(gains.get(doc, 0) >= stars - 1 for doc in top)
 
 
 def star_precision_strict(
-    qrels: Qrels,
-    run: Hits,
-    stars: int,
-    cutoff: int = 5,
+    qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
 ) -> dict[str, float]:
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 

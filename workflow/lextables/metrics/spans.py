@@ -29,17 +29,8 @@ each pair of a gold span and a prediction is compared once.
 
 import re
 import unicodedata
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
@@ -85,10 +76,7 @@ class Gold:
         return sorted(set(self.categories))
 
 
-def gold(
-    questions: Iterable[Row],
-    answers: Iterable[Row],
-) -> Gold:
+def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     """Return the gold spans of ``questions`` (rows of `squad.QUESTIONS` of one split).
 
     ``answers`` are rows of `squad.ANSWERS`; those of other questions are ignored.  Raises `BadInput` where
@@ -97,11 +85,7 @@ def gold(
     ordered = sorted(questions, key=itemgetter("question_id"))
     if not ordered:
         what = "there is no question to score"
-        raise BadInput(
-            what,
-            where="questions",
-            do="check the split",
-        )
+        raise BadInput(what, where="questions", do="check the split")
     spans: dict[str, list[tuple[int, str]]] = {}
     for row in ordered:
         spans[row["question_id"]] = []
@@ -144,10 +128,7 @@ class Nbest:
     end: np.ndarray
 
 
-def nbest_rows(
-    rows: Iterable[Row],
-    where: str = "predictions",
-) -> Nbest:
+def nbest_rows(rows: Iterable[Row], where: str = "predictions") -> Nbest:
     """Return the n-best spans in rows of the table of predictions, by rank.
 
     Raises `BadInput` for a probability that is not a number from 0 to 1.
@@ -155,21 +136,11 @@ def nbest_rows(
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=itemgetter("question_id", "rank")):
         groups.setdefault(row["question_id"], []).append(row)
-    return nbest_columns(
-        groups,
-        "released_text",
-        "start",
-        "end",
-        where,
-    )
+    return nbest_columns(groups, "released_text", "start", "end", where)
 
 
 def nbest_columns(
-    groups: Mapping[str, Sequence[Row]],
-    text: str,
-    start: str,
-    end: str,
-    where: str,
+    groups: Mapping[str, Sequence[Row]], text: str, start: str, end: str, where: str
 ) -> Nbest:
     """Return `Nbest` from ``groups``, {question id: its predictions in order}.
 
@@ -262,10 +233,7 @@ def strict_words(text: str) -> frozenset[str]:
     return frozenset(text.translate(_PUNCTUATION).lower().split())
 
 
-def similar(
-    first: frozenset[str],
-    second: frozenset[str],
-) -> bool:
+def similar(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both are empty."""
     # In integers: with s shared words, s / (a + b - s) is at least 0.5 if 3 s >= a + b.
     return bool(first) and 3 * len(first & second) >= len(first) + len(second)
@@ -340,41 +308,21 @@ class Matches:
     miss_confidence: np.ndarray
 
 
-def paper_matches(
-    nbest: Nbest,
-    gold: Gold,
-    relaxed: str | None,
-) -> Matches:
+def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     """Match as the released evaluator does.
 
     Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
     is_relaxed = [bool(relaxed) and relaxed in name for name in gold.question_ids]
-    return _matches(
-        nbest,
-        last_by_text(nbest),
-        gold,
-        is_relaxed,
-        paper_words,
-    )
+    return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
 
 
-def strict_matches(
-    nbest: Nbest,
-    gold: Gold,
-    relaxed: str | None,
-) -> Matches:
+def strict_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     """Match as the paper defines it, relaxed for the category ``relaxed`` only."""
     is_relaxed = [category == relaxed for category in gold.categories]
     nbest = replace(nbest, texts=nbest.slices)
-    return _matches(
-        nbest,
-        most_probable_by_span(nbest),
-        gold,
-        is_relaxed,
-        strict_words,
-    )
+    return _matches(nbest, most_probable_by_span(nbest), gold, is_relaxed, strict_words)
 
 
 def _matches(
@@ -474,10 +422,7 @@ class Counts:
 
 
 def counts(
-    matches: Matches,
-    unit: np.ndarray,
-    units: int,
-    thresholds: np.ndarray,
+    matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray
 ) -> Counts:
     """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the unit of each question.
 
@@ -486,16 +431,9 @@ def counts(
     """
     size = len(thresholds)
 
-    def above(
-        question: np.ndarray,
-        confidence: np.ndarray,
-    ) -> np.ndarray:
+    def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
         # Column k counts items that first pass at threshold k; an extra column those that never pass.
-        first = size - np.searchsorted(
-            thresholds[::-1],
-            confidence,
-            side="left",
-        )
+        first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
         cell = unit[question] * (size + 1) + first
         cells = np.bincount(cell, minlength=units * (size + 1))
         return np.cumsum(cells.reshape(units, size + 1)[:, :size], axis=1)
@@ -507,11 +445,7 @@ def counts(
     )
 
 
-def overall_counts(
-    matches: Matches,
-    gold: Gold,
-    thresholds: np.ndarray,
-) -> Counts:
+def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Counts:
     """Return the counts over all questions, as a single row."""
     unit = np.zeros(len(gold.question_ids), dtype=np.int64)
     return counts(matches, unit, 1, thresholds)
@@ -533,9 +467,7 @@ def substring_groups(gold: Gold) -> np.ndarray:
 
 
 def paper_counts(
-    matches: Matches,
-    gold: Gold,
-    thresholds: np.ndarray,
+    matches: Matches, gold: Gold, thresholds: np.ndarray
 ) -> tuple[list[str], Counts]:
     """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
     size = len(gold.question_ids)
@@ -563,11 +495,7 @@ def processed(precision: np.ndarray) -> np.ndarray:
     """
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
-    best = np.where(
-        np.isnan(backwards[..., :1]),
-        np.nan,
-        best,
-    )
+    best = np.where(np.isnan(backwards[..., :1]), np.nan, best)
     # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
     return np.ascontiguousarray(best[..., ::-1])
 
@@ -579,18 +507,11 @@ def aupr(curve: Curve) -> np.ndarray:
     precision also counts for recalls that no threshold attains.  Beyond the highest attained recall the area
     is 0.  NaN becomes 0: without gold spans (CUAD's Price Restrictions) and without predictions.
     """
-    areas = np.trapezoid(
-        processed(curve.precision),
-        curve.recall,
-        axis=-1,
-    )
+    areas = np.trapezoid(processed(curve.precision), curve.recall, axis=-1)
     return np.where(np.isnan(areas), 0.0, areas)
 
 
-def precision_at_recall(
-    curve: Curve,
-    recall: float,
-) -> np.ndarray:
+def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
     """Return the released precision at ``recall``, float64 [...]: that of the first point reaching it.
 
     The release iterates over points and thresholds together.  The added point makes one point more, so the
@@ -599,11 +520,7 @@ def precision_at_recall(
     """
     reached = curve.recall[..., :-1] >= recall
     first = np.argmax(reached, axis=-1)[..., None]
-    precision = np.take_along_axis(
-        processed(curve.precision),
-        first,
-        axis=-1,
-    )[..., 0]
+    precision = np.take_along_axis(processed(curve.precision), first, axis=-1)[..., 0]
     return np.where(reached.any(axis=-1), precision, 0.0)
 
 
@@ -635,11 +552,7 @@ def contract_intervals(
     values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS}
     for weights in resampled_weights(len(names), seed, resamples):
         drawn = weights.astype(np.float64)
-        resampled = Counts(
-            drawn @ hits,
-            drawn @ misses,
-            drawn @ gold_spans,
-        )
+        resampled = Counts(drawn @ hits, drawn @ misses, drawn @ gold_spans)
         for name, batch in paper_values(resampled.curve()).items():
             values[name].append(batch)
     intervals = {}
@@ -651,10 +564,7 @@ def contract_intervals(
 # Strict mode: every confidence is a threshold.
 
 
-def strict_curve(
-    gold_confidence: np.ndarray,
-    miss_confidence: np.ndarray,
-) -> Curve:
+def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Curve:
     """Return the curve of one group from its part of `Matches`, highest threshold first.
 
     Precision is the best at the point's recall or a higher one.  Recall is NaN without gold spans; without
@@ -674,16 +584,9 @@ def strict_curve(
     return Curve(best, recall)
 
 
-def _at_least(
-    values: np.ndarray,
-    thresholds: np.ndarray,
-) -> np.ndarray:
+def _at_least(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """The number of values at or above each threshold, int64 (thresholds,)."""
-    below = np.searchsorted(
-        np.sort(values),
-        thresholds,
-        side="left",
-    )
+    below = np.searchsorted(np.sort(values), thresholds, side="left")
     return len(values) - below
 
 
@@ -756,40 +659,19 @@ def scores(
     strict = strict_matches(columns, gold_spans, relaxed)
     rows: list[Row] = []
 
-    def add(
-        metric: str,
-        group: str,
-        value: float,
-        n: int,
-    ) -> None:
+    def add(metric: str, group: str, value: float, n: int) -> None:
         rows.append(score_row(metric, group, float(value), int(n)))
 
     groups, counted = paper_counts(paper, gold_spans, thresholds)
     curve = counted.curve()
     for metric, values in paper_values(curve).items():
-        for group, value, spans in zip(
-            groups,
-            values,
-            counted.gold_spans,
-            strict=True,
-        ):
+        for group, value, spans in zip(groups, values, counted.gold_spans, strict=True):
             add(metric, group, value, spans)
     for group, gold_confidence, miss_confidence in strict_groups(strict, gold_spans):
         for metric, value in strict_values(gold_confidence, miss_confidence).items():
-            add(
-                metric + STRICT,
-                group,
-                value,
-                len(gold_confidence),
-            )
+            add(metric + STRICT, group, value, len(gold_confidence))
     contracts = len(set(gold_spans.contracts))
-    intervals = contract_intervals(
-        paper,
-        gold_spans,
-        thresholds,
-        seed,
-        resamples,
-    )
+    intervals = contract_intervals(paper, gold_spans, thresholds, seed, resamples)
     for metric, interval in intervals.items():
         rows += interval_rows(metric, "all", interval, contracts)
     # The first point of the curve belongs to no threshold.
@@ -798,16 +680,6 @@ def scores(
     predicted = counted.true_positives[0] + counted.false_positives[0]
     for index, threshold in enumerate(thresholds):
         group = threshold_group(threshold)
-        add(
-            "precision",
-            group,
-            precision[index],
-            predicted[index],
-        )
-        add(
-            "recall",
-            group,
-            recall[index],
-            counted.gold_spans[0],
-        )
+        add("precision", group, precision[index], predicted[index])
+        add("recall", group, recall[index], counted.gold_spans[0])
     return by_key(rows)

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lextables.metrics.intervals import (
-    pseudo_values,
-    unit_rows,
-)
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.spans import (
     AUPR,
     Counts,
@@ -26,11 +23,7 @@ from lextables.pipeline.dataset import Row
 
 
 def by_contract(
-    nbest: Nbest,
-    gold: Gold,
-    *,
-    relaxed: str | None,
-    low_thresholds: Sequence[float],
+    nbest: Nbest, gold: Gold, *, relaxed: str | None, low_thresholds: Sequence[float]
 ) -> list[Row]:
     """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as in `spans.scores`.
 
@@ -39,20 +32,8 @@ def by_contract(
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
     matches = paper_matches(nbest, gold, relaxed)
-    by_unit = counts(
-        matches,
-        unit,
-        len(names),
-        sweep(low_thresholds),
-    )
-    return list(
-        unit_rows(
-            AUPR,
-            "all",
-            names.tolist(),
-            area_by_unit(by_unit),
-        )
-    )
+    by_unit = counts(matches, unit, len(names), sweep(low_thresholds))
+    return list(unit_rows(AUPR, "all", names.tolist(), area_by_unit(by_unit)))
 
 
 def area_by_unit(by_unit: Counts) -> np.ndarray:
@@ -60,11 +41,7 @@ def area_by_unit(by_unit: Counts) -> np.ndarray:
     hits = by_unit.true_positives
     misses = by_unit.false_positives
     gold_spans = by_unit.gold_spans
-    total = Counts(
-        hits.sum(axis=0),
-        misses.sum(axis=0),
-        gold_spans.sum(axis=0),
-    )
+    total = Counts(hits.sum(axis=0), misses.sum(axis=0), gold_spans.sum(axis=0))
     without = Counts(
         total.true_positives - hits,
         total.false_positives - misses,

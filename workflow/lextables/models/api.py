@@ -10,22 +10,11 @@ import logging
 import os
 import re
 import time
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
-from concurrent.futures import (
-    ThreadPoolExecutor,
-    as_completed,
-)
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
-from typing import (
-    Any,
-    NamedTuple,
-    TypeVar,
-)
+from typing import Any, NamedTuple, TypeVar
 
 import httpx2
 import numpy as np
@@ -107,11 +96,7 @@ class Refused(BadInput):
 class MeteredTransport(httpx2.BaseTransport):
     """Sends requests within budget and rate limit, and limits the duration and size of answers."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        price: Price | None,
-    ) -> None:
+    def __init__(self, ledger: Ledger, price: Price | None) -> None:
         self._ledger = ledger
         self._price = price
         self._context = httpx2.create_ssl_context()
@@ -139,11 +124,7 @@ class MeteredTransport(httpx2.BaseTransport):
         finally:
             self._ledger.charge(number, charged)
 
-    def _charged(
-        self,
-        response: httpx2.Response,
-        most: Cost,
-    ) -> Cost:
+    def _charged(self, response: httpx2.Response, most: Cost) -> Cost:
         """Return the cost of an answer, ``most`` if unknown; errors, web pages and empty answers are free."""
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
@@ -181,10 +162,7 @@ class MeteredTransport(httpx2.BaseTransport):
         if _NO_MONEY.encode() in body:
             headers["x-should-retry"] = "false"
         return httpx2.Response(
-            answer.status_code,
-            headers=headers,
-            content=body,
-            request=request,
+            answer.status_code, headers=headers, content=body, request=request
         )
 
 
@@ -201,11 +179,7 @@ async def _body(answer: httpx2.Response) -> bytes:
             body += chunk
             if len(body) > MAX_BYTES:
                 what = f"the answer has more than {MAX_BYTES >> 20} MiB"
-                raise BadInput(
-                    what,
-                    where=where,
-                    do="set llm to another server",
-                )
+                raise BadInput(what, where=where, do="set llm to another server")
     except httpx2.DecodingError as error:
         what = f"the answer is no valid gzip data ({error})"
         raise BadInput(what, where=where) from None
@@ -216,11 +190,7 @@ class Api:
     """One model of one server, with its cached answers in the folder ``cache``."""
 
     def __init__(
-        self,
-        base: str,
-        model: str,
-        cache: str | Path,
-        limits: Limits,
+        self, base: str, model: str, cache: str | Path, limits: Limits
     ) -> None:
         """Raise `BadInput` if a required key is missing or invalid, or if the model has no price."""
         key = os.environ.get(KEY, "")
@@ -233,11 +203,7 @@ class Api:
             raise BadInput(what, where=where, do=do)
         if not re.fullmatch("[!-~]+", key):
             what = "the key contains a space, a line break or another invalid character"
-            raise BadInput(
-                what,
-                where=where,
-                do="set it to the key only",
-            )
+            raise BadInput(what, where=where, do="set it to the key only")
         price = spending.price_of(model, base, limits, spending.load_prices())
         # As JSON writes it.  A very short key could be an ordinary word.
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
@@ -259,19 +225,11 @@ class Api:
         for name in ("httpx", "httpx2"):  # they log every call
             logging.getLogger(name).setLevel(logging.WARNING)
 
-    def cached(
-        self,
-        call: Call,
-        check: Callable[[Any], object],
-    ) -> Any | None:
+    def cached(self, call: Call, check: Callable[[Any], object]) -> Any | None:
         """Return the cached answer to a call; None if there is none that passes ``check``."""
         return self._cache.get(self._question(call), check)
 
-    def ask(
-        self,
-        call: Call,
-        check: Callable[[Any], object],
-    ) -> Any:
+    def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's JSON answer, from the cache if possible.
 
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
@@ -321,25 +279,13 @@ class Api:
         _log.info("%s", line)
 
     def _question(self, call: Call) -> JsonObject:
-        return {
-            "api": self._base.rstrip("/"),
-            "path": call.path,
-            "body": call.body,
-        }
+        return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
-    def _post(
-        self,
-        call: Call,
-        check: Callable[[Any], object],
-    ) -> Any:
+    def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's answer to a call, without the key; errors as in `ask`."""
         body = dict(call.body)
         try:
-            response = self._client.post(
-                call.path,
-                cast_to=httpx2.Response,
-                body=body,
-            )
+            response = self._client.post(call.path, cast_to=httpx2.Response, body=body)
         except openai.APIStatusError as error:
             raise self._status_error(error) from None
         except openai.APIConnectionError as error:
@@ -419,11 +365,7 @@ def embed(
     asks = []
     for start in range(0, len(unique), batch_size):
         batch = unique[start : start + batch_size]
-        body = {
-            "model": model,
-            "input": batch,
-            "encoding_format": "float",
-        }
+        body = {"model": model, "input": batch, "encoding_format": "float"}
         call = Call("/embeddings", body)
         calls.append(call)
         asks.append(partial(api.ask, call, partial(_vectors, call)))
@@ -433,17 +375,9 @@ def embed(
     dimensions = {part.shape[1] for part in parts}
     if len(dimensions) > 1:
         what = f"{model} returned vectors of different lengths"
-        raise BadInput(
-            what,
-            where=base,
-            do="use another server",
-        )
+        raise BadInput(what, where=base, do="use another server")
     matrix = np.concatenate(parts)
-    matrix /= np.linalg.norm(
-        matrix,
-        axis=1,
-        keepdims=True,
-    )
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     position = {text: index for index, text in enumerate(unique)}
     rows = [position[text] for text in texts]
     return matrix[rows]

@@ -9,12 +9,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,36 +24,16 @@ from torch.nn.functional import normalize
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
 
-from lextables.models import (
-    device,
-    loading,
-)
+from lextables.models import device, loading
 from lextables.models.files import check_named_code
 from lextables.models.folders import body_of
-from lextables.models.in_parts import (
-    PROCESSOR_TOKENS,
-    Batch,
-    in_parts_that_fit,
-)
-from lextables.models.own_settings import (
-    COSINE,
-    prompt_name,
-    set_length,
-)
-from lextables.models.tokenised import (
-    AT_ONCE,
-    tokenised,
-)
+from lextables.models.in_parts import PROCESSOR_TOKENS, Batch, in_parts_that_fit
+from lextables.models.own_settings import COSINE, prompt_name, set_length
+from lextables.models.tokenised import AT_ONCE, tokenised
 from lextables.models.weights import ModelSettings
-from lextables.pipeline.atomic import (
-    replacing,
-    write_text,
-)
+from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import loading_weights
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.pipeline.run import identity
 
@@ -76,9 +51,7 @@ TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 
 @loading_weights()
 def load(
-    folder: str,
-    where: torch.device,
-    max_length: int | None = None,
+    folder: str, where: torch.device, max_length: int | None = None
 ) -> SentenceTransformer:
     """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
@@ -94,28 +67,18 @@ def load(
     return model
 
 
-def encode(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-) -> np.ndarray:
+def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors.
 
     Equal texts are encoded once.  All texts of a batch have the same number of tokens:
     without padding encoding is faster, and a text's vector does not depend on the other
     texts.  Shows progress, since a corpus takes minutes on a CPU.
     """
-    encoder = _Encoder(
-        model,
-        model.default_prompt_name,
-        unit=True,
-    )
+    encoder = _Encoder(model, model.default_prompt_name, unit=True)
     return encoder.encode(texts)
 
 
-def encode_alike(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-) -> np.ndarray:
+def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode`, for comparing all texts by the model's own similarity function.
 
     The vectors are unit vectors only if that is the cosine.
@@ -124,18 +87,12 @@ def encode_alike(
     return _Encoder(model, model.default_prompt_name, unit).encode(texts)
 
 
-def encode_queries(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-) -> np.ndarray:
+def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
     return _encoder_of_part(model, "query").encode(texts)
 
 
-def encode_documents(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-) -> np.ndarray:
+def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for documents, if any."""
     return _encoder_of_part(model, "document").encode(texts)
 
@@ -164,10 +121,7 @@ def cached(
     return partial(cache.encode, encode=of_texts)
 
 
-def batches(
-    lengths: Sequence[int],
-    tokens: int,
-) -> Iterator[np.ndarray]:
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
     """Yield positions of texts of equal length, longest first, in batches.
 
     A batch has at most ``tokens`` tokens, or one longer text.
@@ -256,17 +210,9 @@ class _Encoder:
         return vectors.float().cpu().numpy()
 
 
-def _encoder_of_part(
-    model: SentenceTransformer,
-    part: str,
-) -> _Encoder:
+def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
     unit = model.similarity_fn_name == COSINE
-    return _Encoder(
-        model,
-        prompt_name(model, part),
-        unit,
-        task=part,
-    )
+    return _Encoder(model, prompt_name(model, part), unit, task=part)
 
 
 def _in_parallel(
@@ -285,9 +231,7 @@ def _in_parallel(
     threads = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(
-            threads,
-            initializer=torch.set_num_threads,
-            initargs=(1,),
+            threads, initializer=torch.set_num_threads, initargs=(1,)
         ) as pool:
             yield from pool.map(encode, all_batches)
     finally:
@@ -302,41 +246,22 @@ class VectorCache:
     array.
     """
 
-    def __init__(
-        self,
-        root: str | Path,
-        identity: JsonObject,
-    ) -> None:
+    def __init__(self, root: str | Path, identity: JsonObject) -> None:
         """Open the folder below ``root`` for an identity of `pipeline.run.identity`.
 
         Vectors that earlier code or libraries made from the same data on the same device
         are deleted.
         """
-        about = (
-            json.dumps(
-                identity,
-                indent=2,
-                sort_keys=True,
-            )
-            + "\n"
-        )
+        about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         self.folder = Path(root) / _digest(about.encode())
-        _drop_earlier(
-            Path(root),
-            identity,
-            keep=self.folder,
-        )
+        _drop_earlier(Path(root), identity, keep=self.folder)
         write_text(self.folder / _IDENTITY, about)
         self._shards: dict[bytes, Path] = {}
         for shard in sorted(self.folder.glob("*.npz")):
             keys, _ = _read(shard, with_vectors=False)
             self._shards.update(dict.fromkeys(keys, shard))
 
-    def encode(
-        self,
-        texts: Sequence[str],
-        encode: Encode,
-    ) -> np.ndarray:
+    def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
         """Return a float32 array (texts, dimensions).
 
         ``encode`` is called for texts that are not in the cache.
@@ -350,11 +275,7 @@ class VectorCache:
         missing = [key for key in wanted if key not in vectors]
         missing.sort(key=lambda key: (len(wanted[key]), key))
         starts = range(0, len(missing), SHARD)
-        progress = tqdm(
-            starts,
-            desc=f"parts of {SHARD} texts",
-            disable=len(starts) < 2,
-        )
+        progress = tqdm(starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2)
         for start in progress:
             part = missing[start : start + SHARD]
             result = encode([wanted[key] for key in part])
@@ -377,20 +298,12 @@ class VectorCache:
                     stored[key] = vector.copy()
         return stored
 
-    def _store(
-        self,
-        keys: Sequence[bytes],
-        vectors: np.ndarray,
-    ) -> None:
+    def _store(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Write a shard with the vectors of these texts."""
         name = _digest(b"".join(keys))
         shard = self.folder / f"{name}.npz"
         with replacing(shard) as temporary, temporary.open("wb") as file:
-            np.savez(
-                file,
-                keys=np.array(keys, dtype="V32"),
-                vectors=vectors,
-            )
+            np.savez(file, keys=np.array(keys, dtype="V32"), vectors=vectors)
         self._shards.update(dict.fromkeys(keys, shard))
 
 
@@ -421,11 +334,7 @@ def _read(
         return [], []
 
 
-def _drop_earlier(
-    root: Path,
-    identity: JsonObject,
-    keep: Path,
-) -> None:
+def _drop_earlier(root: Path, identity: JsonObject, keep: Path) -> None:
     """Delete the vectors of the same data on the same device, except those to keep."""
     for about in root.glob(f"*/{_IDENTITY}"):
         other = read_json(about)

@@ -1,10 +1,6 @@
 """Fine-tuning of a bi-encoder on graded judgements with sentence-transformers' trainer."""
 
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,22 +14,12 @@ from sentence_transformers.sentence_transformer import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from torch.nn.functional import (
-    log_softmax,
-    normalize,
-)
+from torch.nn.functional import log_softmax, normalize
 from torch.utils.data import SequentialSampler
 
-from lextables.models.checkpoints import (
-    AtUpdates,
-    arguments,
-    train,
-)
+from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.own_settings import (
-    COSINE,
-    prompt_name,
-)
+from lextables.models.own_settings import COSINE, prompt_name
 from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 
@@ -133,11 +119,7 @@ class _Trainer(InParts, SentenceTransformerTrainer):
 
 def in_order(data: Dataset, batch_size: int, **_: object) -> DefaultBatchSampler:
     """Return the batches of ``data`` in its order."""
-    return DefaultBatchSampler(
-        SequentialSampler(data),
-        batch_size,
-        drop_last=False,
-    )
+    return DefaultBatchSampler(SequentialSampler(data), batch_size, drop_last=False)
 
 
 def finetune(
@@ -161,11 +143,7 @@ def finetune(
     routed = any(isinstance(module, Router) for module in model)
     training_arguments = SentenceTransformerTrainingArguments(
         **arguments(
-            work,
-            last,
-            seed=seed,
-            save_every=settings.save_every,
-            device=model.device,
+            work, last, seed=seed, save_every=settings.save_every, device=model.device
         ),
         **settings.optimiser.arguments(settings.learning_rate),
         per_device_train_batch_size=settings.batch_size,

@@ -6,14 +6,8 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), and document lengths pass through Lucene's lo
 """
 
 import math
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import regex
@@ -65,11 +59,7 @@ class BM25Index:
     """
 
     def __init__(
-        self,
-        documents: Mapping[str, Iterable[str]],
-        *,
-        k1: float = 0.9,
-        b: float = 0.4,
+        self, documents: Mapping[str, Iterable[str]], *, k1: float = 0.9, b: float = 0.4
     ) -> None:
         """Index documents, {id: its terms}."""
         self.postings: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -94,11 +84,7 @@ class BM25Index:
         odds = (self.size - n + 0.5) / (n + 0.5)
         return math.log(1 + odds)
 
-    def search(
-        self,
-        query: Iterable[str],
-        top: int,
-    ) -> list[tuple[str, float]]:
+    def search(self, query: Iterable[str], top: int) -> list[tuple[str, float]]:
         """Return at most ``top`` (document id, score) pairs, best first, ties by id ascending."""
         scores: dict[str, float] = defaultdict(float)
         for term in query:

@@ -2,21 +2,12 @@
 
 import json
 import logging
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-    Protocol,
-    TypeVar,
-)
+from typing import Any, Literal, Protocol, TypeVar
 
 from tqdm import tqdm
 
@@ -27,14 +18,8 @@ from lextables.models.language_model import (
     Weighed,
     Written,
 )
-from lextables.models.spending import (
-    AnswerCache,
-    Limits,
-)
-from lextables.models.weights import (
-    ModelSettings,
-    weights_folder,
-)
+from lextables.models.spending import AnswerCache, Limits
+from lextables.models.weights import ModelSettings, weights_folder
 from lextables.pipeline.files import JsonObject
 
 RequestType = TypeVar("RequestType", Choice, Request)
@@ -62,10 +47,7 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
-def of_rule(
-    settings: ModelSettings,
-    params: Any,
-) -> LanguageModel:
+def of_rule(settings: ModelSettings, params: Any) -> LanguageModel:
     """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
     asking = params.asking
     limits = Limits(**asking["limits"])
@@ -73,19 +55,11 @@ def of_rule(
 
 
 def _local(
-    settings: ModelSettings,
-    cache: str | Path,
-    device_choice: str,
+    settings: ModelSettings, cache: str | Path, device_choice: str
 ) -> "CachedModel":
     """Return a model with weights on this machine, with its answers cached."""
-    from lextables.models.device import (
-        describe,
-        pick,
-    )
-    from lextables.models.local_language_model import (
-        CausalModel,
-        LocalLanguageModel,
-    )
+    from lextables.models.device import describe, pick
+    from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 
     device = pick(device_choice)
     endpoint = settings.get("endpoint") or "chat"
@@ -122,10 +96,7 @@ class CachedModel:
     """
 
     def __init__(
-        self,
-        model: OneByOne,
-        cache: AnswerCache,
-        identity: JsonObject,
+        self, model: OneByOne, cache: AnswerCache, identity: JsonObject
     ) -> None:
         self.name = model.name
         self.window = model.window
@@ -170,12 +141,7 @@ class CachedModel:
         answers = [self._cache.get(key) for key in keys]
         missing = [place for place, answer in enumerate(answers) if answer is None]
         pending = evaluations([questions[place] for place in missing])
-        bar = tqdm(
-            pending,
-            total=len(missing),
-            desc=self.name,
-            disable=not missing,
-        )
+        bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
         for place, evaluate in zip(missing, bar, strict=True):
             fields = partial(_fields, evaluate)
             answers[place] = self._cache.get_or_ask(keys[place], fields)

@@ -13,42 +13,19 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from transformers import (
-    PrinterCallback,
-    ProgressCallback,
-    TrainerCallback,
-)
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 
-from lextables.models.in_parts import (
-    MORE_MEMORY,
-    OUT_OF_MEMORY,
-    InParts,
-    out_of_memory,
-)
-from lextables.models.precision import (
-    precision_name,
-    tf32,
-)
-from lextables.pipeline.atomic import (
-    flush,
-    replacing_folder,
-    write_text,
-)
+from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
+from lextables.models.precision import precision_name, tf32
+from lextables.pipeline.atomic import flush, replacing_folder, write_text
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.run import noted
 
 _WHOLE = "whole"
@@ -68,14 +45,7 @@ def work_folder(root: str | Path, settings: JsonObject) -> Path:
     digest = hashlib.sha256(text.encode()).hexdigest()
     folder = Path(root) / digest[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    readable = (
-        json.dumps(
-            settings,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n"
-    )
+    readable = json.dumps(settings, indent=2, sort_keys=True) + "\n"
     write_text(folder / "settings.json", readable)
     return folder
 
@@ -86,12 +56,7 @@ def clear(root: str | Path) -> None:
         shutil.rmtree(root)
 
 
-def keep(
-    root: str | Path,
-    work: str,
-    weights: str | Path,
-    record: str | Path,
-) -> None:
+def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -> None:
     """Keep a finished training for `finished`, and delete other work under ``root``.
 
     ``weights`` is its folder, ``record`` its `run.json`, ``work`` the name of its
@@ -99,21 +64,14 @@ def keep(
     """
     folder = Path(root) / work
     with finishing(folder) as content:
-        shutil.copytree(
-            weights,
-            content / "weights",
-            copy_function=_linked,
-        )
+        shutil.copytree(weights, content / "weights", copy_function=_linked)
         shutil.copy2(record, content / "run.json")
     for left in (*Path(root).iterdir(), *folder.iterdir()):
         if left not in (folder, folder / _FINISHED):
             remove(left)
 
 
-def finished(
-    work: Path,
-    weights: str | Path,
-) -> JsonObject | None:
+def finished(work: Path, weights: str | Path) -> JsonObject | None:
     """Link the weights that `keep` stored in ``work`` to ``weights``.
 
     Returns their training's record; None if there is no finished training with the
@@ -124,12 +82,7 @@ def finished(
         return None
     stored = content / "weights"
     with replacing_folder(weights) as temporary:
-        shutil.copytree(
-            stored,
-            temporary,
-            copy_function=_linked,
-            dirs_exist_ok=True,
-        )
+        shutil.copytree(stored, temporary, copy_function=_linked, dirs_exist_ok=True)
     _log.info("unchanged since it was finished: the weights are reused")
     return read_json(content / "run.json")
 
@@ -189,13 +142,7 @@ class Checkpoints(TrainerCallback):
     def __init__(self, trainer: InParts) -> None:
         self.trainer = trainer
 
-    def on_save(
-        self,
-        args,
-        state,
-        control,
-        **kwargs,
-    ):
+    def on_save(self, args, state, control, **kwargs):
         """Mark the checkpoint of a save, and delete the others."""
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
@@ -208,21 +155,11 @@ class Checkpoints(TrainerCallback):
 class AtUpdates(TrainerCallback):
     """Call ``visit`` with the number of finished updates whenever it is in ``updates``."""
 
-    def __init__(
-        self,
-        updates: Sequence[int],
-        visit: Callable[[int], None],
-    ) -> None:
+    def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
         self.updates = frozenset(updates)
         self.visit = visit
 
-    def on_step_end(
-        self,
-        args,
-        state,
-        control,
-        **kwargs,
-    ):
+    def on_step_end(self, args, state, control, **kwargs):
         if state.global_step in self.updates:
             self.visit(state.global_step)
 
@@ -230,14 +167,7 @@ class AtUpdates(TrainerCallback):
 class InTheLog(TrainerCallback):
     """Log the progress of training, instead of the progress bars of a trainer."""
 
-    def on_log(
-        self,
-        args,
-        state,
-        control,
-        logs=None,
-        **kwargs,
-    ):
+    def on_log(self, args, state, control, logs=None, **kwargs):
         """Log the loss and the number of updates."""
         if "loss" in logs:
             progress = (state.global_step, state.max_steps, logs["loss"])
@@ -319,11 +249,7 @@ def _note_warm_up(trainer: InParts) -> None:
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup
-    note = {
-        "updates": updates,
-        "warmup": warmup,
-        "highest_learning_rate": highest,
-    }
+    note = {"updates": updates, "warmup": warmup, "highest_learning_rate": highest}
     noted("warm_up", lambda _: note)
     message = "warm-up of %d updates, training of %d: the rate is at most %.3g"
     _log.warning(message, warmup, updates, highest)
@@ -337,11 +263,7 @@ def latest(work: str | Path) -> Path | None:
             complete.append(folder)
         else:
             shutil.rmtree(folder)
-    return max(
-        complete,
-        key=_update_of,
-        default=None,
-    )
+    return max(complete, key=_update_of, default=None)
 
 
 def _update_of(checkpoint: Path) -> int:

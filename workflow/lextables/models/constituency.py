@@ -4,10 +4,7 @@ Kitaev and Klein (2018), Kitaev et al. (2019); the package is benepar 0.2.0.
 """
 
 import json
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -121,11 +118,7 @@ class Constituency:
         if tokenizer is None:
             return True
         text = ""
-        for word, space in zip(
-            example.words,
-            example.space_after,
-            strict=True,
-        ):
+        for word, space in zip(example.words, example.space_after, strict=True):
             text += f"{word} " if space else word
         return len(tokenizer(text)["input_ids"]) <= limit
 
@@ -136,10 +129,7 @@ class _Sentence:
     tree = None
 
     def __init__(
-        self,
-        words: Sequence[str],
-        space_after: Sequence[bool],
-        tags: Sequence[str],
+        self, words: Sequence[str], space_after: Sequence[bool], tags: Sequence[str]
     ) -> None:
         self.words = [_TO_NORMAL.get(word, word) for word in words]
         self.space_after = list(space_after)

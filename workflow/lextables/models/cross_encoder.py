@@ -1,11 +1,7 @@
 """Cross-encoders: one relevance logit for a query and a clause in one sequence."""
 
 import itertools
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -25,16 +21,9 @@ from tqdm import tqdm
 from transformers import set_seed
 
 from lextables.models import loading
-from lextables.models.checkpoints import (
-    AtUpdates,
-    arguments,
-    train,
-)
+from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.files import check_named_code
-from lextables.models.in_parts import (
-    InParts,
-    in_parts_that_fit,
-)
+from lextables.models.in_parts import InParts, in_parts_that_fit
 from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
@@ -62,18 +51,11 @@ def load(
     if not fresh_head:
         loading.check_complete(folder, loading.missing_tensors(folder, "cross-encoder"))
     set_seed(seed)
-    return CrossEncoder(
-        folder,
-        device=str(device),
-        max_length=max_length,
-        num_labels=1,
-    )
+    return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
 
 
 def score(
-    model: CrossEncoder,
-    pairs: Sequence[Pair],
-    batch_size: int = 64,
+    model: CrossEncoder, pairs: Sequence[Pair], batch_size: int = 64
 ) -> np.ndarray:
     """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
@@ -83,11 +65,7 @@ def score(
     model.eval()
     logits = np.empty(len(pairs))
     few = len(pairs) <= 1000
-    with tqdm(
-        total=len(pairs),
-        desc="rerank",
-        disable=few,
-    ) as progress:
+    with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):
@@ -97,9 +75,7 @@ def score(
 
 
 def _logits(
-    model: CrossEncoder,
-    pairs: Sequence[Pair],
-    batch_size: int,
+    model: CrossEncoder, pairs: Sequence[Pair], batch_size: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield positions of some of the pairs and their logits (pairs,), until all are done."""
     name = model.default_prompt_name
@@ -126,11 +102,7 @@ class BalancedBatches(DefaultBatchSampler):
     """
 
     def __init__(
-        self,
-        labels: Sequence[float],
-        batch_size: int,
-        batches: int,
-        seed: int,
+        self, labels: Sequence[float], batch_size: int, batches: int, seed: int
     ) -> None:
         self.labels = np.asarray(labels)
         self.batch_size = batch_size
@@ -156,11 +128,7 @@ class BalancedBatches(DefaultBatchSampler):
 
 
 def balanced_batches(
-    data: Dataset,
-    batch_size: int,
-    batches: int,
-    seed: int,
-    **_: object,
+    data: Dataset, batch_size: int, batches: int, seed: int, **_: object
 ) -> BalancedBatches:
     """Return the batches of ``data`` by its ``label``; the trainer's other arguments are ignored."""
     return BalancedBatches(data["label"], batch_size, batches, seed)
@@ -183,11 +151,7 @@ class _Trainer(InParts, CrossEncoderTrainer):
     data_collator_class = _Collator
 
     def compute_loss(
-        self,
-        model,
-        inputs,
-        return_outputs=False,
-        num_items_in_batch=None,
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
     ):
         """Return the mean loss of a batch."""
         targets = inputs.pop("label").float()
@@ -196,10 +160,7 @@ class _Trainer(InParts, CrossEncoderTrainer):
         return (loss, {}) if return_outputs else loss
 
 
-def _endless(
-    indices: np.ndarray,
-    generator: np.random.Generator,
-) -> Iterator[int]:
+def _endless(indices: np.ndarray, generator: np.random.Generator) -> Iterator[int]:
     while True:
         for index in generator.permutation(indices):
             yield int(index)
@@ -224,19 +185,11 @@ def finetune(
     last = max(settings.updates)
     queries, clauses = zip(*pairs, strict=True)
     data = Dataset.from_dict(
-        {
-            "query": queries,
-            "clause": clauses,
-            "label": list(targets),
-        }
+        {"query": queries, "clause": clauses, "label": list(targets)}
     )
     training_arguments = CrossEncoderTrainingArguments(
         **arguments(
-            work,
-            last,
-            seed=seed,
-            save_every=settings.save_every,
-            device=model.device,
+            work, last, seed=seed, save_every=settings.save_every, device=model.device
         ),
         **settings.optimiser.arguments(settings.learning_rate),
         per_device_train_batch_size=settings.batch_size,

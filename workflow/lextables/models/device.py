@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Literal,
-)
+from typing import TYPE_CHECKING, Literal
 
 from lextables.pipeline import gpu_lease
 from lextables.pipeline.errors import BadSetting

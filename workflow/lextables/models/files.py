@@ -5,10 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from pathlib import (
-    Path,
-    PurePosixPath,
-)
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
@@ -134,11 +131,7 @@ def check_named_code(folder: str | Path) -> None:
             if not _allowed(key, value):
                 what = f"{key!r} is {value!r:.80}, which would run other code"
                 do = "use one of the usual modules or activations there"
-                raise BadInput(
-                    what,
-                    where=str(path),
-                    do=f"{do}, or another model",
-                )
+                raise BadInput(what, where=str(path), do=f"{do}, or another model")
 
 
 def _allowed(key: str, value: Any) -> bool:

@@ -5,12 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.models.files import (
-    SAFETENSORS,
-    gguf_file,
-    model_files,
-    modules_of,
-)
+from lextables.models.files import SAFETENSORS, gguf_file, model_files, modules_of
 
 COPY = "copy or fetch the file again"
 SAVED = "name a folder saved by transformers or sentence-transformers"
@@ -82,10 +77,7 @@ def _damaged(folder: Path) -> Fault | None:
     return None
 
 
-def _without_config(
-    folder: Path,
-    body: Path | None,
-) -> Fault | None:
+def _without_config(folder: Path, body: Path | None) -> Fault | None:
     """A fault for a missing config.json; it names a model's folder below, if any."""
     modules = modules_of(folder)
     places = [] if body is None else [body]

@@ -11,23 +11,13 @@ Trainings with other sizes differ by rounding, and by dropout, which is drawn fo
 
 import logging
 import re
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import (
-    Any,
-    TypeVar,
-)
+from typing import Any, TypeVar
 
 import torch
 from accelerate.utils import send_to_device
-from transformers import (
-    Trainer,
-    TrainingArguments,
-)
+from transformers import Trainer, TrainingArguments
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
@@ -68,12 +58,7 @@ class InParts(Trainer):
     compares = False
 
     def __init__(
-        self,
-        *,
-        args: TrainingArguments,
-        mixed: bool,
-        decayed: str,
-        **kwargs: Any,
+        self, *, args: TrainingArguments, mixed: bool, decayed: str, **kwargs: Any
     ) -> None:
         """Take the arguments of transformers' `Trainer` by keyword."""
         # Else the model would keep a precision of the environment for predictions during training.
@@ -103,12 +88,7 @@ class InParts(Trainer):
             context.enter_context(torch.autocast(self.args.device.type, torch.bfloat16))
         return context
 
-    def training_step(
-        self,
-        model,
-        inputs,
-        num_items_in_batch=None,
-    ):
+    def training_step(self, model, inputs, num_items_in_batch=None):
         """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
         model.train()
         batch = send_to_device(inputs, self.args.device)
@@ -153,11 +133,7 @@ class InParts(Trainer):
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
-    def _backward(
-        self,
-        model: torch.nn.Module,
-        batch: Batch,
-    ) -> torch.Tensor | None:
+    def _backward(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor | None:
         """Add the gradients of all parts and return the loss; None if memory ran out."""
         losses = []
         try:
@@ -232,20 +208,12 @@ def _rows(batch: Batch) -> int:
 
 def _ends(mask: torch.Tensor) -> list[int]:
     """Return the columns of each text up to its last token, at least 1; all if padding is on the left."""
-    columns = torch.arange(
-        1,
-        mask.shape[1] + 1,
-        device=mask.device,
-    )
+    columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
     ends = (mask.bool() * columns).amax(dim=1)
     return ends.clamp(min=1).tolist()
 
 
-def _part(
-    batch: Batch,
-    rows: Sequence[int],
-    width: int,
-) -> Batch:
+def _part(batch: Batch, rows: Sequence[int], width: int) -> Batch:
     """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
     count = _rows(batch)
     part = {}
@@ -269,10 +237,7 @@ def random_state(device: torch.device) -> RandomState:
     return torch.get_rng_state(), of_device
 
 
-def set_random_state(
-    device: torch.device,
-    state: RandomState,
-) -> None:
+def set_random_state(device: torch.device, state: RandomState) -> None:
     """Restore a result of `random_state`."""
     torch.set_rng_state(state[0])
     if state[1] is not None:
@@ -282,10 +247,7 @@ def set_random_state(
 # Inference
 
 
-def that_fits(
-    size: int,
-    work: Callable[[int], R],
-) -> tuple[int, R]:
+def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
     """Halve ``size`` until ``work(size)`` fits into memory; return that size and the result.
 
     Raises `BadInput` if size 1 does not fit.
@@ -306,9 +268,7 @@ def that_fits(
 
 
 def in_parts_that_fit(
-    rows: Sequence[T],
-    size: int,
-    work: Callable[[Sequence[T]], R],
+    rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]
 ) -> Iterator[R]:
     """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
 
@@ -322,11 +282,7 @@ def in_parts_that_fit(
         done += size
 
 
-def _first_rows(
-    work: Callable[[Sequence[T]], R],
-    rows: Sequence[T],
-    size: int,
-) -> R:
+def _first_rows(work: Callable[[Sequence[T]], R], rows: Sequence[T], size: int) -> R:
     return work(rows[:size])
 
 

@@ -23,18 +23,12 @@ from lextables.models.files import (
     model_files,
     reads_gguf,
 )
-from lextables.models.folders import (
-    COPY,
-    Fault,
-)
+from lextables.models.folders import COPY, Fault
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.fingerprint import (
-    ROOT,
-    fingerprint,
-)
+from lextables.pipeline.fingerprint import ROOT, fingerprint
 
 KIND = "change kind, or name another model"
 FETCH_AGAIN = (
@@ -78,11 +72,7 @@ def inspect(
         write_text(stored, sound)
 
 
-def _check_hub_name(
-    model: str,
-    fetch: bool,
-    where: str,
-) -> None:
+def _check_hub_name(model: str, fetch: bool, where: str) -> None:
     """Raise `BadInput` if a model is neither here nor can be fetched from the hub."""
     from huggingface_hub.errors import HFValidationError  # slow to import
     from huggingface_hub.utils import validate_repo_id
@@ -94,11 +84,7 @@ def _check_hub_name(
         valid = False
     if not valid:
         do = "name an existing folder, or a model of the hub as owner/name"
-        raise BadInput(
-            f"the folder {model!r} does not exist",
-            where=where,
-            do=do,
-        )
+        raise BadInput(f"the folder {model!r} does not exist", where=where, do=do)
     if not fetch:
         what = f"{model!r} is not available here: it is neither a folder nor in the hub's cache"
         if cache_folder(model).is_dir():
@@ -155,11 +141,7 @@ def _gguf_fault(file: Path, kind: str) -> Fault | None:
     return None
 
 
-def _loading_fault(
-    folder: str,
-    kind: str,
-    tokens: int,
-) -> Fault | None:
+def _loading_fault(folder: str, kind: str, tokens: int) -> Fault | None:
     """Return the fault that `loading.fault_of` finds, from a separate process."""
     command = [sys.executable, "-m", "lextables.models.loading"]
     # Files missing from the folder are not fetched from the hub.
@@ -169,12 +151,7 @@ def _loading_fault(
         "TRANSFORMERS_VERBOSITY": "error",
     }
     run = subprocess.run(
-        [
-            *command,
-            folder,
-            kind,
-            str(tokens),
-        ],
+        [*command, folder, kind, str(tokens)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -6,11 +6,7 @@ those of EleutherAI's harness: log-probabilities of continuations, and generated
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import (
-    Literal,
-    NamedTuple,
-    Protocol,
-)
+from typing import Literal, NamedTuple, Protocol
 
 
 class Message(NamedTuple):

@@ -9,22 +9,12 @@ the remaining probability is negligible.
 import heapq
 import math
 import threading
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
-from functools import (
-    cache,
-    partial,
-)
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from lextables.models.api import (
-    Api,
-    Call,
-    Refused,
-)
+from lextables.models.api import Api, Call, Refused
 from lextables.models.language_model import (
     Choice,
     Prompt,
@@ -49,11 +39,7 @@ TOPS = (20, 5)
 BYTES_PER_TOKEN = 3
 # If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
 # such that it usually is another one; the model's own probabilities are reported with it.
-SAMPLING = {
-    "temperature": 2.0,
-    "top_p": 1,
-    "min_p": 0,
-}
+SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
@@ -71,10 +57,7 @@ class ServerLanguageModel:
     """
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        cache: str | Path,
-        limits: Limits,
+        self, settings: ModelSettings, cache: str | Path, limits: Limits
     ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
         self.name = settings["model"]
@@ -163,11 +146,7 @@ class ServerLanguageModel:
         log_probabilities = [_log(probabilities[text]) for text in wanted]
         return Weighed(tuple(log_probabilities))
 
-    def _next(
-        self,
-        prompt: Prompt,
-        more: str,
-    ) -> dict[bytes, float] | None:
+    def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
 
         None if the server reports none; empty if the model only ends its answer.
@@ -179,21 +158,13 @@ class ServerLanguageModel:
         if not _ended(answer):
             return read_tokens(answer)
         for seed in range(SAMPLES):
-            body = {
-                **call.body,
-                **SAMPLING,
-                "seed": seed,
-            }
+            body = {**call.body, **SAMPLING, "seed": seed}
             answer = self._api.ask(call._replace(body=body), _check)
             if not _ended(answer):
                 return read_tokens(answer)
         return {}
 
-    def _likeliest(
-        self,
-        prompt: Prompt,
-        more: str,
-    ) -> tuple[Call, Any] | None:
+    def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
         """Return the call for the most likely tokens and its answer; None if the server reports none."""
         calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:
@@ -210,23 +181,12 @@ class ServerLanguageModel:
                     self._top = min(max(self._top, number + 1), len(TOPS) - 1)
         return None
 
-    def _token_call(
-        self,
-        prompt: Prompt,
-        more: str,
-        top: int,
-    ) -> Call:
+    def _token_call(self, prompt: Prompt, more: str, top: int) -> Call:
         """Return the call for the ``top`` most likely tokens that follow."""
         logprobs: dict[str, int] = {"logprobs": top}
         if self._endpoint == "chat":
             logprobs = {"logprobs": True, "top_logprobs": top}
-        return self._call(
-            prompt,
-            more,
-            max_tokens=1,
-            temperature=0,
-            **logprobs,
-        )
+        return self._call(prompt, more, max_tokens=1, temperature=0, **logprobs)
 
 
 @cache

@@ -4,11 +4,7 @@ Results do not depend on the number of threads.  Models are saved as plain array
 bitwise equal scores.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -16,19 +12,9 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import (
-    csr_matrix,
-    hstack,
-    vstack,
-)
-from sklearn.feature_extraction.text import (
-    HashingVectorizer,
-    TfidfVectorizer,
-)
-from sklearn.linear_model import (
-    LogisticRegression,
-    SGDClassifier,
-)
+from scipy.sparse import csr_matrix, hstack, vstack
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
@@ -60,12 +46,7 @@ class Vocabulary:
         return csr_matrix(vectorizer.transform(texts))
 
 
-def vocabulary(
-    texts: Sequence[str],
-    *,
-    longest: int,
-    least: int,
-) -> Vocabulary:
+def vocabulary(texts: Sequence[str], *, longest: int, least: int) -> Vocabulary:
     """Return the n-grams of up to ``longest`` words that occur in at least ``least`` texts.
 
     Raises `BadInput` if there is none.
@@ -75,11 +56,7 @@ def vocabulary(
         vectorizer.fit(texts)
     except ValueError as error:
         what = f"no word occurs in {least} of the {len(texts)} texts"
-        raise BadInput(
-            what,
-            where="linear model",
-            do="use more text",
-        ) from error
+        raise BadInput(what, where="linear model", do="use more text") from error
     names = tuple(vectorizer.get_feature_names_out().tolist())
     return Vocabulary(names, vectorizer.idf_.astype(np.float32), longest)
 
@@ -143,12 +120,7 @@ def fit_many(
     return Linear(np.ascontiguousarray(weights.T), intercept)
 
 
-def fit_dense(
-    features: np.ndarray,
-    labels: np.ndarray,
-    *,
-    penalty: float,
-) -> Linear:
+def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
     """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
 
     For many rows with few columns, float32 (rows, columns), all outputs at once; ``penalty`` is
@@ -182,10 +154,7 @@ def fit_dense(
 
 
 def _dense_loss(
-    weights: np.ndarray,
-    features: np.ndarray,
-    targets: np.ndarray,
-    penalty: float,
+    weights: np.ndarray, features: np.ndarray, targets: np.ndarray, penalty: float
 ) -> tuple[float, np.ndarray]:
     """Return the penalised loss of `fit_dense` and its gradient, float64.
 
@@ -295,11 +264,7 @@ def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
 
 
 def fit_near(
-    near: Linear,
-    features: np.ndarray,
-    labels: np.ndarray,
-    *,
-    penalty: float,
+    near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float
 ) -> Linear:
     """Return a logistic regression of one output with the model ``near`` as prior mean, float64.
 
@@ -329,11 +294,7 @@ def fit_near(
 
 
 def fit_shares(
-    features: np.ndarray,
-    shares: np.ndarray,
-    *,
-    penalty: float,
-    pseudo: float,
+    features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float
 ) -> Linear:
     """Return a multinomial logistic regression of rows with a distribution over answers each.
 
@@ -360,11 +321,7 @@ def fit_shares(
 
 
 def hashed_ngrams(
-    texts: Iterable[str],
-    longest: int,
-    shortest: int = 1,
-    *,
-    buckets: int = BUCKETS,
+    texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS
 ) -> csr_matrix:
     """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
 
@@ -392,9 +349,7 @@ def document_frequencies(columns: csr_matrix) -> np.ndarray:
 
 
 def overlap_shares(
-    firsts: Sequence[csr_matrix],
-    seconds: Sequence[csr_matrix],
-    rare: np.ndarray,
+    firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
 ) -> np.ndarray:
     """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
 
@@ -416,12 +371,7 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return the quotients of numbers, float64 (rows,); 0 where the whole is 0."""
     part = np.asarray(part, dtype=np.float64).ravel()
     whole = np.asarray(whole, dtype=np.float64).ravel()
-    return np.divide(
-        part,
-        whole,
-        out=np.zeros(len(part)),
-        where=whole > 0,
-    )
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:
@@ -440,11 +390,7 @@ def save(
     for key, values in names.items():
         packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(
-            out,
-            **arrays,
-            **packed,
-        )
+        np.savez_compressed(out, **arrays, **packed)
 
 
 def load(

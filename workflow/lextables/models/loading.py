@@ -5,11 +5,7 @@ python -m lextables.models.loading <folder> <kind> <tokens>   prints `fault_of` 
 
 import json
 import sys
-from collections.abc import (
-    Collection,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,11 +28,7 @@ from lextables.models.files import modules_of
 from lextables.models.folders import body_of
 from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.errors import (
-    BadInput,
-    first_line,
-    loading_weights,
-)
+from lextables.pipeline.errors import BadInput, first_line, loading_weights
 
 Report = Mapping[str, Any]
 
@@ -65,9 +57,7 @@ def quiet() -> Iterator[None]:
 
 
 def save(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    folder: str | Path,
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | Path
 ) -> None:
     """Write model and tokenizer to ``folder`` as safetensors and JSON, atomically."""
     with replacing_folder(folder) as temporary, quiet():
@@ -84,10 +74,7 @@ def fresh(report: Report) -> set[str]:
     return {*report["missing_keys"], *mismatched}
 
 
-def fresh_encoder(
-    model: PreTrainedModel,
-    report: Report,
-) -> set[str]:
+def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
     """Return those of the encoder only.
 
     That is without heads (trained here) and the pooler (read only by heads).
@@ -99,10 +86,7 @@ def fresh_encoder(
     return {name for name in names if name.startswith(f"{prefix}.")}
 
 
-def check_complete(
-    folder: str | Path,
-    names: Collection[str],
-) -> None:
+def check_complete(folder: str | Path, names: Collection[str]) -> None:
     """Raise `BadInput` if a model in ``folder`` lacks the tensors ``names``."""
     if names:
         what = f"the weights lack {len(names)} tensors, such as {min(names)}"
@@ -136,13 +120,7 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     """
     if kind in _WITH_HEAD:
         options = {"num_labels": 1} if kind == "cross-encoder" else {}
-        return fresh(
-            _without_values(
-                _WITH_HEAD[kind],
-                folder,
-                **options,
-            )[1]
-        )
+        return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
     loaders = [AutoModel]
     if kind == "encoder":  # for both uses of an encoder
         loaders = [AutoModelForQuestionAnswering, AutoModelForSequenceClassification]
@@ -175,11 +153,7 @@ def _without_values(
     return model, report
 
 
-def _check_kind(
-    config: PretrainedConfig,
-    kind: str,
-    is_sentence_encoder: bool,
-) -> None:
+def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) -> None:
     """Raise `BadInput` if the architectures in a configuration are of another kind."""
     names = config.architectures or [type(config).__name__]
     what = " or ".join(names)
@@ -195,11 +169,7 @@ def _check_kind(
         raise BadInput(f"{what} has a head of another kind")
 
 
-def _check(
-    folder: Path,
-    kind: str,
-    tokens: int,
-) -> None:
+def _check(folder: Path, kind: str, tokens: int) -> None:
     """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of ``tokens``."""
     body = folder
     if kind == "bi-encoder":
@@ -225,11 +195,7 @@ def _check(
         _check_sentence_encoder(folder, transforms=True)
 
 
-def _check_sentence_encoder(
-    folder: Path,
-    *,
-    transforms: bool,
-) -> None:
+def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
     """Load a sentence encoder with its own settings, to find those that are wrong.
 
     It is loaded without weights if it ``transforms``, and with them if it looks up word
@@ -256,11 +222,7 @@ def _check_sentence_encoder(
         SentenceTransformer(str(folder), device="cpu").encode(["a clause"])
 
 
-def fault_of(
-    folder: str,
-    kind: str,
-    tokens: int,
-) -> tuple[str, str]:
+def fault_of(folder: str, kind: str, tokens: int) -> tuple[str, str]:
     """Return why ``folder`` cannot be used as ``kind``, and how to fix it.
 
     Both are empty for a usable model.  ``tokens`` is the maximum length of its texts.
@@ -278,11 +240,7 @@ def fault_of(
 
 @loading_weights()
 def load_span_model(
-    folder: str,
-    device: torch.device,
-    seed: int = 0,
-    *,
-    trained: bool = False,
+    folder: str, device: torch.device, seed: int = 0, *, trained: bool = False
 ) -> PreTrainedModel:
     """Return the question-answering model in ``folder`` in float32; ``seed`` initialises a missing span head.
 

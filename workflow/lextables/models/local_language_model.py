@@ -7,22 +7,14 @@ and values.
 
 from array import array
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
-from transformers import (
-    AutoModelForCausalLM,
-    AutoTokenizer,
-    DynamicCache,
-)
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
@@ -36,10 +28,7 @@ from lextables.models.language_model import (
 )
 from lextables.models.positions import positions
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.errors import (
-    BadInput,
-    loading_weights,
-)
+from lextables.pipeline.errors import BadInput, loading_weights
 
 # Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64
@@ -120,11 +109,7 @@ class LocalLanguageModel:
         text, begins = self._text(prompt)
         return array("i", self._engine.ids(text, begins))
 
-    def _continuation_ids(
-        self,
-        prompt: Prompt,
-        continuation: str,
-    ) -> list[int]:
+    def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
         """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
         text, _ = self._text(prompt)
         for before in (text[-SEAM:], "\n", ""):
@@ -177,11 +162,7 @@ class LocalLanguageModel:
                 sums[place] += log_probabilities[token]
         return Weighed(tuple(sums.tolist()))
 
-    def _written(
-        self,
-        prompt: Sequence[int],
-        request: Request,
-    ) -> Written:
+    def _written(self, prompt: Sequence[int], request: Request) -> Written:
         """Return the text that follows a prompt, up to the token that ends an answer."""
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
@@ -195,9 +176,7 @@ class LocalLanguageModel:
 
 
 def _sample(
-    log_probabilities: np.ndarray,
-    temperature: float,
-    generator: np.random.Generator,
+    log_probabilities: np.ndarray, temperature: float, generator: np.random.Generator
 ) -> int:
     """Return a token drawn at a temperature; at 0 the most likely one."""
     if temperature == 0:
@@ -216,11 +195,7 @@ class CausalModel:
     """
 
     @loading_weights()
-    def __init__(
-        self,
-        place: str | Path,
-        device: torch.device,
-    ) -> None:
+    def __init__(self, place: str | Path, device: torch.device) -> None:
         """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
         file = gguf_file(place)
         folder = Path(place)
@@ -271,11 +246,7 @@ class CausalModel:
     def ids(self, text: str, begins: bool) -> list[int]:
         """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
         # verbose=False: texts longer than the window are counted too, without a warning.
-        ids = self._tokenizer(
-            text,
-            add_special_tokens=False,
-            verbose=False,
-        ).input_ids
+        ids = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
         return [*self._begin, *ids] if begins else ids
 
     def text(self, ids: Sequence[int]) -> str:
@@ -283,11 +254,7 @@ class CausalModel:
         return self._tokenizer.decode(ids, skip_special_tokens=True)
 
     @torch.inference_mode()
-    def after(
-        self,
-        ids: Sequence[int],
-        shared: int,
-    ) -> np.ndarray:
+    def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
         """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.

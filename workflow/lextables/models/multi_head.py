@@ -18,24 +18,14 @@ Two losses (`LOSSES`), each the mean over the texts of a batch:
 
 import json
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
-from itertools import (
-    accumulate,
-    pairwise,
-)
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Literal
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import (
-    load_file,
-    save_file,
-)
+from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
 from transformers import (
@@ -45,17 +35,9 @@ from transformers import (
     set_seed,
 )
 
-from lextables.models.loading import (
-    check_complete,
-    fresh,
-    fresh_encoder,
-)
+from lextables.models.loading import check_complete, fresh, fresh_encoder
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.errors import (
-    BadInput,
-    first_line,
-    loading_weights,
-)
+from lextables.pipeline.errors import BadInput, first_line, loading_weights
 
 HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]
@@ -68,9 +50,7 @@ _DAMAGE = (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorErr
 
 
 def binary_cross_entropy(
-    logits: torch.Tensor,
-    labels: torch.Tensor,
-    weights: torch.Tensor | None = None,
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Return each text's loss (texts,); ``logits`` (texts, answers).
 
@@ -80,18 +60,13 @@ def binary_cross_entropy(
     if labels.dim() == 1:
         labels = functional.one_hot(labels, logits.shape[1])
     terms = functional.binary_cross_entropy_with_logits(
-        logits,
-        labels.to(logits),
-        pos_weight=weights,
-        reduction="none",
+        logits, labels.to(logits), pos_weight=weights, reduction="none"
     )
     return terms.mean(dim=1)
 
 
 def cross_entropy(
-    logits: torch.Tensor,
-    labels: torch.Tensor,
-    weights: torch.Tensor | None = None,
+    logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
 ) -> torch.Tensor:
     """Return each text's loss (texts,) times the weight of its correct answer; arguments as above.
 
@@ -103,12 +78,7 @@ def cross_entropy(
             where="loss",
             do="use binary_cross_entropy",
         )
-    return functional.cross_entropy(
-        logits,
-        labels,
-        weight=weights,
-        reduction="none",
-    )
+    return functional.cross_entropy(logits, labels, weight=weights, reduction="none")
 
 
 LOSSES: dict[str, Callable[..., torch.Tensor]] = {
@@ -117,10 +87,7 @@ LOSSES: dict[str, Callable[..., torch.Tensor]] = {
 }
 
 
-def balanced_weights(
-    labels: Sequence[int],
-    answers: int,
-) -> torch.Tensor:
+def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
     """Return weights that give each of a head's answers equal influence in training, float32 (answers,).
 
     n / (k × count) for n training ``labels`` with k different answers, as scikit-learn's
@@ -158,11 +125,7 @@ class MultiHead(nn.Module):
         ends = accumulate(self.sizes, initial=0)
         self.spans = tuple(pairwise(ends))
         together = _side_by_side(weights, self.sizes)
-        self.register_buffer(
-            "weights",
-            together,
-            persistent=False,
-        )
+        self.register_buffer("weights", together, persistent=False)
 
     @property
     def mixed_precision(self) -> bool:
@@ -188,11 +151,7 @@ class MultiHead(nn.Module):
             return output.logits
         return output.last_hidden_state[:, 0]
 
-    def answer(
-        self,
-        represented: torch.Tensor,
-        head: int,
-    ) -> torch.Tensor:
+    def answer(self, represented: torch.Tensor, head: int) -> torch.Tensor:
         """Return the logits (texts, answers) of head number ``head``, float32."""
         if self.own is None:
             start, stop = self.spans[head]
@@ -231,10 +190,7 @@ class MultiHead(nn.Module):
         return {"loss": total / len(head)}
 
 
-def _side_by_side(
-    weights: Weights | None,
-    sizes: Sequence[int],
-) -> torch.Tensor | None:
+def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
     """Return the weights of all answers of all heads (answers,); 1 for a head without."""
     if weights is None:
         return None
@@ -247,11 +203,7 @@ def _side_by_side(
     return torch.cat(parts).float()
 
 
-def _chosen(
-    label: Labels,
-    chosen: Sequence[int],
-    size: int,
-) -> torch.Tensor:
+def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
     """Return the labels of the ``chosen`` texts, all of one head, in the form for a loss."""
     rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
     if rows.dim() == 1:
@@ -286,9 +238,7 @@ def load(
         own = None
     else:
         body, report = AutoModel.from_pretrained(
-            folder,
-            output_loading_info=True,
-            trust_remote_code=False,
+            folder, output_loading_info=True, trust_remote_code=False
         )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
@@ -300,9 +250,7 @@ def load(
 
 
 def save(
-    model: MultiHead,
-    folder: str | Path,
-    heads: Mapping[str, Sequence[str]],
+    model: MultiHead, folder: str | Path, heads: Mapping[str, Sequence[str]]
 ) -> None:
     """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
@@ -317,23 +265,12 @@ def save(
     for head, names in heads.items():
         rows.append({"head_id": head, "answers": list(names)})
     kind = "family" if model.own is None else "own"
-    about = {
-        "kind": kind,
-        "loss": model.loss,
-        "heads": rows,
-    }
+    about = {"kind": kind, "loss": model.loss, "heads": rows}
     with replacing_folder(folder) as temporary:
         model.body.save_pretrained(temporary)
         if model.own is not None:
             save_file(model.own.state_dict(), temporary / _OWN)
-        text = (
-            json.dumps(
-                about,
-                indent=2,
-                ensure_ascii=False,
-            )
-            + "\n"
-        )
+        text = json.dumps(about, indent=2, ensure_ascii=False) + "\n"
         (temporary / _ABOUT).write_text(text, encoding="utf-8")
 
 
@@ -353,27 +290,17 @@ def load_trained(
     except _DAMAGE as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
         what = f"it is no complete trained classifier ({reason})"
-        raise BadInput(
-            what,
-            where=str(folder),
-            do="train it again",
-        ) from error
+        raise BadInput(what, where=str(folder), do="train it again") from error
     return model.to(device), heads
 
 
 def _trained(
-    folder: Path,
-    kind: HeadKind,
-    sizes: Sequence[int],
-    loss: Loss,
+    folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss
 ) -> MultiHead:
     """Load a model that `save` wrote; `load_trained` names its errors."""
     loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
     body, report = loader.from_pretrained(
-        folder,
-        local_files_only=True,
-        output_loading_info=True,
-        trust_remote_code=False,
+        folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
     )
     check_complete(folder, fresh(report))
     own = None

@@ -11,24 +11,12 @@ orders a question is asked again with the options reversed; the two distribution
 
 import math
 import re
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from lextables.models.language_model import (
-    Choice,
-    LanguageModel,
-    Prompt,
-    Request,
-)
-from lextables.models.prompts import (
-    Template,
-    fitted,
-)
+from lextables.models.language_model import Choice, LanguageModel, Prompt, Request
+from lextables.models.prompts import Template, fitted
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 
@@ -64,13 +52,7 @@ class ChoiceQuestion:
         It lists the question's ``options`` in this order.
         """
         fields = {**self.fields, "options": listed(options)}
-        return fitted(
-            model,
-            self.template,
-            ANSWER_TOKENS,
-            self.cut,
-            **fields,
-        )
+        return fitted(model, self.template, ANSWER_TOKENS, self.cut, **fields)
 
 
 @dataclass(frozen=True)
@@ -200,9 +182,7 @@ def counts(answers: Iterable[Answered]) -> JsonObject:
 
 
 def pick(
-    model: LanguageModel,
-    asked: Sequence[tuple[Prompt, Sequence[str]]],
-    samples: int,
+    model: LanguageModel, asked: Sequence[tuple[Prompt, Sequence[str]]], samples: int
 ) -> list[Picked]:
     """Return a model's distribution for each (prompt, options listed in it).
 
@@ -232,9 +212,7 @@ def pick(
 
 
 def weighed(
-    model: LanguageModel,
-    prompts: Sequence[Prompt],
-    signs: Sequence[str],
+    model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]
 ) -> list[Picked | None]:
     """Return a model's distribution over each prompt's ``signs``; None if it reports none.
 
@@ -262,10 +240,7 @@ def _shared(log_probabilities: Sequence[float] | None) -> Picked | None:
     return Picked(_normalised(masses), outside)
 
 
-def _drawn(
-    texts: Sequence[str],
-    options: Sequence[str],
-) -> Picked:
+def _drawn(texts: Sequence[str], options: Sequence[str]) -> Picked:
     """Return the shares of the options among answers that name one."""
     places = [parsed(text, options) for text in texts]
     votes = [float(places.count(place)) for place in range(len(options))]

@@ -13,14 +13,8 @@ the paragraphs of a text are the collection.
 """
 
 from array import array
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -42,9 +36,7 @@ def idf_by_frequency(words: np.ndarray) -> np.ndarray:
 
 
 def okapi_scores(
-    counts: np.ndarray,
-    idf: np.ndarray,
-    lengths: np.ndarray,
+    counts: np.ndarray, idf: np.ndarray, lengths: np.ndarray
 ) -> np.ndarray:
     """Return the texts' scores, float64 (texts,).
 
@@ -86,11 +78,7 @@ class OkapiBM25:
         self._words = np.array(words, dtype=np.int32)
         self._counts = np.array(counts, dtype=np.int32)
 
-    def scores(
-        self,
-        query: str,
-        positions: Sequence[int],
-    ) -> np.ndarray:
+    def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,)."""
         of_texts = [self._words_of(position) for position in positions]
         all_words = np.concatenate([words for words, _ in of_texts])
@@ -119,11 +107,7 @@ class OkapiBM25:
         return self._words[text], self._counts[text]
 
 
-def _counts_of(
-    wanted: np.ndarray,
-    words: np.ndarray,
-    counts: np.ndarray,
-) -> np.ndarray:
+def _counts_of(wanted: np.ndarray, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the counts of the ``wanted`` words, 0 if absent; ``words`` ascend."""
     if not len(words):
         return np.zeros(len(wanted), dtype=counts.dtype)
@@ -153,8 +137,7 @@ class Paragraphs:
         self._lengths = np.array(lengths)
         frequencies = [len(holding) for holding in self._holding.values()]
         by_frequency = np.bincount(
-            np.array(frequencies, dtype=np.intp),
-            minlength=len(self) + 1,
+            np.array(frequencies, dtype=np.intp), minlength=len(self) + 1
         )
         self._idf = idf_by_frequency(by_frequency)
 

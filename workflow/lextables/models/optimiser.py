@@ -1,14 +1,8 @@
 """Settings of AdamW and of the learning rate, which each grid states as its paper or released code does."""
 
-from typing import (
-    Annotated,
-    Literal,
-)
+from typing import Annotated, Literal
 
-from pydantic import (
-    Field,
-    NonNegativeInt,
-)
+from pydantic import Field, NonNegativeInt
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry

@@ -37,10 +37,7 @@ def check_products(model: SentenceTransformer, *allowed: str) -> None:
         )
 
 
-def prompt_name(
-    model: SentenceTransformer,
-    part: str,
-) -> str | None:
+def prompt_name(model: SentenceTransformer, part: str) -> str | None:
     """Return the name of the model's prompt for a ``part`` (`PROMPTS`); None if it has none.
 
     The library adds an empty prompt `document` to a model, which would hide the model's own `passage`.
@@ -48,11 +45,7 @@ def prompt_name(
     return next((name for name in PROMPTS[part] if model.prompts.get(name)), None)
 
 
-def closeness(
-    query: np.ndarray,
-    parts: np.ndarray,
-    similarity: str,
-) -> np.ndarray:
+def closeness(query: np.ndarray, parts: np.ndarray, similarity: str) -> np.ndarray:
     """Return the negative distance of a query's vector (d) to each part (parts, d), float64 (parts,).
 
     ``similarity`` is in `DISTANCES`.  Each distance is computed separately, so equal vectors have equal ones.
@@ -60,10 +53,7 @@ def closeness(
     return -cdist(query[np.newaxis], parts, DISTANCES[similarity])[0]
 
 
-def set_length(
-    model: SentenceTransformer,
-    max_length: int | None,
-) -> None:
+def set_length(model: SentenceTransformer, max_length: int | None) -> None:
     """Let the model truncate texts to ``max_length`` tokens; by default to its own number.
 
     A model cannot read more tokens than it has positions for: a larger number is lowered with a note in the

@@ -3,11 +3,7 @@
 from copy import deepcopy
 
 import torch
-from transformers import (
-    AutoModel,
-    PretrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AutoModel, PretrainedConfig, PreTrainedModel
 
 # Names of the tables of learned positions in transformers' models.
 POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")

@@ -13,11 +13,7 @@ from contextlib import contextmanager
 import torch
 
 
-def mixed(
-    asked: bool,
-    device: torch.device,
-    able: bool = True,
-) -> bool:
+def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
     """Whether training on ``device`` uses bfloat16 mixed precision.
 
     Always on a GPU with bfloat16, elsewhere where the grid ``asked`` for it; never for a model that is not
@@ -27,10 +23,7 @@ def mixed(
 
 
 @contextmanager
-def tf32(
-    device: torch.device,
-    wanted: bool = True,
-) -> Iterator[None]:
+def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
     """Context in which float32 matrix products use TF32, where ``wanted`` and supported by a GPU."""
     before = torch.get_float32_matmul_precision()
     if wanted and _tensor_cores(device):
@@ -41,10 +34,7 @@ def tf32(
         torch.set_float32_matmul_precision(before)
 
 
-def precision_name(
-    dtype: torch.dtype,
-    device: torch.device,
-) -> str:
+def precision_name(dtype: torch.dtype, device: torch.device) -> str:
     """Return the current precision of products of ``dtype`` on ``device``, for `run.json`."""
     if (
         dtype == torch.float32

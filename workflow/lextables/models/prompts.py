@@ -10,19 +10,12 @@ marks that separate turns in chat templates.
 """
 
 import re
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template as _Template
 
-from lextables.models.language_model import (
-    LanguageModel,
-    Message,
-    Prompt,
-)
+from lextables.models.language_model import LanguageModel, Message, Prompt
 from lextables.pipeline.errors import BadInput
 
 FENCE = "fence"

@@ -7,14 +7,8 @@ The functions that search this machine import the hub's client late, because tha
 table, and tables only need the plans.
 """
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -23,15 +17,9 @@ from pydantic import Field
 
 from lextables.models.weights import ModelSettings
 from lextables.pipeline import user_rows
-from lextables.pipeline.config import (
-    Config,
-    ExtraModel,
-)
+from lextables.pipeline.config import Config, ExtraModel
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import (
-    Entry,
-    entries,
-)
+from lextables.pipeline.registry import Entry, entries
 
 Kind = Literal[
     "bi-encoder",
@@ -132,11 +120,7 @@ def resolve(
     A stand-in is in the sample's folder, a mirror of the sample's data only, so it never runs on a release.
     """
     from lextables.models.files import reads_gguf
-    from lextables.models.weights import (
-        PACKAGE,
-        cached,
-        package_folder,
-    )
+    from lextables.models.weights import PACKAGE, cached, package_folder
 
     if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":
@@ -186,10 +170,7 @@ def _assembled(name: str, model: Model) -> str | None:
     return assembled(name, model.parts.packages, model.parts.sha256)
 
 
-def _in_mirrors(
-    name: str,
-    mirrors: Sequence[Path],
-) -> Path | None:
+def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
     folders = (mirror / "models" / name for mirror in mirrors)
     return next((folder for folder in folders if _is_model(folder)), None)
 
@@ -231,19 +212,14 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
 
 
 def places(
-    config: Config,
-    models: Mapping[str, Model],
-    mirrors: Sequence[Path],
+    config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, dict[str, str]]:
     """Return the places of this configuration's locations on this machine.
 
     A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub`` id and ``kind``, with
     which they are checked after fetching.  Models in packages are not included.
     """
-    from lextables.models.weights import (
-        PACKAGE,
-        cached,
-    )
+    from lextables.models.weights import PACKAGE, cached
 
     folders: dict[str, str | Path | None] = {}
     result: dict[str, dict[str, str]] = {}
@@ -286,10 +262,7 @@ def model_settings(name: str, weights: Weights) -> ModelSettings:
 
 
 def find(
-    name: str,
-    config: Config,
-    models: Mapping[str, Model],
-    mirrors: Sequence[Path],
+    name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
     """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
     for extra in config.extra_models:
@@ -307,8 +280,4 @@ def find(
         return weights
     if weights.found == STANDS_IN:
         model = models[model.stand_in]
-    return replace(
-        weights,
-        endpoint=model.endpoint,
-        window=model.max_length,
-    )
+    return replace(weights, endpoint=model.endpoint, window=model.max_length)

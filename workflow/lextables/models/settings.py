@@ -1,9 +1,6 @@
 """Base classes of settings: built by planners, stored in `run.json`, read by scripts."""
 
-from pydantic import (
-    NonNegativeInt,
-    PositiveInt,
-)
+from pydantic import NonNegativeInt, PositiveInt
 
 from lextables.models.optimiser import Optimiser
 from lextables.pipeline.files import JsonObject

@@ -15,10 +15,7 @@ def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
     return (1 - alpha) * shares + alpha / answers
 
 
-def binary_cross_entropy(
-    target: np.ndarray,
-    predicted: np.ndarray,
-) -> np.ndarray:
+def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Return the cross entropy of each answer against its absence, in nats, averaged over answers.
 
     ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).  Marotta-Wurgler and Stein,

@@ -15,22 +15,12 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-)
-from contextlib import (
-    closing,
-    contextmanager,
-)
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zlib import error as ZlibError
 
@@ -41,10 +31,7 @@ from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.locks import exclusive
-from lextables.pipeline.registry import (
-    Entry,
-    entries,
-)
+from lextables.pipeline.registry import Entry, entries
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
@@ -104,10 +91,7 @@ def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
 
 
 def price_of(
-    model: str,
-    base: str,
-    limits: Limits,
-    prices: Mapping[str, Price],
+    model: str, base: str, limits: Limits, prices: Mapping[str, Price]
 ) -> Price | None:
     """Return the price of a server's model, or None for a server on this machine or under a token limit.
 
@@ -133,12 +117,7 @@ def on_loopback(base: str) -> bool:
     return host in ("localhost", "::1") or bool(re.fullmatch(r"127(\.\d+){3}", host))
 
 
-def cost(
-    price: Price | None,
-    sent: int,
-    received: int,
-    cached: int = 0,
-) -> Cost:
+def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost:
     """Return the cost of ``sent`` tokens, of which the server had ``cached``, and of ``received`` ones."""
     if price is None:
         return Cost(0.0, sent + received)
@@ -165,12 +144,7 @@ class Ledger:
     Threads and jobs may use it simultaneously.  ``paid`` is the cost of this object's own finished calls.
     """
 
-    def __init__(
-        self,
-        folder: str | Path,
-        limits: Limits,
-        model: str,
-    ) -> None:
+    def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
         """Use the ledger in ``folder``, which is created if necessary."""
         self._path = Path(folder) / "ledger.sqlite"
         self._limits, self._model = limits, model
@@ -253,9 +227,7 @@ class Ledger:
         columns = "number INTEGER PRIMARY KEY, dollars REAL, tokens INTEGER, start REAL"
         try:
             connection = sqlite3.connect(
-                self._path,
-                timeout=LOCK_TIMEOUT,
-                isolation_level=None,
+                self._path, timeout=LOCK_TIMEOUT, isolation_level=None
             )
             with closing(connection) as database, database:
                 database.execute("BEGIN IMMEDIATE")
@@ -271,12 +243,7 @@ class Ledger:
 
 def canonical(value: Any) -> bytes:
     """Return a JSON value as bytes; equal values give equal bytes."""
-    text = json.dumps(
-        value,
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
 
 

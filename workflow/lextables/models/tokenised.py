@@ -1,19 +1,13 @@
 """Texts that are tokenised once, by several threads, and put into batches afterwards."""
 
 import os
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from sentence_transformers import (
-    CrossEncoder,
-    SentenceTransformer,
-)
+from sentence_transformers import CrossEncoder, SentenceTransformer
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
@@ -64,9 +58,7 @@ class Tokenised:
 
 
 def tokenised(
-    model: SentenceTransformer | CrossEncoder,
-    texts: Sequence[Any],
-    **options: Any,
+    model: SentenceTransformer | CrossEncoder, texts: Sequence[Any], **options: Any
 ) -> Tokenised:
     """Return ``texts``, or pairs of texts, truncated to the model's maximum length.
 

@@ -4,15 +4,8 @@ import json
 from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
-from tokenizers import (
-    Tokenizer,
-    models,
-    normalizers,
-)
-from transformers import (
-    AutoTokenizer,
-    PreTrainedTokenizerBase,
-)
+from tokenizers import Tokenizer, models, normalizers
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from lextables.pipeline.errors import loading_weights
 

@@ -58,10 +58,7 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
         nothing = np.zeros(0, dtype=np.int64)
         return Trees(np.array(start), *[nothing] * 6)
     model = GradientBoostingClassifier(
-        n_estimators=TREES,
-        learning_rate=RATE,
-        random_state=0,
-        **OPTIONS,
+        n_estimators=TREES, learning_rate=RATE, random_state=0, **OPTIONS
     )
     model.fit(features, labels)
     grown = [estimator.tree_ for estimator in model.estimators_[:, 0]]
@@ -84,10 +81,7 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     )
 
 
-def _next_nodes(
-    children: np.ndarray,
-    offsets: np.ndarray,
-) -> np.ndarray:
+def _next_nodes(children: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the number of each node's child among the nodes of all trees, int64.
 
     ``children`` are numbered within their tree, and -1 at a leaf, which is its own child;

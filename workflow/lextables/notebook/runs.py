@@ -2,13 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,27 +10,12 @@ from pathlib import Path
 from snakemake.iocontainers import Wildcards
 
 from lextables import ROOT
-from lextables.notebook.project import (
-    Data,
-    data_set,
-    path_of,
-    registry,
-)
-from lextables.papers import (
-    modules,
-    submitted,
-)
+from lextables.notebook.project import Data, data_set, path_of, registry
+from lextables.papers import modules, submitted
 from lextables.pipeline.config import load as load_config
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-    write,
-)
+from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import (
-    SCORES,
-    Run,
-)
+from lextables.pipeline.run import SCORES, Run
 from lextables.pipeline.units import UNITS
 from lextables.planning.answer_jobs import AnswerJobs
 from lextables.planning.classification import Classification
@@ -98,19 +77,11 @@ class ScoredRuns:
         rows = []
         for row in self.project.plans[self.paper].rows[table]:
             if not row["submitted"]:
-                row = {
-                    **row,
-                    "runs": {},
-                    "reason": "not scored here",
-                }
+                row = {**row, "runs": {}, "reason": "not scored here"}
             rows.append(row)
         return rows
 
-    def inputs(
-        self,
-        rows: Sequence[Params],
-        table: str = "",
-    ) -> Inputs:
+    def inputs(self, rows: Sequence[Params], table: str = "") -> Inputs:
         """Return the inputs of a table with these rows."""
         values = published.load(self.project.published_values(self.paper))
         return Inputs(
@@ -160,11 +131,7 @@ def scored_runs(
         of_name = of_row
     found = data_set(of_name, data, folder)
     found.check_built()
-    values = {
-        **values,
-        "data": found.data,
-        "papers": [found.paper],
-    }
+    values = {**values, "data": found.data, "papers": [found.paper]}
     with (
         contextlib.chdir(found.folder),
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
@@ -175,12 +142,7 @@ def scored_runs(
         yield ScoredRuns(of_name, project, Path(root))
 
 
-def _entry(
-    row: str,
-    paper: str,
-    files: Files,
-    format: str | None,
-) -> dict[str, object]:
+def _entry(row: str, paper: str, files: Files, format: str | None) -> dict[str, object]:
     """Return an entry of the config key ``extra_predictions``."""
     if isinstance(files, str | bytes) or not isinstance(files, Iterable):
         files = [files]
@@ -198,11 +160,7 @@ def _submitted_runs(project: Project) -> list[Run]:
     return [run for run in project.specs if run.experiment == SUBMITTED]
 
 
-def _score(
-    project: Project,
-    run: Run,
-    folder: Path,
-) -> None:
+def _score(project: Project, run: Run, folder: Path) -> None:
     """Check and score submitted predictions, as the rules of their task do."""
     parts = {**vars(run), "dataset": run.paper}
     wildcards = Wildcards(fromdict=parts)
@@ -217,11 +175,7 @@ def _score(
     write(UNITS, units, folder / "units.parquet")
 
 
-def _retrieval(
-    runs: Runs,
-    wildcards: Wildcards,
-    predictions: Path,
-) -> Scored:
+def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     jobs = Rankings(runs, JobResources(runs))
     task = jobs.scored_task(wildcards)
     collection = retrieval_collection.load(jobs.tables(wildcards), task)
@@ -231,11 +185,7 @@ def _retrieval(
     return rows, retrieval_scoring.by_query(rows, collection)
 
 
-def _spans(
-    runs: Runs,
-    wildcards: Wildcards,
-    predictions: Path,
-) -> Scored:
+def _spans(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     jobs = SpanRuns(runs)
     questions, answers = runs.project.tables(wildcards.dataset, "questions", "answers")
     return span_scoring.score(
@@ -247,11 +197,7 @@ def _spans(
     )
 
 
-def _classification(
-    runs: Runs,
-    wildcards: Wildcards,
-    predictions: Path,
-) -> Scored:
+def _classification(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     jobs = Classification(runs, "")
     examples, heads = jobs.tables("examples", "heads")(wildcards)
     (test,) = jobs.splits("test")(wildcards)
@@ -265,11 +211,7 @@ def _classification(
     )
 
 
-def _answers(
-    runs: Runs,
-    wildcards: Wildcards,
-    predictions: Path,
-) -> Scored:
+def _answers(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
     jobs = AnswerJobs(runs)
     task = jobs.scored_task(wildcards)
     tables = jobs.tables(*ANSWERED_FROM)(wildcards)

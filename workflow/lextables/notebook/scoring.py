@@ -2,25 +2,14 @@
 
 import threading
 from collections.abc import Mapping
-from dataclasses import (
-    asdict,
-    fields,
-)
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
-from lextables.metrics import (
-    HIGH,
-    LOW,
-    STRICT,
-)
+from lextables.metrics import HIGH, LOW, STRICT
 from lextables.notebook.project import Data
-from lextables.notebook.runs import (
-    Files,
-    ScoredRuns,
-    scored_runs,
-)
+from lextables.notebook.runs import Files, ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
 
@@ -134,12 +123,6 @@ def _pairs(runs: ScoredRuns) -> pd.DataFrame:
     for table in runs.tables:
         units_of = runs.inputs(runs.rows(table), table).units
         for pair in comparison.compare(runs.cells(table), (), units_of):
-            rows.append(
-                {
-                    "table": table,
-                    **asdict(pair),
-                    "differs": pair.differs,
-                }
-            )
+            rows.append({"table": table, **asdict(pair), "differs": pair.differs})
     names = [field.name for field in fields(comparison.Pair)]
     return pd.DataFrame(rows, columns=["table", *names, "differs"])

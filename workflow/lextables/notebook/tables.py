@@ -6,19 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 from lextables import ROOT
-from lextables.notebook.project import (
-    Data,
-    data_set,
-    known,
-)
+from lextables.notebook.project import Data, data_set, known
 from lextables.pipeline.dataset import read_table
 from lextables.tables import published as published_values
 
 
-def published(
-    paper: str | None = None,
-    table: str | None = None,
-) -> pd.DataFrame:
+def published(paper: str | None = None, table: str | None = None) -> pd.DataFrame:
     """Return the published values of all papers, of one ``paper``, or of one of its tables.
 
     ``table`` is the table's name in targets and files, such as ``table_d3``.  A row is a
@@ -54,9 +47,7 @@ def published(
 
 
 def load(
-    name: str,
-    data: Data | None = None,
-    folder: str | Path | None = None,
+    name: str, data: Data | None = None, folder: str | Path | None = None
 ) -> dict[str, pd.DataFrame]:
     """Return {table: its rows} of a data set, as the pipeline built it.
 

@@ -4,22 +4,13 @@ PYTHONPATH=workflow python -m lextables.papers.fidelity     write the tables; a 
 """
 
 from collections.abc import Mapping
-from typing import (
-    Any,
-    Self,
-)
+from typing import Any, Self
 
-from pydantic import (
-    TypeAdapter,
-    model_validator,
-)
+from pydantic import TypeAdapter, model_validator
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import (
-    Entry,
-    content,
-)
+from lextables.pipeline.registry import Entry, content
 
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"
@@ -84,13 +75,7 @@ def _line(row: Setting, tasks: Mapping[str, Any]) -> str:
     verdict = "yes" if same else "no"
     if row.why:
         verdict += f": {row.why}"
-    cells = [
-        row.setting,
-        shown_theirs,
-        row.source,
-        shown_ours,
-        verdict,
-    ]
+    cells = [row.setting, shown_theirs, row.source, shown_ours, verdict]
     return f"| {' | '.join(cells)} |"
 
 

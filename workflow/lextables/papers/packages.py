@@ -1,33 +1,17 @@
 """Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and those of its tasks."""
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Union,
-)
+from typing import Annotated, Any, Union
 
-from pydantic import (
-    Field,
-    create_model,
-)
+from pydantic import Field, create_model
 
 from lextables.papers import modules
-from lextables.papers.registry import (
-    Name,
-    Paper,
-)
+from lextables.papers.registry import Name, Paper
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import (
-    Entry,
-    content,
-)
+from lextables.pipeline.registry import Entry, content
 
 TASKS = ("retrieval", "spans", "classification", "answers")
 SEE_SCHEMA = "correct it there (the schema is in workflow/schemas)"
@@ -38,10 +22,7 @@ def task_type(kind: str) -> type[Entry]:
     return import_module(f"lextables.tasks.{kind}.plan").TASK
 
 
-def model_of(
-    paper: str,
-    kinds: Iterable[str] = TASKS,
-) -> type[Paper]:
+def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     """The registry class of a paper with tasks of these kinds; planners of other kinds are not imported."""
     base = Paper
     if modules.has(paper, "registry"):
@@ -51,30 +32,17 @@ def model_of(
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
     return create_model(
-        base.__name__,
-        __base__=base,
-        __doc__=base.__doc__,
-        tasks=(dict[Name, task], {}),
+        base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {})
     )
 
 
 def load(path: str | Path) -> Paper:
     """Read and check a paper's file; `BadInput` names the key of the first error."""
     path = Path(path)
-    checked(
-        Name,
-        path.stem,
-        where=path.name,
-        do="rename the file",
-    )
+    checked(Name, path.stem, where=path.name, do="rename the file")
     values = content(path)
     model = model_of(path.stem, _kinds(values))
-    return checked(
-        model,
-        values,
-        where=path.name,
-        do=SEE_SCHEMA,
-    )
+    return checked(model, values, where=path.name, do=SEE_SCHEMA)
 
 
 def _kinds(values: Any) -> list[str]:

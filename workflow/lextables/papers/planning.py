@@ -1,45 +1,20 @@
 """The plan of a paper: runs of its data sets, rows of its tables, and data sets that are not available."""
 
-from collections.abc import (
-    Container,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from lextables.papers.registry import (
-    Paper,
-    TableEntry,
-)
+from lextables.papers.registry import Paper, TableEntry
 from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
-from lextables.pipeline.errors import (
-    BadInput,
-    did_you_mean,
-)
+from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
-from lextables.sources.fetch import (
-    in_mirror,
-    manual_download,
-)
-from lextables.sources.registry import (
-    Registry,
-    SourceFile,
-    resolve,
-)
+from lextables.sources.fetch import in_mirror, manual_download
+from lextables.sources.registry import Registry, SourceFile, resolve
 from lextables.tasks.answers.plan import AnswersPlanner
 from lextables.tasks.classification.plan import ClassificationPlanner
-from lextables.tasks.plan import (
-    Context,
-    Plan,
-    Planner,
-    Row,
-    Spec,
-    shown,
-)
+from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
 from lextables.tasks.retrieval.plan import RetrievalPlanner
 from lextables.tasks.spans.plan import SpanPlanner
 
@@ -57,9 +32,7 @@ NOT_IN_SAMPLE = "not part of the sample"
 
 
 def plan(
-    paper: Paper,
-    context: Context,
-    excluded: Mapping[str, str] = MappingProxyType({}),
+    paper: Paper, context: Context, excluded: Mapping[str, str] = MappingProxyType({})
 ) -> Plan:
     """Plan the runs of a paper under a configuration, and the rows of each of its tables.
 
@@ -93,11 +66,7 @@ def plan(
     return Plan(specs, tables, frozenset(row.row for row in every))
 
 
-def excluded(
-    name: str,
-    paper: Paper,
-    config: Config,
-) -> dict[str, str]:
+def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
     """Return {row of a paper that a configuration leaves out: the reason}."""
     reasons = dict.fromkeys(config.excluded(name), EXCLUDED)
     if leaves_out(config):
@@ -126,11 +95,7 @@ def share_trainings(
     return shared
 
 
-def _with_shared(
-    plan: Plan,
-    paper: Paper,
-    planned: Mapping[Run, Spec],
-) -> Plan:
+def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
     """Return a paper's plan with the trainings of other papers among ``planned``."""
     shared = {}
     for run, spec in plan.specs.items():
@@ -149,9 +114,7 @@ def _with_shared(
 
 
 def check_excluded(
-    names: Iterable[str],
-    plans: Mapping[str, Plan],
-    papers: Container[str],
+    names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]
 ) -> None:
     """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
 
@@ -198,9 +161,7 @@ def _exclude(rows: Iterable[Row], excluded: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _table_rows(
-    table: TableEntry,
-    rows: Mapping[str, list[Row]],
-    planners: Mapping[str, Planner],
+    table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]
 ) -> list[dict]:
     if not table.rows:
         return []
@@ -212,10 +173,7 @@ def _table_rows(
 
 
 def absent_data(
-    config: Config,
-    papers: Mapping[str, Paper],
-    registry: Registry,
-    root: Path,
+    config: Config, papers: Mapping[str, Paper], registry: Registry, root: Path
 ) -> dict[str, str]:
     """Return {auxiliary data set of a paper: why it is not available} under a configuration.
 
@@ -241,9 +199,7 @@ def absent_data(
 
 
 def _why_absent(
-    files: Iterable[SourceFile],
-    config: Config,
-    mirrors: list[Path],
+    files: Iterable[SourceFile], config: Config, mirrors: list[Path]
 ) -> str:
     """Return why at least one of the files is not available; empty if all are."""
     lacking = []

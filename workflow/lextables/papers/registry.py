@@ -7,25 +7,12 @@ tables with their rows.  A paper package whose reader or tables need more keys a
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-)
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    Field,
-    SerializeAsAny,
-    model_validator,
-)
+from pydantic import Field, SerializeAsAny, model_validator
 
 from lextables.pipeline.config import Config
-from lextables.pipeline.registry import (
-    Entry,
-    Line,
-    Name,
-    Title,
-)
+from lextables.pipeline.registry import Entry, Line, Name, Title
 from lextables.sources.registry import Source
 
 Strings = tuple[str, ...]
@@ -294,11 +281,7 @@ def _check_left_out(paper: Paper) -> None:
             raise ValueError(f"not_in_sample.tables has {what}")
 
 
-def _check_table(
-    name: str,
-    table: TableEntry,
-    paper: Paper,
-) -> None:
+def _check_table(name: str, table: TableEntry, paper: Paper) -> None:
     """Raise ValueError for a name in a table's entry that does not exist."""
     if table.rows and table.of not in paper.tasks:
         what = f"rows of {table.of!r}, which is not a task of the paper"

@@ -8,10 +8,7 @@ They are generated from the models that check the files, and a test keeps the tw
 from pathlib import Path
 
 import yaml
-from pydantic import (
-    BaseModel,
-    TypeAdapter,
-)
+from pydantic import BaseModel, TypeAdapter
 
 from lextables import ROOT
 from lextables.models.resolve import Model
@@ -43,12 +40,7 @@ def schema(name: str) -> str:
     else:
         described = checked.model_json_schema()
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    text = yaml.safe_dump(
-        described,
-        sort_keys=True,
-        allow_unicode=True,
-        width=100,
-    )
+    text = yaml.safe_dump(described, sort_keys=True, allow_unicode=True, width=100)
     written_by = "# Written by `python -m lextables.papers.schemas`"
     return f"{written_by}; a test keeps it equal to the code.\n{text}"
 

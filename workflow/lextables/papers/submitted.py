@@ -4,21 +4,14 @@ This is checked before anything runs.  The content of the files is checked by th
 (`lextables.tasks.submitted`).
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lextables.papers.planning import PLANNERS
 from lextables.papers.registry import Paper
-from lextables.pipeline.config import (
-    Config,
-    ExtraPredictions,
-)
+from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.plan import SubmittedFiles
@@ -34,11 +27,7 @@ class Found:
     places: Mapping[str, str]
 
 
-def find(
-    config: Config,
-    papers: Mapping[str, Paper],
-    contents: Contents,
-) -> Found:
+def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
     """Find the data set of each of the config's ``extra_predictions``, for the config's papers.
 
     ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper, data set or format,
@@ -73,20 +62,13 @@ def find(
                 )
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
-        files = SubmittedFiles(
-            extra.name,
-            extra.key,
-            form,
-            tuple(digests),
-        )
+        files = SubmittedFiles(extra.name, extra.key, form, tuple(digests))
         of_data_set.append(files)
     return Found(rows, places)
 
 
 def fits(
-    extra: ExtraPredictions,
-    papers: Mapping[str, Paper],
-    where: str,
+    extra: ExtraPredictions, papers: Mapping[str, Paper], where: str
 ) -> tuple[str, str]:
     """Return the data set and the format of submitted predictions; `BadInput` if none or several fit.
 
@@ -137,9 +119,7 @@ def fits(
 
 
 def _unknown_form(
-    extra: ExtraPredictions,
-    allowed: Sequence[str],
-    where: str,
+    extra: ExtraPredictions, allowed: Sequence[str], where: str
 ) -> BadInput:
     """Return the error for a format that is not allowed, or not clear from the files."""
     if extra.format:
@@ -164,10 +144,7 @@ def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
     return {name: task for name, task in paper.tasks.items() if name in table_data}
 
 
-def _form(
-    extra: ExtraPredictions,
-    forms: Mapping[str, Iterable[str]],
-) -> str | None:
+def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
     """The format of a user's files, one of ``forms``: as configured, or by their names."""
     if extra.format:
         return extra.format if extra.format in forms else None
@@ -181,11 +158,7 @@ def _form(
     return None
 
 
-def _content(
-    file: str,
-    contents: Contents,
-    where: str,
-) -> str:
+def _content(file: str, contents: Contents, where: str) -> str:
     """The digest of a file that exists and is not empty."""
     path = Path(file)
     try:

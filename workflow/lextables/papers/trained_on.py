@@ -8,31 +8,20 @@ on the data of another paper.  It was measured on the published data and is not 
 """
 
 import csv
-from collections.abc import (
-    Collection,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lextables import ROOT
-from lextables.models.resolve import (
-    MIRROR,
-    Model,
-)
+from lextables.models.resolve import MIRROR, Model
 from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import (
-    Context,
-    Row,
-    Spec,
-)
+from lextables.tasks.plan import Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
 # raw collections from which several data sets were taken
@@ -56,9 +45,7 @@ def known(papers: Mapping[str, Paper]) -> set[str]:
 
 
 def check(
-    config: Config,
-    models: Mapping[str, Model],
-    papers: Mapping[str, Paper],
+    config: Config, models: Mapping[str, Model], papers: Mapping[str, Paper]
 ) -> None:
     """Raise `BadInput` for a name in a ``trained_on`` that is not a data set here."""
     allowed = known(papers)
@@ -74,11 +61,7 @@ def check(
                 _check_names(panel.also_trained_on, allowed, f"{name}.yaml, {key}")
 
 
-def _check_names(
-    names: DataSetNames,
-    allowed: set[str],
-    where: str,
-) -> None:
+def _check_names(names: DataSetNames, allowed: set[str], where: str) -> None:
     """Raise `BadInput` for the first of ``names`` that is not allowed."""
     for unknown in sorted({*(names or ())} - allowed):
         dataset, _, _ = unknown.partition("/")
@@ -151,11 +134,7 @@ def with_training_data(
     )
 
 
-def _names_of_training(
-    run: Run,
-    spec: Spec,
-    paper: Paper,
-) -> set[str]:
+def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
     """Return the data that a run was trained on here, besides the training data of its model."""
     names = set()
     for source in spec.sources:
@@ -173,9 +152,7 @@ def _names_of_training(
 
 
 def _names_of_models(
-    runs: Collection[Run],
-    specs: Mapping[Run, Spec],
-    context: Context,
+    runs: Collection[Run], specs: Mapping[Run, Spec], context: Context
 ) -> tuple[set[str], bool]:
     """Return the data that the models of runs were trained on, and whether all of it is known."""
     of_models = _of_models(context)
@@ -217,12 +194,7 @@ def _of_models(context: Context) -> dict[str, DataSetNames]:
     return trained_on
 
 
-def _part(
-    name: str,
-    texts: str,
-    paper: Paper,
-    context: Context,
-) -> str:
+def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
     """Return a text on the part of the test split of ``texts`` in the data set ``name``.
 
     It is empty if the part is small.

@@ -28,11 +28,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path`` atomically, as UTF-8 with Unix line ends."""
     with replacing(path) as temporary:
-        temporary.write_text(
-            text,
-            encoding="utf-8",
-            newline="\n",
-        )
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextmanager

@@ -1,18 +1,11 @@
 """Checks plain values with pydantic.  An error names the key, its value and the allowed values."""
 
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from pydantic import (
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import TypeAdapter, ValidationError
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted
@@ -42,12 +35,7 @@ Schema = Mapping[str, Any]
 
 
 def checked(
-    kind: Any,
-    values: Any,
-    *,
-    where: str,
-    do: str = "",
-    quotes: str = QUOTES,
+    kind: Any, values: Any, *, where: str, do: str = "", quotes: str = QUOTES
 ) -> Any:
     """Return ``values`` as the type ``kind`` or that of a `TypeAdapter`.
 
@@ -78,11 +66,7 @@ class _JsonSchema:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
 
-    def sentence(
-        self,
-        fault: Mapping[str, Any],
-        advice: str,
-    ) -> str:
+    def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
         """Return what is wrong, by one of pydantic's errors, with an advice if not empty."""
         keys, inner = list(fault["loc"]), None
         is_name = keys[-1:] == ["[key]"]
@@ -136,11 +120,7 @@ class _JsonSchema:
         for each in union:
             yield from self._alternatives(each)
 
-    def _suggestion(
-        self,
-        key: str,
-        schema: Schema,
-    ) -> str:
+    def _suggestion(self, key: str, schema: Schema) -> str:
         known: list[str] = []
         for each in self._alternatives(schema):
             known += each.get("properties", ())

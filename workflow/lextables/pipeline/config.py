@@ -4,11 +4,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-)
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -22,17 +18,11 @@ from pydantic import (
     model_validator,
 )
 
-from lextables.pipeline import (
-    removed,
-    user_rows,
-)
+from lextables.pipeline import removed, user_rows
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.redaction import (
-    redacted,
-    without_url_secrets,
-)
+from lextables.pipeline.redaction import redacted, without_url_secrets
 
 # Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
@@ -135,14 +125,7 @@ Line = Annotated[
 ]
 Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
 # Python neither reads nor writes an integer of more than 4,300 digits.
-Limit = Annotated[
-    int,
-    Field(
-        strict=True,
-        ge=0,
-        le=10**12,
-    ),
-]
+Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
 Count = Annotated[Limit, Field(ge=1)]
 
 
@@ -166,12 +149,7 @@ class UserRow(BaseModel):
     )
     trained_on: tuple[Word, ...] | None = None
 
-    @field_validator(
-        "trained_on",
-        "file",
-        mode="before",
-        check_fields=False,
-    )
+    @field_validator("trained_on", "file", mode="before", check_fields=False)
     @classmethod
     def _listed(cls, value: Any) -> Any:
         return listed(value, str)
@@ -253,15 +231,7 @@ Quarter = Annotated[
 ]
 
 # The range of seeds that every library accepts.
-Seed = Annotated[
-    int,
-    Field(
-        strict=True,
-        ge=0,
-        le=2**32 - 1,
-    ),
-    BeforeValidator(_number),
-]
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
 
 
 class Config(BaseModel):
@@ -294,9 +264,7 @@ class Config(BaseModel):
     contract: Annotated[UserPath, LOCAL] = ""
     # Braces in a path of an input would be wildcards of the workflow.
     traffic_ranks: Annotated[UserPath, PLACE] = Field(
-        default="",
-        pattern=r"^[^{}]*$",
-        description="a path without braces",
+        default="", pattern=r"^[^{}]*$", description="a path without braces"
     )
     review_model: Annotated[Word, LOCAL] = "auto"
     extra_models: tuple[ExtraModel, ...] = ()
@@ -414,10 +382,7 @@ def published(values: JsonObject) -> JsonObject:
     return _without_places(Config, values)
 
 
-def _without_places(
-    entry: type[BaseModel],
-    values: JsonObject,
-) -> JsonObject:
+def _without_places(entry: type[BaseModel], values: JsonObject) -> JsonObject:
     """Return `published` values of an entry with the fields of ``entry``."""
     shown = {}
     for name, value in values.items():
@@ -444,11 +409,7 @@ def _is_place(value: str) -> bool:
     return is_path or Path(value).expanduser().exists()
 
 
-def load(
-    values: JsonObject,
-    known_papers: list[str],
-    root: Path,
-) -> Config:
+def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
     Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a
@@ -456,12 +417,7 @@ def load(
     """
     removed.check(values, "config")
     do = "correct it in config.yaml or after --config"
-    config = checked(
-        Config,
-        dict(values),
-        where="config",
-        do=do,
-    )
+    config = checked(Config, dict(values), where="config", do=do)
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"

@@ -6,10 +6,7 @@ Digests are cached by path, size and times, so that unchanged files are not read
 import contextlib
 import hashlib
 import json
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
@@ -28,9 +25,7 @@ class Contents:
         return self._each(path, [path])[path.name]
 
     def folder(
-        self,
-        path: str | Path,
-        files: Iterable[str | Path] | None = None,
+        self, path: str | Path, files: Iterable[str | Path] | None = None
     ) -> str:
         """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
 
@@ -43,11 +38,7 @@ class Contents:
         inside = sorted(path / file for file in files)
         return _together(self._each(path, inside))
 
-    def _each(
-        self,
-        path: Path,
-        files: list[Path],
-    ) -> dict[str, str]:
+    def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
         """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
         place = self.kept / f"{_sha256(str(path))}.json"
         old = read_record(place, dict[str, tuple[list[int], str]]) or {}
@@ -68,15 +59,7 @@ class Contents:
         if new != old:
             # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
-                write_text(
-                    place,
-                    json.dumps(
-                        new,
-                        indent=1,
-                        sort_keys=True,
-                    )
-                    + "\n",
-                )
+                write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
         return digests
 
 

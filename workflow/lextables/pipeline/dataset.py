@@ -9,37 +9,20 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import (
-    dataclass,
-    field,
-)
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import (
-    Any,
-    TypeVar,
-)
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from lextables.pipeline.atomic import (
-    replacing,
-    write_text,
-)
+from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    JsonObject,
-    damage_named,
-)
+from lextables.pipeline.files import JsonObject, damage_named
 
 ROW_GROUP = 4096
 
@@ -145,11 +128,7 @@ class Rows:
     notes: JsonObject
 
 
-def write(
-    table: Table,
-    rows: Iterable[Row],
-    path: str | Path,
-) -> int:
+def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
     Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
@@ -159,11 +138,7 @@ def write(
     keys = _Keys(table)
     with (
         replacing(path) as temporary,
-        pq.ParquetWriter(
-            temporary,
-            table.schema,
-            compression="zstd",
-        ) as out,
+        pq.ParquetWriter(temporary, table.schema, compression="zstd") as out,
     ):
         for batch in batched(rows, table.row_group):
             first = count + 1
@@ -195,11 +170,7 @@ class _Keys:
         self.last: tuple[Any, ...] | None = None
         self.seen: set[tuple[Any, ...]] = set()
 
-    def add(
-        self,
-        row: Row,
-        where: str,
-    ) -> None:
+    def add(self, row: Row, where: str) -> None:
         """Raise `BadInput` if the key of the next row is repeated or out of order."""
         key = tuple(row[name] for name in self.table.key)
         if key == self.last or key in self.seen:
@@ -219,10 +190,7 @@ def _check_whole_numbers(row: Row, table: Table) -> None:
             raise ValueError(f"{name} = {value} is no whole number")
 
 
-def batched(
-    rows: Iterable[Item],
-    size: int,
-) -> Iterator[list[Item]]:
+def batched(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield lists of ``size`` rows in their order, of which the last may be shorter."""
     iterator = iter(rows)
     batch = list(itertools.islice(iterator, size))
@@ -264,17 +232,11 @@ def row_groups(
 
 
 def batches(
-    path: str | Path,
-    columns: Sequence[str] | None = None,
-    size: int = 1 << 16,
+    path: str | Path, columns: Sequence[str] | None = None, size: int = 1 << 16
 ) -> Iterator[pa.RecordBatch]:
     """Yield a parquet file, or its ``columns``, in batches of at most ``size`` rows."""
     with parquet_file(path, columns) as file:
-        yield from file.iter_batches(
-            size,
-            columns=columns,
-            use_threads=False,
-        )
+        yield from file.iter_batches(size, columns=columns, use_threads=False)
 
 
 def read(
@@ -289,11 +251,7 @@ def read(
 def row_hash(row: Row) -> str:
     """The first 16 hex digits of the SHA-256 of a row as canonical JSON."""
     text = json.dumps(
-        row,
-        sort_keys=True,
-        ensure_ascii=False,
-        default=str,
-        separators=(",", ":"),
+        row, sort_keys=True, ensure_ascii=False, default=str, separators=(",", ":")
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -307,11 +265,7 @@ def census(table: Table, path: str | Path) -> JsonObject:
     with parquet_file(path) as file:
         total = file.metadata.num_rows
     # In a table of one or two rows a row has its last name only.
-    marks = {
-        0: "first",
-        total // 2: "middle",
-        total - 1: "last",
-    }
+    marks = {0: "first", total // 2: "middle", total - 1: "last"}
     histograms: dict[str, Counter[str]] = {label: Counter() for label in table.labels}
     hashes: dict[str, str] = {}
     all_rows = hashlib.sha256()
@@ -332,9 +286,7 @@ def census(table: Table, path: str | Path) -> JsonObject:
 
 
 def write_all(
-    tables: Iterable[Table],
-    rows: Mapping[str, Iterable[Row]],
-    folder: str | Path,
+    tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
 ) -> JsonObject:
     """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
     counts = {}
@@ -348,21 +300,12 @@ def write_all(
 def write_census(path: str | Path, record: JsonObject) -> None:
     """Write a census as indented JSON, readable for people and ``diff``."""
     write_text(
-        path,
-        json.dumps(
-            record,
-            indent=2,
-            sort_keys=True,
-            ensure_ascii=False,
-        )
-        + "\n",
+        path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     )
 
 
 def check_census(
-    found: Mapping[str, Any],
-    expected: Mapping[str, Any],
-    where: str,
+    found: Mapping[str, Any], expected: Mapping[str, Any], where: str
 ) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.
 

@@ -3,14 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import (
-    Iterable,
-    Iterator,
-)
-from contextlib import (
-    contextmanager,
-    suppress,
-)
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -49,13 +43,7 @@ class BadInput(Exception):
     passwords are removed from the sentence.
     """
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        where: str = "",
-        do: str = "",
-    ) -> None:
+    def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
         """Shorten the parts, remove secrets from them, and join them to a sentence."""
         self.what = _short(what)
         self.where = _short(where)

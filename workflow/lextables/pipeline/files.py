@@ -3,27 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import (
-    contextmanager,
-    suppress,
-)
+from contextlib import contextmanager, suppress
 from functools import cache
-from json import (
-    JSONDecodeError,
-    JSONDecoder,
-)
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-)
+from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    TypeAdapter,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
@@ -69,10 +55,7 @@ _DECODER = JSONDecoder(object_pairs_hook=_unique)
 
 
 def json_prefix(
-    text: str,
-    start: int,
-    where: str,
-    do: str = RESTORE,
+    text: str, start: int, where: str, do: str = RESTORE
 ) -> tuple[Any, int]:
     """Return the JSON value that begins at ``start``, and where it ends.
 
@@ -98,11 +81,7 @@ def json_prefix(
     raise BadInput(what, where=where, do=do)
 
 
-def json_value(
-    content: str | bytes,
-    where: str,
-    do: str = RESTORE,
-) -> Any:
+def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
     """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
     if isinstance(content, bytes):
         content = utf8(content, where, do)
@@ -118,10 +97,7 @@ def json_value(
 
 
 def utf8(
-    content: bytes,
-    where: str,
-    do: str = RESTORE,
-    encoding: str = "utf-8-sig",
+    content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig"
 ) -> str:
     """Return bytes as text, by default without a byte order mark; raises `BadInput` if they are not UTF-8."""
     try:
@@ -138,23 +114,12 @@ def _adapter(kind: Any) -> TypeAdapter:
     return TypeAdapter(kind)
 
 
-def typed(
-    kind: Any,
-    value: Any,
-    where: str = "",
-    do: str = RESTORE,
-) -> Any:
+def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
     """Return a JSON value as ``kind``, such as a `Strict` model.
 
     Raises `BadInput` for the first wrong value, with its key.
     """
-    return checked(
-        _adapter(kind),
-        value,
-        where=where,
-        do=do,
-        quotes="",
-    )
+    return checked(_adapter(kind), value, where=where, do=do, quotes="")
 
 
 # Files of the results

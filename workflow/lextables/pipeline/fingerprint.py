@@ -111,21 +111,14 @@ def _data_files(folder: Path, texts: frozenset[str]) -> list[str]:
 
 
 @cache
-def _parsed(
-    source: bytes,
-    package: str,
-) -> tuple[str, frozenset[str]]:
+def _parsed(source: bytes, package: str) -> tuple[str, frozenset[str]]:
     """Return the digest of a module's code, and its names and strings (`_plain`)."""
     texts: set[str] = set()
     code = _plain(ast.parse(source), package, texts)
     return hashlib.sha256(code.encode()).hexdigest(), frozenset(texts)
 
 
-def _plain(
-    node: object,
-    package: str,
-    texts: set[str],
-) -> str:
+def _plain(node: object, package: str, texts: set[str]) -> str:
     """Return a syntax tree as text; add its names, strings and imports to ``texts``.
 
     Imports are dotted names; ``*`` stands for a field of an f-string.  Unlike the text of

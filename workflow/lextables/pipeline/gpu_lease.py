@@ -12,10 +12,7 @@ import time
 from itertools import chain
 from pathlib import Path
 
-from filelock import (
-    FileLock,
-    Timeout,
-)
+from filelock import FileLock, Timeout
 
 from lextables.pipeline.errors import BadInput
 
@@ -89,11 +86,7 @@ def _gpus() -> dict[str, list[str]]:
     """{UUID of a GPU: the UUIDs of its MIG parts, or its own}; empty if no driver lists any."""
     try:
         listed = subprocess.run(
-            ["nvidia-smi", "-L"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
+            ["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return {}

@@ -19,10 +19,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import (
-    Callable,
-    Iterator,
-)
+from collections.abc import Callable, Iterator
 from contextlib import (
     closing,
     contextmanager,
@@ -37,17 +34,9 @@ from typing import TextIO
 import psutil
 
 from lextables.pipeline import not_run
-from lextables.pipeline.errors import (
-    FULL,
-    BadInput,
-    BadSetting,
-    plain_reason,
-)
+from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
 from lextables.pipeline.locks import held_by_job
-from lextables.pipeline.redaction import (
-    Redacting,
-    redacted,
-)
+from lextables.pipeline.redaction import Redacting, redacted
 
 _ENDS = re.compile(r"[\r\n]")
 # Sequences such as colours, a hidden cursor, and a window's title with its end.
@@ -93,11 +82,7 @@ def on(stream: TextIO) -> Callable[[str], None]:
         line = redacted(line)
         if stream.isatty():
             line = _CLEAR + line
-        print(
-            line,
-            file=stream,
-            flush=True,
-        )
+        print(line, file=stream, flush=True)
 
     return write
 
@@ -128,11 +113,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
             log.parent.mkdir(parents=True, exist_ok=True)
             writing = logging.FileHandler(log, "w")
             writing.setFormatter(Redacting("%(asctime)s %(message)s"))
-            logging.basicConfig(
-                level=logging.INFO,
-                handlers=[writing],
-                force=True,
-            )
+            logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
             logger = logging.getLogger("lextables")
             with (
                 closing(Lines(on(sys.stdout))) as output,
@@ -163,10 +144,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def _heartbeat(
-    log: Path,
-    logger: logging.Logger,
-) -> Iterator[None]:
+def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
     """Write a line whenever the log has had none for `QUIET` seconds and the job is working."""
     over = threading.Event()
 

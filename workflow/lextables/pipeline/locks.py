@@ -16,29 +16,15 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-)
-from contextlib import (
-    ExitStack,
-    contextmanager,
-    suppress,
-)
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from filelock import (
-    FileLock,
-    Timeout,
-)
+from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
-from lextables.pipeline.errors import (
-    BadInput,
-    plain_reason,
-)
+from lextables.pipeline.errors import BadInput, plain_reason
 
 RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, as JSON
 LOCKS = ".lextables"  # folder of the files
@@ -69,9 +55,7 @@ class Owner(BaseModel):
 
 
 def acquire(
-    state: Path,
-    results: Path,
-    clean: Callable[[], None] = lambda: None,
+    state: Path, results: Path, clean: Callable[[], None] = lambda: None
 ) -> str:
     """Register this run in Snakemake's folder ``state`` and in ``results``; return a message or "".
 
@@ -82,11 +66,7 @@ def acquire(
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     host = socket.gethostname()
     process = f"process {os.getpid()} on {host}, since {since}"
-    run = Owner(
-        state=str(state.resolve()),
-        host=host,
-        process=process,
-    )
+    run = Owner(state=str(state.resolve()), host=host, process=process)
     folders = [place.absolute() / LOCKS for place in (state, results)]
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -109,11 +89,7 @@ def acquire(
     return message
 
 
-def _check(
-    others: list[Owner],
-    run: Owner,
-    results: Path,
-) -> str:
+def _check(others: list[Owner], run: Owner, results: Path) -> str:
     """Return a message about ``others``: of the same checkout, Snakemake rejects a run of the same files."""
     for owner in others:
         if owner.state != run.state:
@@ -125,11 +101,7 @@ def _check(
     return f"Another run, or a job of a killed run, uses this folder ({others[0].process})."
 
 
-def _clean(
-    state: Path,
-    results: Path,
-    clean: Callable[[], None],
-) -> str:
+def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
     """Remove what killed runs left; return a message, or empty if there was no lock."""
     stale = _stale(state)
     for lock in stale:
@@ -188,11 +160,7 @@ def _live(folder: Path) -> list[Owner]:
 
 
 def _file_lock(path: Path) -> FileLock:
-    return FileLock(
-        path,
-        fallback_to_soft=False,
-        poll_interval=0.01,
-    )
+    return FileLock(path, fallback_to_soft=False, poll_interval=0.01)
 
 
 @contextmanager

@@ -7,10 +7,7 @@ these files and the pages that show them are deleted (`drop`), so that their job
 
 import json
 import shutil
-from collections.abc import (
-    Iterable,
-    Iterator,
-)
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 

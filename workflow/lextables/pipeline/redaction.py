@@ -49,11 +49,7 @@ def redacted(text: str) -> str:
             secrets[json.dumps(line)[1:-1]] = name
             secrets[repr(line)[1:-1]] = name
             secrets[quote(os.fsencode(line), safe="")] = name
-    for value in sorted(
-        secrets,
-        key=len,
-        reverse=True,
-    ):
+    for value in sorted(secrets, key=len, reverse=True):
         text = text.replace(value, f"({secrets[value]})")
     return without_url_secrets(text)
 

@@ -2,18 +2,10 @@
 
 from collections.abc import Hashable
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    TypeVar,
-)
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-)
+from pydantic import BaseModel, ConfigDict, Field
 
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
@@ -54,10 +46,7 @@ DEEPEST = 100  # levels of nesting
 EntryType = TypeVar("EntryType", bound=Entry)
 
 
-def entries(
-    path: str | Path,
-    kind: type[EntryType],
-) -> dict[str, EntryType]:
+def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
     """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
     return checked(
         dict[str, kind],  # type: ignore[valid-type]
@@ -105,11 +94,7 @@ def _check_depth(text: str) -> None:
 
 def mapping(path: str | Path) -> JsonObject:
     """Return the keys and values of a YAML file; raises `BadInput` as `content`."""
-    return checked(
-        JsonObject,
-        content(path),
-        where=str(path),
-    )
+    return checked(JsonObject, content(path), where=str(path))
 
 
 # libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
@@ -117,9 +102,7 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
     """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
 
     def construct_mapping(
-        self,
-        node: yaml.MappingNode,
-        deep: bool = False,
+        self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, Any]:
         """Return the mapping of a node; raise `MarkedYAMLError` for a repeated key."""
         seen = set()

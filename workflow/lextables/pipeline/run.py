@@ -9,24 +9,11 @@ import platform
 import re
 import resource
 import time
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import (
-    ExitStack,
-    contextmanager,
-    suppress,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib.metadata import (
-    PackageNotFoundError,
-    version,
-)
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +21,8 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
+from lextables.pipeline.dataset import Column, Table
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (
@@ -126,10 +107,7 @@ _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
 @contextmanager
-def recorded(
-    path: str | Path,
-    settings: JsonObject,
-) -> Iterator[JsonObject]:
+def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
 
     The block may add to the yielded record, and so may functions that it calls (`noted`); ``device`` defaults
@@ -149,15 +127,7 @@ def recorded(
     )
     record.setdefault("libraries", versions())
     record.setdefault("lextables", made_by())
-    write_text(
-        path,
-        json.dumps(
-            record,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n",
-    )
+    write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
 @contextmanager
@@ -214,22 +184,14 @@ def versions() -> dict[str, str]:
 
 
 def identity(
-    data: Any,
-    code: str,
-    device: str,
-    start: Iterable[str] = (),
+    data: Any, code: str, device: str, start: Iterable[str] = ()
 ) -> JsonObject:
     """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
 
     For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.
     ``start`` is the content of the weights of other runs that it starts from.
     """
-    found = {
-        "data": data,
-        "code": code,
-        "libraries": versions(),
-        "device": device,
-    }
+    found = {"data": data, "code": code, "libraries": versions(), "device": device}
     contents = list(start)
     if contents:
         found["start"] = contents

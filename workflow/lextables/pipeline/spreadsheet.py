@@ -11,10 +11,7 @@ end.  So an apostrophe is also inserted after each of these if such a sign follo
 
 import csv
 import io
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import regex
@@ -53,10 +50,7 @@ def text(cell: str) -> str:
     return cell[1:] if _MARKED.match(cell) else cell
 
 
-def rows(
-    written: str,
-    columns: Iterable[str],
-) -> list[dict[str, str]]:
+def rows(written: str, columns: Iterable[str]) -> list[dict[str, str]]:
     """Return the rows of a csv text, with each `cell` as it is written.
 
     Raises ValueError if one of the ``columns`` is missing, or if the text is cut short in a row.

@@ -34,11 +34,7 @@ class Stopping:
     cluster, where only Snakemake can end them.
     """
 
-    def __init__(
-        self,
-        announce: Callable[[int], None],
-        remote: bool,
-    ) -> None:
+    def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
         """Install the handlers of both signals."""
         self._announce = announce
         self._remote = remote
@@ -58,11 +54,7 @@ class Stopping:
             self._start_no_more = handler
         signal.signal(signal.SIGTERM, self._received)
 
-    def _received(
-        self,
-        number: int,
-        frame: FrameType | None,
-    ) -> None:
+    def _received(self, number: int, frame: FrameType | None) -> None:
         if number in self._seen:
             return
         self._seen.add(number)
@@ -82,11 +74,7 @@ class Stopping:
             # Without a handler, jobs run only with Snakemake's option --no-hooks.
             if self._start_no_more is None:
                 end_jobs({})
-                print(
-                    STOPPED,
-                    file=sys.stderr,
-                    flush=True,
-                )
+                print(STOPPED, file=sys.stderr, flush=True)
                 os._exit(128 + number)
             if not self._announced.is_set():
                 self._announce(number)

@@ -5,10 +5,7 @@ Separate from `pipeline.run`, which trainings also import: a change here must no
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 
 UNITS = Table(
     "units",

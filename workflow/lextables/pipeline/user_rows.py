@@ -5,14 +5,8 @@ A key starts with ``own-``, which registries reserve, so a user's run never has 
 
 import hashlib
 import unicodedata
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
-from typing import (
-    Annotated,
-    Any,
-)
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
@@ -111,9 +105,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 def check_free(
-    names: Iterable[str],
-    taken: Iterable[str],
-    key: str = "extra_models",
+    names: Iterable[str], taken: Iterable[str], key: str = "extra_models"
 ) -> None:
     """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a row or model.
 

@@ -9,17 +9,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from lextables import (
-    ROOT,
-    __version__,
-)
+from lextables import ROOT, __version__
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.files import JsonObject
 
@@ -35,11 +29,7 @@ def made_by() -> JsonObject:
     ``commit`` and ``modified`` are None where the project is no git checkout of its own, such as an
     unpacked archive, or where git is not installed.
     """
-    record: JsonObject = {
-        "version": __version__,
-        "commit": None,
-        "modified": None,
-    }
+    record: JsonObject = {"version": __version__, "commit": None, "modified": None}
     # The first line is where the checkout begins: an archive may lie inside the checkout of something else.
     top, _, commit = _git("rev-parse", "--show-toplevel", "HEAD").partition("\n")
     if commit and ROOT.samefile(top):
@@ -73,10 +63,7 @@ def _git(*arguments: str) -> str:
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
     try:
         return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=True,
+            command, capture_output=True, text=True, check=True
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
@@ -115,10 +102,7 @@ def outdated(
     return differences
 
 
-def _differing(
-    written: str,
-    installed: Mapping[str, str],
-) -> dict[str, str]:
+def _differing(written: str, installed: Mapping[str, str]) -> dict[str, str]:
     """Return the versions in ``written``, JSON, that differ from the installed ones.
 
     Raises ValueError for a record that is cut short; the job that reads it reports it.

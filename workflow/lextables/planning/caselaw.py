@@ -1,10 +1,7 @@
 """Params and resources of the rules of case law, whose jobs read shards of volumes."""
 
 import hashlib
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +9,8 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.corpora.caselaw.ingest import FetchedVolumes
 from lextables.planning.job_resources import JobResources
-from lextables.planning.rule_values import (
-    Files,
-    Resource,
-)
-from lextables.planning.sources import (
-    SourceParams,
-    read_record,
-)
+from lextables.planning.rule_values import Files, Resource
+from lextables.planning.sources import SourceParams, read_record
 from lextables.tasks.resources import volume_minutes
 
 SOURCE = "caselaw"

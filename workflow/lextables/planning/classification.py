@@ -1,20 +1,11 @@
 """Inputs and params of the rules of classification."""
 
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-)
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from snakemake.iocontainers import Wildcards
 
-from lextables.planning.rule_values import (
-    Files,
-    InputFunction,
-    Params,
-    Values,
-)
+from lextables.planning.rule_values import Files, InputFunction, Params, Values
 from lextables.planning.runs import Runs
 from lextables.tasks.classification.plan import ClassificationTask
 

@@ -1,32 +1,17 @@
 """What a user's command does before and after its jobs: checks, cleanup and messages."""
 
 import sys
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Mapping,
-)
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from snakemake.logging import logger
 
-from lextables.corpora.caselaw.volumes import (
-    LIST,
-    is_damaged,
-)
-from lextables.pipeline import (
-    not_run,
-    removed,
-    version,
-)
+from lextables.corpora.caselaw.volumes import LIST, is_damaged
+from lextables.pipeline import not_run, removed, version
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.errors import (
-    BadInput,
-    did_you_mean,
-)
+from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
 from lextables.pipeline.version import snakemake_path
@@ -78,9 +63,7 @@ def check_options(has_no_cores: bool) -> None:
 
 
 def check_targets(
-    project: Project,
-    targets: Collection[str],
-    rules: Collection[str],
+    project: Project, targets: Collection[str], rules: Collection[str]
 ) -> None:
     """End the run if a target is neither one of ``rules`` nor a file, or was removed."""
     or_exit(removed.check, sorted(targets), "command line")

@@ -4,11 +4,7 @@ import csv
 import logging
 import re
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,15 +18,9 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
 from lextables.planning.job_resources import JobResources
-from lextables.planning.project import (
-    HUB,
-    Project,
-)
+from lextables.planning.project import HUB, Project
 from lextables.planning.scripts import any_of
-from lextables.planning.snakemake_interface import (
-    SnakemakeRun,
-    is_graph_complete,
-)
+from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.sources.fetch import in_mirror
 from lextables.sources.registry import resolve
 from lextables.tasks.plan import Spec

@@ -9,16 +9,10 @@ from typing import Any
 from snakemake.iocontainers import Wildcards
 
 from lextables.models.files import model_files
-from lextables.planning.rule_values import (
-    Params,
-    Resource,
-)
+from lextables.planning.rule_values import Params, Resource
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
-from lextables.tasks.resources import (
-    ModelSizes,
-    Work,
-)
+from lextables.tasks.resources import ModelSizes, Work
 
 
 def per_attempt(amount: int) -> Resource:
@@ -121,11 +115,7 @@ class JobResources:
             minutes = resources.minutes(work_of(wildcards), bool(self.gpus))
             return self.limited(minutes * attempt)
 
-        return {
-            **self.on_gpu,
-            "mem_mb": mem_mb,
-            "runtime": runtime,
-        }
+        return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}
 
     def of_asking(self, minutes: int, work_of: Callable[[Wildcards], Work]) -> Params:
         """Return the resources of a job that asks a language model, for ``minutes`` at least.

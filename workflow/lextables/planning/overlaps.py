@@ -7,10 +7,7 @@ from lextables.papers.packages import TASKS
 from lextables.papers.registry import Texts
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
-from lextables.planning.scripts import (
-    content_of,
-    package_modules,
-)
+from lextables.planning.scripts import content_of, package_modules
 from lextables.planning.tables import run_folders
 
 

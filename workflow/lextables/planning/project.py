@@ -2,57 +2,26 @@
 
 import json
 import os
-from collections.abc import (
-    Collection,
-    Mapping,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from lextables.models import (
-    device,
-    inspection,
-)
+from lextables.models import device, inspection
 from lextables.models.files import model_files
-from lextables.models.resolve import (
-    API,
-    MIRROR,
-    load_models,
-    places,
-)
-from lextables.models.weights import (
-    PACKAGE,
-    PLACES,
-    place,
-)
-from lextables.papers import (
-    packages,
-    planning,
-    submitted,
-    trained_on,
-)
+from lextables.models.resolve import API, MIRROR, load_models, places
+from lextables.models.weights import PACKAGE, PLACES, place
+from lextables.papers import packages, planning, submitted, trained_on
 from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
-from lextables.planning.rule_values import (
-    Files,
-    Params,
-    Values,
-)
+from lextables.planning.rule_values import Files, Params, Values
 from lextables.sources import registry as sources
 from lextables.tables import published
-from lextables.tasks.plan import (
-    Context,
-    Plan,
-    Spec,
-)
+from lextables.tasks.plan import Context, Plan, Spec
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 
 HUB = "hub"  # begins the place where weights were found, if that is the model hub
@@ -171,12 +140,7 @@ class Project:
         return {**settings, "content": content}
 
 
-def load(
-    root: Path,
-    path: Path,
-    defaults: Values,
-    config: Values,
-) -> Project:
+def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     """Check the configuration, read the registries and plan the papers.
 
     ``defaults`` are the values of config.yaml.  ``config`` are those of the command line
@@ -230,11 +194,7 @@ def _paper_files(path: Path) -> dict[str, str]:
     return {file.stem: str(file) for file in files}
 
 
-def _check_names(
-    path: Path,
-    papers: Mapping[str, Paper],
-    context: Context,
-) -> None:
+def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> None:
     """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
     config = context.config
     extra_names = {

@@ -9,15 +9,8 @@ from snakemake.iocontainers import Wildcards
 from lextables.models import prompts
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
-from lextables.planning.rule_values import (
-    Files,
-    InputFunction,
-    Params,
-)
-from lextables.planning.tables import (
-    Tables,
-    run_folders,
-)
+from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.tables import Tables, run_folders
 
 # The fields of a task that the formats of its data set depend on.
 EXPORTED_FIELDS = {
@@ -25,11 +18,7 @@ EXPORTED_FIELDS = {
     *("pool", "views", "asking"),
 }
 # The field of a task's `asking` that names the prompt of its multiple-choice questions.
-PROMPT_FIELDS = {
-    "classification": "prompt",
-    "answers": "prompt",
-    "spans": "presence",
-}
+PROMPT_FIELDS = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
 # Experiments that predict the test split with trained weights.
 READING = ("read", "rerank-tuned", "retrieve-tuned")
 
@@ -59,11 +48,7 @@ class Exports:
         for name in self.project.config.papers:
             paper = self.project.papers[name]
             separate = paper.publish.apart
-            own = {
-                name,
-                *paper.data,
-                *paper.tasks,
-            } - separate.keys()
+            own = {name, *paper.data, *paper.tasks} - separate.keys()
             for data_set, entry in paper.data.items():
                 if entry.auxiliary:
                     own.discard(data_set)
@@ -86,20 +71,13 @@ class Exports:
                 task: Any = paper.tasks[name]
                 fields = task.model_dump(mode="json", include=EXPORTED_FIELDS)
                 asking = getattr(task, "asking", None)
-                prompt = getattr(
-                    asking,
-                    PROMPT_FIELDS.get(task.task, ""),
-                    None,
-                )
+                prompt = getattr(asking, PROMPT_FIELDS.get(task.task, ""), None)
                 if prompt:
                     path = self.project.path / f"resources/prompts/{prompt}.txt"
                     fields["prompt"] = prompts.load(path).plain()
                 tasks[name] = fields
         shown = {"title", "citation", "publish"}
-        return {
-            **paper.model_dump(mode="json", include=shown),
-            "tasks": tasks,
-        }
+        return {**paper.model_dump(mode="json", include=shown), "tasks": tasks}
 
     def source_texts(self, wildcards: Wildcards) -> Params:
         """Param: the registry's texts on the sources of an export's paper."""

@@ -5,36 +5,19 @@ every way to read the documents.  Systems of one kind whose runs have the same c
 share a rule.  A run of a trained system has a job of its own.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.run import Run
-from lextables.planning.job_resources import (
-    JobResources,
-    per_attempt,
-)
-from lextables.planning.rule_values import (
-    Files,
-    InputFunction,
-    Params,
-)
+from lextables.planning.job_resources import JobResources, per_attempt
+from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import fingerprint_of
-from lextables.tasks.plan import (
-    ASK,
-    SEARCH,
-    Spec,
-)
-from lextables.tasks.resources import (
-    LEAST_MB,
-    Work,
-)
+from lextables.tasks.plan import ASK, SEARCH, Spec
+from lextables.tasks.resources import LEAST_MB, Work
 from lextables.tasks.retrieval.collection import files
 
 RETRIEVE, RERANK = "retrieve", "rerank"  # experiments
@@ -94,8 +77,7 @@ def conditions_by_system(runs: Iterable[Run]) -> dict[System, list[str]]:
 
 
 def ranking_rules(
-    specs: Mapping[Run, Spec],
-    datasets: Iterable[str],
+    specs: Mapping[Run, Spec], datasets: Iterable[str]
 ) -> list[RankingRule]:
     """Return the rules of the systems of these data sets that are not trained here."""
     conditions = conditions_by_system(specs)
@@ -114,12 +96,7 @@ def ranking_rules(
                 if number:
                     name += f"_{number}"
                 rule = RankingRule(
-                    name,
-                    dataset,
-                    experiment,
-                    kind,
-                    tuple(sorted(names)),
-                    of_rule,
+                    name, dataset, experiment, kind, tuple(sorted(names)), of_rule
                 )
                 rules.append(rule)
     return rules

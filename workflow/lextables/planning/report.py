@@ -1,24 +1,14 @@
 """Inputs and params of the rules that make the report and the results page."""
 
 from collections.abc import Sequence
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lextables.papers import planning
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
-from lextables.planning.scripts import (
-    digest_of,
-    package_modules,
-)
-from lextables.planning.tables import (
-    Row,
-    Tables,
-    run_folders,
-)
+from lextables.planning.scripts import digest_of, package_modules
+from lextables.planning.tables import Row, Tables, run_folders
 from lextables.tasks.plan import Context
 
 # Fields of a row that differ between plans of the same row.
@@ -139,11 +129,7 @@ class Report:
             Offer("a GPU", gpu=True),
             Offer("the model hub", hub=True),
             *(Offer("an API key", host=host) for host in hosts),
-            Offer(
-                "a GPU and the model hub",
-                gpu=True,
-                hub=True,
-            ),
+            Offer("a GPU and the model hub", gpu=True, hub=True),
             *(Offer(everything, gpu=True, hub=True, host=host) for host in hosts),
         ]
 

@@ -1,9 +1,6 @@
 """Types of what functions of rules return."""
 
-from collections.abc import (
-    Callable,
-    Mapping,
-)
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from snakemake.iocontainers import Wildcards

@@ -7,10 +7,7 @@ output, which Snakemake does not compare, and another param has its digest.
 import hashlib
 import json
 import re
-from collections.abc import (
-    Callable,
-    Iterable,
-)
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from glob import glob
@@ -35,10 +32,7 @@ Fingerprints = tuple[str, dict[str, str]]
 STORED = Path(".snakemake/lextables_fingerprints.json")
 
 
-def code(
-    script: str,
-    *computed: str,
-) -> Callable[[Wildcards], str]:
+def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
     """Return a param: the fingerprint of a rule's code.
 
     It changes when the script changes, or a module that it imports.  ``computed`` are the
@@ -53,10 +47,7 @@ def code(
 
 
 @cache
-def fingerprint_of(
-    script: str,
-    *computed: str,
-) -> str:
+def fingerprint_of(script: str, *computed: str) -> str:
     """Return the fingerprint of a script (see `code`)."""
     state, fingerprints = stored_fingerprints()
     names = " ".join([script, *computed])
@@ -88,10 +79,7 @@ def state_of_code() -> str:
     for folder in ("lextables", "scripts"):
         # `Path.glob` does not follow links to folders.
         names += glob(  # noqa: PTH207
-            f"{folder}/**",
-            root_dir=WORKFLOW,
-            recursive=True,
-            include_hidden=True,
+            f"{folder}/**", root_dir=WORKFLOW, recursive=True, include_hidden=True
         )
     names = sorted(name for name in names if "__pycache__" not in name)
     with suppress(OSError):

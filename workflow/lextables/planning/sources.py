@@ -8,24 +8,10 @@ from snakemake.iocontainers import Wildcards
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
-from lextables.planning.project import (
-    HUB,
-    Project,
-)
-from lextables.planning.rule_values import (
-    Files,
-    Params,
-    Values,
-)
-from lextables.sources.fetch import (
-    Provenance,
-    content_key,
-)
-from lextables.sources.registry import (
-    SourceFile,
-    file_regex,
-    resolve,
-)
+from lextables.planning.project import HUB, Project
+from lextables.planning.rule_values import Files, Params, Values
+from lextables.sources.fetch import Provenance, content_key
+from lextables.sources.registry import SourceFile, file_regex, resolve
 
 # What the download of a model's weights depends on.
 WEIGHT_SETTINGS = ("model", "weights", "revision", "max_length")
@@ -72,12 +58,7 @@ class SourceParams:
             fetched = read_record(file.with_name(f"{file.name}.json"), Provenance)
         return self.key(wildcards.source, wildcards.file, fetched)
 
-    def key(
-        self,
-        source: str,
-        file: str,
-        fetched: Values | None,
-    ) -> str:
+    def key(self, source: str, file: str, fetched: Values | None) -> str:
         """Return the pin or digest of a source file.
 
         ``fetched`` is the provenance of the one that was fetched, if any.  The digest of a

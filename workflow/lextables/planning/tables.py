@@ -11,16 +11,8 @@ from snakemake.iocontainers import Wildcards
 from lextables.papers import planning
 from lextables.papers.registry import TableEntry
 from lextables.planning.project import Project
-from lextables.planning.rule_values import (
-    Files,
-    InputFunction,
-    Params,
-)
-from lextables.planning.scripts import (
-    content_of,
-    digest_of,
-    package_modules,
-)
+from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.scripts import content_of, digest_of, package_modules
 from lextables.sources.registry import registry_texts
 
 Row = Params  # a planned row of a table, as plain values (`plan.Plan.rows`)
@@ -140,11 +132,7 @@ class Tables:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks: Iterable[Any] = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
-        of_paper = package_modules(
-            wildcards.paper,
-            "registry",
-            "tables",
-        )
+        of_paper = package_modules(wildcards.paper, "registry", "tables")
         return [*of_paper, *sorted(planners)]
 
     @cached_property

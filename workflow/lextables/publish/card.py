@@ -5,36 +5,17 @@ has a column for them, and a split with another name would hide test rows in it.
 """
 
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import (
-    Environment,
-    FileSystemLoader,
-    StrictUndefined,
-)
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lextables.papers.registry import Responsible
-from lextables.pipeline.table_texts import (
-    SPLIT,
-    description_of,
-    type_name,
-)
-from lextables.publish.export import (
-    Export,
-    Format,
-    Record,
-)
-from lextables.sources.licences import (
-    OTHER,
-    licence_of,
-    licences_of,
-)
+from lextables.pipeline.table_texts import SPLIT, description_of, type_name
+from lextables.publish.export import Export, Format, Record
+from lextables.sources.licences import OTHER, licence_of, licences_of
 from lextables.sources.provenance import source_files
 from lextables.sources.registry import SAMPLE
 
@@ -47,10 +28,7 @@ CATEGORIES = {
 }
 
 
-def card(
-    export: Export,
-    formats: Mapping[str, Sequence[Format]],
-) -> str:
+def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
     """Return the card; ``formats`` are the other formats of each data set."""
     other = [source for source in export.sources if not source["comparable"]]
     warned = [source for source in other if source["variant"] != SAMPLE]
@@ -93,12 +71,7 @@ def front_matter(export: Export) -> str:
             config = {"config_name": table.config, "data_files": files}
             fields["configs"].append(config)
     fields = {name: value for name, value in fields.items() if value}
-    text = yaml.safe_dump(
-        fields,
-        sort_keys=False,
-        allow_unicode=True,
-        width=100,
-    )
+    text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return f"---\n{text}---\n\n"
 
 
@@ -143,10 +116,7 @@ TEMPLATES = Environment(
     autoescape=False,
 )
 TEMPLATES.filters.update(
-    cell=cell,
-    count="{:,}".format,
-    description=description_of,
-    type_name=type_name,
+    cell=cell, count="{:,}".format, description=description_of, type_name=type_name
 )
 
 

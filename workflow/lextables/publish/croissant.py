@@ -15,10 +15,7 @@ import pyarrow as pa
 from lextables import __version__
 from lextables.pipeline.table_texts import description_of
 from lextables.pipeline.version import RELEASED
-from lextables.publish.export import (
-    Export,
-    PublishedTable,
-)
+from lextables.publish.export import Export, PublishedTable
 from lextables.sources.licences import licences_of
 
 CONFORMS_TO = (
@@ -28,11 +25,7 @@ CONFORMS_TO = (
 SAMPLE_NOTE = "This is a sample of our own writing; all other statements are about the paper's own data."
 
 
-def croissant(
-    export: Export,
-    description: str,
-    keywords: Sequence[str],
-) -> str:
+def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
     """Return the metadata as JSON, its keys in mlcroissant's order.
 
     Raises `mlcroissant.ValidationError` for metadata that are not valid.
@@ -54,14 +47,7 @@ def croissant(
         in_language=["en"],
         **responsible(export),
     )
-    return (
-        json.dumps(
-            metadata.to_json(),
-            indent=2,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
+    return json.dumps(metadata.to_json(), indent=2, ensure_ascii=False) + "\n"
 
 
 def responsible(export: Export) -> dict[str, Any]:
@@ -106,12 +92,7 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
     """Return the field of a column: a list has its items' type, structures a field for each part."""
     several = pa.types.is_list(column.type)
     inner = column.type.value_type if several else column.type
-    field = _described(
-        table.config,
-        column,
-        inner,
-        column.name,
-    )
+    field = _described(table.config, column, inner, column.name)
     field.repeated = several or None
     if pa.types.is_struct(inner):
         field.data_types = []
@@ -124,11 +105,7 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
 
 
 def _described(
-    table: str,
-    field: pa.Field,
-    kind: pa.DataType,
-    column: str,
-    part: str = "",
+    table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = ""
 ) -> mlc.Field:
     """Return the field of a column of ``table``, or of one ``part`` of its structures."""
     transforms = [mlc.Transform(json_path=part)] if part else []

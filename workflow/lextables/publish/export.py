@@ -11,39 +11,20 @@ the top, each other one in a folder of its name:
 import itertools
 import os
 import shutil
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import (
-    Any,
-    NamedTuple,
-)
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lextables.papers.registry import (
-    Publication,
-    Responsible,
-)
-from lextables.pipeline.dataset import (
-    Census,
-    parquet_file,
-)
+from lextables.papers.registry import Publication, Responsible
+from lextables.pipeline.dataset import Census, parquet_file
 from lextables.pipeline.files import read_json
 from lextables.pipeline.registry import Entry
-from lextables.pipeline.table_texts import (
-    config_name,
-    description_of,
-    key_of,
-)
-from lextables.sources.registry import (
-    SAMPLE,
-    with_registry_texts,
-)
+from lextables.pipeline.table_texts import config_name, description_of, key_of
+from lextables.sources.registry import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables
 Record = Mapping[
@@ -253,10 +234,7 @@ def gather(
     )
 
 
-def _sources(
-    sets: Sequence[PublishedSet],
-    source_texts: Record,
-) -> list[Record]:
+def _sources(sets: Sequence[PublishedSet], source_texts: Record) -> list[Record]:
     """Return the provenance of all sources, each once."""
     sources = {}
     for data_set in sets:

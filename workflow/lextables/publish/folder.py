@@ -1,33 +1,13 @@
 """Write the export of a paper or data set to its folder."""
 
-from collections.abc import (
-    Callable,
-    Mapping,
-)
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.publish import (
-    predictions,
-    questions,
-    squad,
-    trec,
-)
-from lextables.publish.card import (
-    bibtex,
-    card,
-    categories,
-    description,
-    licence_text,
-)
+from lextables.publish import predictions, questions, squad, trec
+from lextables.publish.card import bibtex, card, categories, description, licence_text
 from lextables.publish.croissant import croissant
-from lextables.publish.export import (
-    Export,
-    Format,
-    PublishedSet,
-    RunFolder,
-    link,
-)
+from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
 
 # Functions that write a data set and its predictions in the formats of other tools, by kind of task.
 WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {
@@ -64,17 +44,10 @@ def write(export: Export, path: str | Path) -> None:
             "croissant.json": croissant(export, description(export), keywords),
         }
         for name, text in texts.items():
-            (out / name).write_text(
-                text,
-                encoding="utf-8",
-                newline="\n",
-            )
+            (out / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def link_weights(
-    data_set: PublishedSet,
-    folder: Path,
-) -> list[Format]:
+def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Link the weights fine-tuned on a data set into its folder; return the description of the files."""
     for weights in data_set.weights:
         place = folder / "weights" / RunFolder(weights.parent).name

@@ -5,26 +5,14 @@ the answers of its head (``labels`` for multi-label tasks), and the ``shares`` o
 of a question.
 """
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
 import orjson
 
-from lextables.pipeline.dataset import (
-    Row,
-    parquet_file,
-    read,
-)
-from lextables.publish.export import (
-    Format,
-    PublishedRun,
-    PublishedSet,
-)
+from lextables.pipeline.dataset import Row, parquet_file, read
+from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.answers import collection
 
 FOLDER = "predictions"
@@ -32,10 +20,7 @@ Shares = Mapping[str, Mapping[str, object]]  # of people, by question and docume
 PREDICTED = ("example_id", "head_id", "probabilities")
 
 
-def of_classification(
-    data_set: PublishedSet,
-    folder: Path,
-) -> list[Format]:
+def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the predictions of each run, a file for each condition; return descriptions of the files."""
     labels = {}
     for row in read(data_set.table("examples")):
@@ -60,20 +45,14 @@ def of_classification(
     return [Format(f"{FOLDER}/<run>.jsonl", description)]
 
 
-def _with_labels(
-    rows: Iterable[Row],
-    labels: Mapping[str, Row],
-) -> Iterator[Row]:
+def _with_labels(rows: Iterable[Row], labels: Mapping[str, Row]) -> Iterator[Row]:
     """Yield the predictions with the correct labels of their examples."""
     for row in rows:
         prediction = {name: row[name] for name in PREDICTED}
         yield prediction | labels[row["example_id"]]
 
 
-def of_answers(
-    data_set: PublishedSet,
-    folder: Path,
-) -> list[Format]:
+def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the predictions of each run, answers or marked paragraphs; return descriptions of the files."""
     names = data_set.task["names"]
     tables = collection.files(names, *collection.ANSWERED_FROM)
@@ -98,10 +77,7 @@ def of_answers(
     return formats
 
 
-def _with_shares(
-    rows: Iterable[Row],
-    shares: Shares,
-) -> Iterator[Row]:
+def _with_shares(rows: Iterable[Row], shares: Shares) -> Iterator[Row]:
     """Yield the predictions with the shares of people, by question and document."""
     for row in rows:
         chosen = shares[row["question_id"]].get(row["document_id"])

@@ -6,43 +6,22 @@
 A prompt is the part of a question ``before`` its text, the text, and the part ``after``.
 """
 
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from string import ascii_uppercase
-from typing import (
-    BinaryIO,
-    NamedTuple,
-)
+from typing import BinaryIO, NamedTuple
 
 import orjson
 import yaml
 
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import listed
-from lextables.models.prompts import (
-    Template,
-    plain_template,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.publish.export import (
-    Format,
-    PublishedSet,
-)
+from lextables.models.prompts import Template, plain_template
+from lextables.pipeline.dataset import Row, read
+from lextables.publish.export import Format, PublishedSet
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import BETWEEN_PARAGRAPHS
-from lextables.tasks.classification.examples import (
-    key_of,
-    labels_of,
-    of_splits,
-)
+from lextables.tasks.classification.examples import key_of, labels_of, of_splits
 from lextables.tasks.spans.asking import ANSWERS
 
 TASK = {
@@ -95,16 +74,10 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
             text = texts[question.text]
             orders = task["asking"]["orders"] if question.options else 1
             for turned in (False, True)[:orders]:
-                _write_line(
-                    file,
-                    _row(template, question, text, turned),
-                )
+                _write_line(file, _row(template, question, text, turned))
     with (folder / "texts.jsonl").open("wb") as file:
         for name in sorted(needed):
-            _write_line(
-                file,
-                {"text_id": name, "text": _shown(texts[name])},
-            )
+            _write_line(file, {"text_id": name, "text": _shown(texts[name])})
     fields = {"task": f"lextables_{data_set.name}", **TASK}
     program = Path(__file__).with_name("lextables_tasks.txt")
     files = {
@@ -112,11 +85,7 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
         "lextables_tasks.py": program.read_text(encoding="utf-8"),
     }
     for name, text in files.items():
-        (folder / name).write_text(
-            text,
-            encoding="utf-8",
-            newline="\n",
-        )
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
     description = (
         f"the test questions as the task `lextables_{data_set.name}` of lm-evaluation-harness "
         "(`--include_path harness --apply_chat_template`), with the prompts of language models here for "
@@ -129,12 +98,7 @@ def _write_line(file: BinaryIO, record: Row) -> None:
     file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _row(
-    template: Template,
-    question: HarnessQuestion,
-    text: str,
-    turned: bool,
-) -> Row:
+def _row(template: Template, question: HarnessQuestion, text: str, turned: bool) -> Row:
     """A question with its prompt, the options in reverse if ``turned``."""
     fields = {**question.fields, "text": text}
     if question.options:

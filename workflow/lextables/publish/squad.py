@@ -7,25 +7,15 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import (
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import orjson
 
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.publish.export import (
-    Format,
-    PublishedRun,
-    PublishedSet,
-)
+from lextables.pipeline.dataset import Row, read
+from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.spans.squad import PARTING
 
 VERSION = b"v2.0"
@@ -43,11 +33,7 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the questions of each split and the predictions of each run; return descriptions of the files."""
     (folder / "squad").mkdir(parents=True)
     questions = _questions(data_set)
-    _write_squad(
-        data_set,
-        questions,
-        folder / "squad",
-    )
+    _write_squad(data_set, questions, folder / "squad")
     if data_set.task.get("evaluator") == "containment":
         return [_SQUAD, _write_outputs(data_set, folder / "outputs")]
     return [_SQUAD, _write_nbests(data_set, questions["test"], folder / "nbest")]
@@ -57,10 +43,7 @@ def _questions(data_set: PublishedSet) -> Questions:
     """The questions by split and contract."""
     answers: dict[str, list[Row]] = defaultdict(list)
     for row in read(data_set.table("answers")):
-        answer = {
-            "text": row["text"],
-            "answer_start": row["start"],
-        }
+        answer = {"text": row["text"], "answer_start": row["start"]}
         answers[row["question_id"]].append(answer)
     questions: Questions = defaultdict(lambda: defaultdict(list))
     for row in read(data_set.table("questions")):
@@ -73,11 +56,7 @@ def _contracts(data_set: PublishedSet) -> Iterator[Row]:
     return read(data_set.table("contracts"), ["contract_id", "text"])
 
 
-def _write_squad(
-    data_set: PublishedSet,
-    questions: Questions,
-    folder: Path,
-) -> None:
+def _write_squad(data_set: PublishedSet, questions: Questions, folder: Path) -> None:
     """Write a file for each split, contract by contract."""
     for split, of_contract in sorted(questions.items()):
         with (folder / f"{split}.json").open("wb") as file:
@@ -103,16 +82,10 @@ def _entry(contract: Row, questions: list[Row]) -> Row:
         }
         entries.append(entry)
     paragraph = {"context": contract["text"], "qas": entries}
-    return {
-        "title": contract["contract_id"],
-        "paragraphs": [paragraph],
-    }
+    return {"title": contract["contract_id"], "paragraphs": [paragraph]}
 
 
-def _write_outputs(
-    data_set: PublishedSet,
-    folder: Path,
-) -> Format:
+def _write_outputs(data_set: PublishedSet, folder: Path) -> Format:
     """Write the text outputs of each run."""
     folder.mkdir()
     for run in data_set.runs:
@@ -123,9 +96,7 @@ def _write_outputs(
 
 
 def _write_nbests(
-    data_set: PublishedSet,
-    questions: Mapping[str, list[Row]],
-    folder: Path,
+    data_set: PublishedSet, questions: Mapping[str, list[Row]], folder: Path
 ) -> Format:
     """Write the n-best spans of each run; ``questions`` are those of the test split by contract."""
     folder.mkdir()
@@ -139,11 +110,7 @@ def _write_nbests(
         for row in rows:
             word_starts[row["question_id"]] = starts[contract]
     for run in data_set.runs:
-        _write_nbest(
-            run,
-            word_starts,
-            folder / f"{run.name}.json",
-        )
+        _write_nbest(run, word_starts, folder / f"{run.name}.json")
     description = (
         "the most probable spans of each test question in the format of the released prediction code, "
         "`nbest_predictions_.json`, which the released `evaluate.py` scores. An empty text means that "
@@ -153,9 +120,7 @@ def _write_nbests(
 
 
 def _write_nbest(
-    run: PublishedRun,
-    word_starts: Mapping[str, list[int]],
-    path: Path,
+    run: PublishedRun, word_starts: Mapping[str, list[int]], path: Path
 ) -> None:
     """Write one question per line.
 
@@ -174,10 +139,7 @@ def _write_nbest(
 
 def _predicted(row: Row, word_starts: list[int]) -> Row:
     """A span of a question; the words at its ends distinguish repeated texts."""
-    entry = {
-        "text": row["released_text"],
-        "probability": row["probability"],
-    }
+    entry = {"text": row["released_text"], "probability": row["probability"]}
     for name in ("start_logit", "end_logit"):
         if not math.isnan(row[name]):  # a language model has no logits
             entry[name] = row[name]

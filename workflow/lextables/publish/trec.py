@@ -10,10 +10,7 @@ import csv
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import (
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,11 +18,7 @@ import numpy as np
 import orjson
 
 from lextables.pipeline.dataset import read
-from lextables.publish.export import (
-    Format,
-    PublishedRun,
-    PublishedSet,
-)
+from lextables.publish.export import Format, PublishedRun, PublishedSet
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import Collection
 
@@ -54,24 +47,12 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     for split, part in SPLITS.items():
         queries = list(data.of(part))
         if queries:
-            _write_qrels(
-                data,
-                queries,
-                folder / f"trec/qrels.{split}.txt",
-            )
-            _write_beir_qrels(
-                data,
-                queries,
-                folder / f"beir/qrels/{split}.tsv",
-            )
+            _write_qrels(data, queries, folder / f"trec/qrels.{split}.txt")
+            _write_beir_qrels(data, queries, folder / f"beir/qrels/{split}.tsv")
     _write_lines(folder / "beir/corpus.jsonl", _documents(data))
     _write_lines(folder / "beir/queries.jsonl", _queries(data))
     for run in data_set.runs:
-        _write_run(
-            run,
-            data,
-            folder / f"trec/{run.name}.run",
-        )
+        _write_run(run, data, folder / f"trec/{run.name}.run")
     judged = data.task["pool"] == "judged"
     _write_mteb_task(data_set.name, judged, folder)
     descriptions = {
@@ -95,11 +76,7 @@ def write(data_set: PublishedSet, folder: Path) -> list[Format]:
     return [Format(*description) for description in descriptions.items()]
 
 
-def _write_mteb_task(
-    name: str,
-    judged: bool,
-    folder: Path,
-) -> None:
+def _write_mteb_task(name: str, judged: bool, folder: Path) -> None:
     """Write the task class, whose revision is a digest of the BEIR folder."""
     digest = hashlib.sha256()
     for path in sorted((folder / "beir").rglob("*")):
@@ -109,20 +86,12 @@ def _write_mteb_task(
     program = program.replace("<name>", name)
     program = program.replace("<judged>", str(judged))
     program = program.replace("<revision>", digest.hexdigest()[:16])
-    (folder / "mteb_task.py").write_text(
-        program,
-        encoding="utf-8",
-        newline="\n",
-    )
+    (folder / "mteb_task.py").write_text(program, encoding="utf-8", newline="\n")
 
 
 def trec_id(name: str) -> str:
     """Return an id without white space, which `urllib.parse.unquote` decodes to ``name``."""
-    return re.sub(
-        r"[\s%]",
-        lambda match: quote(match[0]),
-        name,
-    )
+    return re.sub(r"[\s%]", lambda match: quote(match[0]), name)
 
 
 def strictly_falling(scores: list[float]) -> list[np.float32]:
@@ -135,22 +104,14 @@ def strictly_falling(scores: list[float]) -> list[np.float32]:
     return lowered
 
 
-def _write_qrels(
-    data: Collection,
-    queries: list[str],
-    path: Path,
-) -> None:
+def _write_qrels(data: Collection, queries: list[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for query in queries:
             for document, gain in sorted(data.judged[query].items()):
                 file.write(f"{trec_id(query)} 0 {trec_id(document)} {gain}\n")
 
 
-def _write_run(
-    run: PublishedRun,
-    data: Collection,
-    path: Path,
-) -> None:
+def _write_run(run: PublishedRun, data: Collection, path: Path) -> None:
     """Write the hits of a run, best first."""
     tag = trec_id(run.name)
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -163,10 +124,7 @@ def _write_run(
                 file.write(f"{names} {rank} {score!s} {tag}\n")
 
 
-def _hits(
-    run: PublishedRun,
-    data: Collection,
-) -> Mapping[str, list[tuple[str, float]]]:
+def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, float]]]:
     """Return {test query: its hits, best first}; in a judged pool only judged ones, as scored."""
     judged = data.task["pool"] == "judged"
     test_queries = data.of("test")
@@ -181,17 +139,9 @@ def _hits(
     return hits
 
 
-def _write_beir_qrels(
-    data: Collection,
-    queries: list[str],
-    path: Path,
-) -> None:
+def _write_beir_qrels(data: Collection, queries: list[str], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(
-            file,
-            delimiter="\t",
-            lineterminator="\n",
-        )
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(("query-id", "corpus-id", "score"))
         for query in queries:
             for document, gain in sorted(data.judged[query].items()):

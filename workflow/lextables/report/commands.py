@@ -2,22 +2,13 @@
 
 import json
 import shlex
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lextables.pipeline.config import (
-    Config,
-    published,
-)
+from lextables.pipeline.config import Config, published
 from lextables.pipeline.version import snakemake_path
-from lextables.report.results import (
-    Record,
-    RunRecord,
-)
+from lextables.report.results import Record, RunRecord
 from lextables.tables.inputs import in_words
 from lextables.tables.render import duration
 

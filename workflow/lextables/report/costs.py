@@ -5,15 +5,8 @@ Seconds and bytes of a job are those of finished jobs of the same rule, data set
 """
 
 import math
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +23,7 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
-SUMS = {
-    "core_seconds": HOUR,
-    "disk_bytes": 1,
-    "download_bytes": 1,
-}
+SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 
 
 @dataclass(frozen=True)
@@ -66,36 +55,16 @@ class Job:
     outputs: tuple[str, ...] = ()
 
 
-def estimates(
-    jobs: Sequence[Job],
-    data: str,
-    records: pd.DataFrame,
-) -> pd.DataFrame:
+def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each job that is to run, with `SUMS`; NaN if unknown.
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    shown = [
-        "number",
-        *KEY[1:],
-        "gpu",
-        "mem_mb",
-        "minutes",
-    ]
-    columns = [
-        *shown,
-        "published",
-        "download",
-        "trained",
-    ]
+    shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
+    columns = [*shown, "published", "download", "trained"]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     of_data = records[records["data"] == data]
-    table = table.merge(
-        of_data,
-        "left",
-        on=KEY[1:],
-        suffixes=("", "_recorded"),
-    )
+    table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
     distance = np.log(ratio.astype(float)).abs()
@@ -113,10 +82,7 @@ def estimates(
     return nearest[[*shown, *SUMS]].sort_values("number", ignore_index=True)
 
 
-def summary(
-    jobs: Sequence[Job],
-    estimated: pd.DataFrame,
-) -> pd.DataFrame:
+def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each table and paper, for jobs without table, and for all.
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
@@ -164,10 +130,7 @@ def summary(
     )
 
 
-def _sums(
-    to_run: pd.DataFrame,
-    jobs: Mapping[int, Job],
-) -> dict[str, float]:
+def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
     """The sums of `SUMS` in their units, and the numbers of jobs and weights without a value."""
     weights: dict[str, float | None] = {}
     for number in to_run["number"]:
@@ -224,18 +187,10 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
-def _column(
-    lines: pd.DataFrame,
-    name: str,
-    form: Callable[[float], str],
-) -> list[str]:
+def _column(lines: pd.DataFrame, name: str, form: Callable[[float], str]) -> list[str]:
     """The sums of a column as text, with > where jobs are unknown."""
     cells = []
-    for value, unknown in zip(
-        lines[name],
-        lines[f"{name}_unknown"],
-        strict=True,
-    ):
+    for value, unknown in zip(lines[name], lines[f"{name}_unknown"], strict=True):
         cell = ""
         if unknown:
             cell = f">{form(value)}"
@@ -253,17 +208,10 @@ def _size(value: float) -> str:
 
 
 def write(
-    folder: Path,
-    lines: pd.DataFrame,
-    estimated: pd.DataFrame,
-    finished: pd.DataFrame,
+    folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
 ) -> str:
     """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
-    tables = {
-        "plan": lines,
-        "jobs": estimated,
-        "records": finished,
-    }
+    tables = {"plan": lines, "jobs": estimated, "records": finished}
     try:
         for name, table in tables.items():
             cells = table.map(spreadsheet.cell)
@@ -275,11 +223,7 @@ def write(
 
 def load_records(path: str | Path) -> pd.DataFrame:
     """Read the records of finished jobs."""
-    return pd.read_csv(
-        path,
-        keep_default_na=False,
-        dtype=dict.fromkeys(KEY, str),
-    )
+    return pd.read_csv(path, keep_default_na=False, dtype=dict.fromkeys(KEY, str))
 
 
 def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
@@ -296,29 +240,9 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
         with damage_named(benchmark):
             seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
         published = float(f"{job.published:.3g}")
-        kind = [
-            data,
-            job.rule,
-            job.dataset,
-            job.model,
-        ]
-        rows.append(
-            [
-                *kind,
-                published,
-                seconds,
-                size,
-            ]
-        )
-    table = pd.DataFrame(
-        rows,
-        columns=[
-            *KEY,
-            "published",
-            "seconds",
-            "bytes",
-        ],
-    )
+        kind = [data, job.rule, job.dataset, job.model]
+        rows.append([*kind, published, seconds, size])
+    table = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
     groups = table.groupby([*KEY, "published"])
     medians = groups.agg(
         jobs=("seconds", "size"),

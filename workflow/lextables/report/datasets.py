@@ -1,10 +1,7 @@
 """A page for each data set: columns, sources, first rows, and how to load it."""
 
 import json
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,19 +19,9 @@ from lextables.pipeline.table_texts import (
 )
 from lextables.pipeline.version import snakemake_path
 from lextables.report.exhibits import cut
-from lextables.report.layout import (
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Part,
-    Record,
-    owner,
-)
-from lextables.sources.provenance import (
-    SourceFiles,
-    source_files,
-)
+from lextables.report.layout import Link, Page
+from lextables.report.results import Part, Record, owner
+from lextables.sources.provenance import SourceFiles, source_files
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 
@@ -78,10 +65,7 @@ class DataSet:
         return sum(counts["rows"] for counts in self.census["data"].values())
 
 
-def read(
-    census: str | Path,
-    texts: Record | None = None,
-) -> DataSet:
+def read(census: str | Path, texts: Record | None = None) -> DataSet:
     """Read a data set's census, and the schema and first rows of each of its tables.
 
     ``texts`` are the current texts of the sources' registry (`registry_texts`).
@@ -122,11 +106,7 @@ def _text(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, list | dict):
-        value = json.dumps(
-            value,
-            ensure_ascii=False,
-            default=str,
-        )
+        value = json.dumps(value, ensure_ascii=False, default=str)
     return cut(" ".join(str(value).split()), LETTERS)
 
 
@@ -163,11 +143,7 @@ class DataSetPage:
     load: Sequence[tuple[str, str]]
 
 
-def page(
-    dataset: DataSet,
-    parts: Sequence[Part],
-    root: str,
-) -> Page:
+def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     """Return the page of a data set; ``root`` is the folder of the results as code names it."""
     part = owner(dataset.name, parts)
     census = dataset.census
@@ -194,13 +170,7 @@ def page(
     title = f"The data set {dataset.name}"
     trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
     trail.append(Link(title, dataset.path))
-    return Page(
-        dataset.path,
-        title,
-        TEMPLATE,
-        content,
-        trail,
-    )
+    return Page(dataset.path, title, TEMPLATE, content, trail)
 
 
 def _label(name: str, counts: Mapping[str, int]) -> LabelColumn:
@@ -214,11 +184,7 @@ def _label(name: str, counts: Mapping[str, int]) -> LabelColumn:
     return LabelColumn(name, len(counts), bars)
 
 
-def load(
-    dataset: DataSet,
-    root: str,
-    part: Part | None,
-) -> list[tuple[str, str]]:
+def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
     """How to load the tables of a data set: (library, code)."""
     code = ["import pandas as pd"]
     for table in dataset.tables:

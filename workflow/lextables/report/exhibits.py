@@ -62,12 +62,7 @@ def edited(before: str, after: str) -> list[Piece]:
     """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
     old = re.findall(r"\S+\s*", before)
     new = re.findall(r"\S+\s*", after)
-    matcher = difflib.SequenceMatcher(
-        None,
-        old,
-        new,
-        autojunk=False,
-    )
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     pieces = []
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
         removed = "".join(old[start:end])

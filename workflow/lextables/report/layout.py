@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import (
-    ChoiceLoader,
-    FileSystemLoader,
-)
-from markupsafe import (
-    Markup,
-    escape,
-)
+from jinja2 import ChoiceLoader, FileSystemLoader
+from markupsafe import Markup, escape
 
 from lextables.report import wording
 from lextables.tables import render
@@ -92,13 +86,7 @@ def html(page: Page, site: Frame) -> str:
         return relative(page.path, f"../{path}")
 
     template = TEMPLATES.get_template(page.template)
-    return template.render(
-        **vars(page.content),
-        page=page,
-        site=site,
-        to=to,
-        file=file,
-    )
+    return template.render(**vars(page.content), page=page, site=site, to=to, file=file)
 
 
 def relative(origin: str, place: str) -> str:

@@ -5,33 +5,17 @@ here and, where the data are the paper's, of every published row that did not.  
 table's paired tests: rows in the same group do not differ.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lextables.papers.registry import Headline
-from lextables.report.layout import (
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Exhibit,
-    Part,
-)
+from lextables.report.layout import Link, Page
+from lextables.report.results import Exhibit, Part
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
-from lextables.tables.comparison import (
-    Comparison,
-    comparisons,
-)
+from lextables.tables.comparison import Comparison, comparisons
 from lextables.tables.published import number
-from lextables.tables.render import (
-    data_note,
-    label,
-)
+from lextables.tables.render import data_note, label
 
 PATH = "leaderboard.html"
 TEMPLATE = "leaderboard.html.j2"
@@ -110,11 +94,7 @@ def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     return lines
 
 
-def _benchmark(
-    part: Part,
-    exhibit: Exhibit,
-    headline: Headline,
-) -> Benchmark:
+def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
     """The headline of a table: its rows that ran, then published rows that did not."""
     lines = headline_lines(exhibit)
     ran = []
@@ -155,28 +135,17 @@ def _benchmark(
     )
 
 
-def _best_first(
-    scores: Mapping[str, float | None],
-    lower: bool,
-) -> list[str]:
+def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
     """The names with a score, best first."""
     names = [name for name, score in scores.items() if score is not None]
-    return sorted(
-        names,
-        key=lambda name: scores[name],
-        reverse=not lower,
-    )
+    return sorted(names, key=lambda name: scores[name], reverse=not lower)
 
 
 def _score(line: Line) -> float | None:
     return number(line.reproduced or line.ours)
 
 
-def _row(
-    system: str,
-    line: Line,
-    comparison: Comparison | None,
-) -> RankedRow:
+def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
     """The row of a system that ran; its groups are numbered from 1, as on the table's page."""
     seeds = ""
     if line.prediction_low:
@@ -189,15 +158,7 @@ def _row(
                 groups.append(str(place))
     score = line.reproduced or line.ours
     run = line.runs.split()[0]
-    return RankedRow(
-        system,
-        score,
-        line.low,
-        line.high,
-        seeds,
-        ", ".join(groups),
-        run,
-    )
+    return RankedRow(system, score, line.low, line.high, seeds, ", ".join(groups), run)
 
 
 # The page
@@ -215,19 +176,13 @@ class LeaderboardPage:
     trained_on: Mapping[str, str]
 
 
-def pages(
-    parts: Sequence[Part],
-    trained_on: Mapping[str, str],
-) -> list[Page]:
+def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
     """Return the page, none if no row of a headline ran."""
     headlines = benchmarks(parts)
     return [page(headlines, trained_on)] if headlines else []
 
 
-def page(
-    headlines: Sequence[Benchmark],
-    trained_on: Mapping[str, str],
-) -> Page:
+def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks."""
     shown = []
     others = []

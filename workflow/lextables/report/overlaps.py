@@ -3,37 +3,18 @@
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
-from lextables.corpora.overlaps import (
-    ALL,
-    HALF,
-    RUN,
-    Split,
-)
-from lextables.pipeline.dataset import (
-    Sources,
-    read,
-)
+from lextables.corpora.overlaps import ALL, HALF, RUN, Split
+from lextables.pipeline.dataset import Sources, read
 from lextables.pipeline.files import read_json
-from lextables.tables import (
-    figures,
-    render,
-)
-from lextables.tables.cells import (
-    Cell,
-    Line,
-    build,
-)
+from lextables.tables import figures, render
+from lextables.tables.cells import Cell, Line, build
 from lextables.tables.inputs import comparable
 
 NEAR = 0.8  # of a unit's n-grams in one other unit: a near-duplicate
@@ -44,10 +25,7 @@ TITLE = "Text that the data sets share"
 
 
 def read_texts(
-    folder: Path,
-    texts: Mapping[str, Any],
-    *,
-    once: bool = True,
+    folder: Path, texts: Mapping[str, Any], *, once: bool = True
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (split, unit, text) of a data set, as `papers.registry.Texts` describes it.
 
@@ -79,10 +57,7 @@ def read_texts(
             yield split, unit, text
 
 
-def pairs(
-    splits: Sequence[Split],
-    units: pd.DataFrame,
-) -> pd.DataFrame:
+def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
     ``units`` and ``words`` are those of the split, ``short`` its excluded units, which are shorter than an
@@ -101,12 +76,7 @@ def pairs(
     others = sizes[["dataset", "split"]].add_prefix("other_")
     # Data sets with several splits are also compared as a whole.
     several = sizes.dataset.value_counts(sort=False).loc[lambda counts: counts > 1]
-    whole = pd.DataFrame(
-        {
-            "other_dataset": several.index,
-            "other_split": ALL,
-        }
-    )
+    whole = pd.DataFrame({"other_dataset": several.index, "other_split": ALL})
     compared = pd.concat(
         [sizes.merge(others, how="cross"), sizes.merge(whole, how="cross")]
     )
@@ -122,11 +92,7 @@ def pairs(
         near_duplicates=("near", "sum"),
         shared=("shared", "sum"),
     )
-    table = compared.merge(
-        counts.reset_index(),
-        how="left",
-        on=PAIR,
-    )
+    table = compared.merge(counts.reset_index(), how="left", on=PAIR)
     numbers = ["touched", "half", "near_duplicates", "shared"]
     table[numbers] = table[numbers].fillna(0).astype("int64")
     # A split of short units has no words.
@@ -156,9 +122,7 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
 
 
 def page(
-    table: pd.DataFrame,
-    units: pd.DataFrame,
-    scores: pd.DataFrame,
+    table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame
 ) -> tuple[str, str]:
     """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
     shares = lines(table)
@@ -181,36 +145,13 @@ def page(
     with_splits = units.dataset[units.split != ALL]
     top = units[(units.other_split != ALL) | ~units.other_dataset.isin(with_splits)]
     top = top.assign(share=top.shared / top.words)
-    order = [
-        "share",
-        "words",
-        *PAIR,
-        "unit",
-    ]
-    top = top.sort_values(
-        order,
-        ascending=[
-            False,
-            False,
-            *[True] * 5,
-        ],
-    )
+    order = ["share", "words", *PAIR, "unit"]
+    top = top.sort_values(order, ascending=[False, False, *[True] * 5])
     top = top.drop_duplicates(UNITS).head(SHOWN)
-    columns = [
-        *UNITS,
-        "words",
-        "share",
-        *PAIR[2:],
-        "nearest",
-        "nearest_share",
-    ]
+    columns = [*UNITS, "words", "share", *PAIR[2:], "nearest", "nearest_share"]
     title = f"The {len(top)} longest units with the highest shares"
     more += _html(title, top[columns])
-    about = render.About(
-        TITLE,
-        "All ordered pairs of splits",
-        notes,
-    )
+    about = render.About(TITLE, "All ordered pairs of splits", notes)
     return svg, render.html(about, shares, svg, more)
 
 
@@ -218,11 +159,7 @@ def _html(title: str, frame: pd.DataFrame) -> Markup:
     """A table under its title."""
     names = {column: column.replace("_", " ") for column in frame}
     text = frame.rename(columns=names).to_html(
-        index=False,
-        border=0,
-        float_format="{:.3f}".format,
-        na_rep="",
-        classes="plain",
+        index=False, border=0, float_format="{:.3f}".format, na_rep="", classes="plain"
     )
     box = f'<div class="scroll" role="region" tabindex="0">{text}</div>\n'
     return Markup("<h2>{}</h2>\n{}").format(title, Markup(box))

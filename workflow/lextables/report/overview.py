@@ -5,33 +5,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lextables.report import (
-    commands,
-    tables,
-    wording,
-)
+from lextables.report import commands, tables, wording
 from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
-from lextables.report.exhibits import (
-    Funnel,
-    Section,
-)
-from lextables.report.layout import (
-    HOME,
-    Facts,
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Exhibit,
-    Part,
-    RunRecord,
-    owner,
-)
-from lextables.sources.provenance import (
-    SourceFiles,
-    source_files,
-)
+from lextables.report.exhibits import Funnel, Section
+from lextables.report.layout import HOME, Facts, Link, Page
+from lextables.report.results import Exhibit, Part, RunRecord, owner
+from lextables.sources.provenance import SourceFiles, source_files
 from lextables.tables import render
 from lextables.tables.render import duration
 

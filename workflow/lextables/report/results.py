@@ -2,38 +2,22 @@
 
 import hashlib
 import time
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lextables.papers.registry import (
-    ShownPaper,
-    TableEntry,
-)
+from lextables.papers.registry import ShownPaper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline import run as run_module
 from lextables.pipeline.dataset import Census
-from lextables.pipeline.files import (
-    damage_named,
-    read_json,
-)
+from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import Run
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
-from lextables.tables.cells import (
-    Line,
-    from_csv,
-)
+from lextables.tables.cells import Line, from_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
 
@@ -134,10 +118,7 @@ KINDS = (
 )
 
 
-def left_over(
-    results: str | Path,
-    planned: Iterable[str],
-) -> dict[str, str]:
+def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     """Return {path below ``results``: digest} of results of earlier runs.
 
     ``planned`` are the files of this run.  The digests are a param of the report, which is remade if one
@@ -171,13 +152,7 @@ def read_all(
     parts = []
     for path in map(Path, papers):
         name = path.stem
-        part = read_part(
-            name,
-            path,
-            results,
-            texts[name],
-            earlier=name not in planned,
-        )
+        part = read_part(name, path, results, texts[name], earlier=name not in planned)
         if part:
             parts.append(part)
     earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
@@ -227,36 +202,21 @@ def read_part(
     tasks = {name: ""} | dict.fromkeys(raw.get("data", {}), "")
     for dataset, entry in raw.get("tasks", {}).items():
         tasks[dataset] = entry["task"]
-    return Part(
-        name,
-        paper.title,
-        paper.citation,
-        censuses[name],
-        exhibits,
-        day,
-        tasks,
-    )
+    return Part(name, paper.title, paper.citation, censuses[name], exhibits, day, tasks)
 
 
 def _census(results: Path, dataset: str) -> Path:
     return results / "data" / dataset / "census.json"
 
 
-def _is_complete(
-    folder: Path,
-    name: str,
-    entry: TableEntry,
-) -> bool:
+def _is_complete(folder: Path, name: str, entry: TableEntry) -> bool:
     """Whether the files of a table or figure exist."""
     kinds = ["csv", "svg"] if entry.kind else ["csv"]
     return all((folder / f"{name}.{kind}").exists() for kind in kinds)
 
 
 def _read_exhibit(
-    folder: Path,
-    name: str,
-    entry: TableEntry,
-    sources: Sequence[Record],
+    folder: Path, name: str, entry: TableEntry, sources: Sequence[Record]
 ) -> Exhibit:
     """Read the lines, the figure and the pairs of a table in the folder of its paper's tables."""
     table = folder / f"{name}.csv"
@@ -276,33 +236,13 @@ def _read_exhibit(
     if pairs:
         kinds.append("comparison.csv")
     files = {kind: f"tables/{folder.name}/{name}.{kind}" for kind in kinds}
-    return Exhibit(
-        name,
-        entry,
-        lines,
-        svg,
-        files,
-        pairs,
-        sources,
-    )
+    return Exhibit(name, entry, lines, svg, files, pairs, sources)
 
 
-def read_run(
-    path: str | Path,
-    *,
-    earlier: bool = False,
-) -> RunRecord:
+def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:
     """Read a `run.json` at …/<paper>/<experiment>/<model>/<condition>/seed<k>/."""
     path = Path(path)
     *_, paper, experiment, model, condition, seed = path.parent.parts
     record = read_json(path, run_module.Record)
     number = int(seed.removeprefix("seed"))
-    return RunRecord(
-        paper,
-        experiment,
-        model,
-        condition,
-        number,
-        record,
-        earlier,
-    )
+    return RunRecord(paper, experiment, model, condition, number, record, earlier)

@@ -4,36 +4,17 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import words
 from lextables.report import tables
-from lextables.report.commands import (
-    Settings,
-    command,
-    cost,
-)
+from lextables.report.commands import Settings, command, cost
 from lextables.report.exhibits import cut
-from lextables.report.layout import (
-    Facts,
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Part,
-    Record,
-    RunRecord,
-    owner,
-)
+from lextables.report.layout import Facts, Link, Page
+from lextables.report.results import Part, Record, RunRecord, owner
 from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"
@@ -65,11 +46,7 @@ class Links:
     readers: Mapping[str, Sequence[RunRecord]]
 
     @classmethod
-    def of(
-        cls,
-        parts: Sequence[Part],
-        runs: Sequence[RunRecord],
-    ) -> "Links":
+    def of(cls, parts: Sequence[Part], runs: Sequence[RunRecord]) -> "Links":
         """Return the links of these runs, from the tables and the runs' settings."""
         shown: dict[str, list[Link]] = defaultdict(list)
         for part in parts:
@@ -126,12 +103,7 @@ def place(run: RunRecord) -> str:
     return f"{run.folder}.html"
 
 
-def page(
-    run: RunRecord,
-    links: Links,
-    config: Settings,
-    root: str,
-) -> Page:
+def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
     """Return the page of a run; ``root`` is the folder of the results."""
     folder = Path(root) / run.folder
     record = run.record

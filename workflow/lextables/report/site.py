@@ -1,37 +1,17 @@
 """The whole site: its pages, and how they are written to one folder."""
 
 import re
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lextables.pipeline.atomic import replacing_folder
-from lextables.report import (
-    datasets,
-    layout,
-    overview,
-    runs,
-    tables,
-)
+from lextables.report import datasets, layout, overview, runs, tables
 from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
-from lextables.report.layout import (
-    HOME,
-    Frame,
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Part,
-    RunRecord,
-)
+from lextables.report.layout import HOME, Frame, Link, Page
+from lextables.report.results import Part, RunRecord
 from lextables.report.wording import banner
 from lextables.tables import render
 
@@ -67,11 +47,7 @@ def write(folder: str | Path, material: Material) -> None:
     with replacing_folder(folder) as new:
         for path, text in files(material).items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / path).write_text(
-                text,
-                encoding="utf-8",
-                newline="\n",
-            )
+            (new / path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def files(material: Material) -> dict[str, str]:
@@ -80,10 +56,7 @@ def files(material: Material) -> dict[str, str]:
     menu += [Link(part.short, overview.paper_path(part)) for part in material.parts]
     menu += [Link(page.title, page.path) for page in material.leaderboard]
     frame = Frame(
-        menu,
-        material.made_by,
-        material.date,
-        banner(material.config, material.runs),
+        menu, material.made_by, material.date, banner(material.config, material.runs)
     )
     texts = {page.path: layout.html(page, frame) for page in pages(material)}
     for part in material.parts:
@@ -113,15 +86,7 @@ def pages(material: Material) -> list[Page]:
             )
         )
         for exhibit in part.exhibits:
-            site_pages.append(
-                tables.page(
-                    part,
-                    exhibit,
-                    by_folder,
-                    config,
-                    root,
-                )
-            )
+            site_pages.append(tables.page(part, exhibit, by_folder, config, root))
     site_pages += material.leaderboard
     for dataset in material.datasets:
         site_pages.append(datasets.page(dataset, material.parts, root))
@@ -134,9 +99,4 @@ def pages(material: Material) -> list[Page]:
 def drawing(svg: str, style: str = INK) -> str:
     """Return a drawing as a separate file, with two decimals."""
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
-    return re.sub(
-        r"(<svg [^>]*>)",
-        lambda tag: tag[1] + style,
-        svg,
-        count=1,
-    )
+    return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)

@@ -1,16 +1,7 @@
 """The results page (docs/results.md): reproduced values of all papers, as Markdown with a figure."""
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
@@ -19,25 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from lextables.pipeline.version import words
-from lextables.report import (
-    site,
-    wording,
-)
-from lextables.report.commands import (
-    Settings,
-    changed_keys,
-)
-from lextables.report.leaderboard import (
-    NONE,
-    Benchmark,
-    benchmarks,
-    headline_lines,
-)
-from lextables.report.results import (
-    Exhibit,
-    Part,
-    RunRecord,
-)
+from lextables.report import site, wording
+from lextables.report.commands import Settings, changed_keys
+from lextables.report.leaderboard import NONE, Benchmark, benchmarks, headline_lines
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables import figures
 from lextables.tables.cells import Line
 from lextables.tables.published import number
@@ -53,10 +29,7 @@ from lextables.tables.render import (
 NAME = "results"  # of the page and the picture
 BEGIN = "<!-- summary -->"
 END = "<!-- end of summary -->"
-NAMES = wording.OUTCOMES | {
-    "unjudged": "no verdict",
-    "elsewhere": "other data",
-}
+NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
@@ -65,18 +38,10 @@ BEST_ROWS = 3  # of a benchmark
 NOTHING_ELSE = "none of these"
 LOOKS = {
     "match": {"facecolor": figures.OURS},
-    "near": {
-        "facecolor": figures.OURS,
-        "alpha": 0.6,
-        "hatch": "////",
-    },
+    "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
     "off": {"facecolor": "none", "hatch": "xxxx"},
     "unjudged": {"facecolor": figures.OURS, "alpha": 0.25},
-    "elsewhere": {
-        "facecolor": figures.OURS,
-        "alpha": 0.25,
-        "hatch": "..",
-    },
+    "elsewhere": {"facecolor": figures.OURS, "alpha": 0.25, "hatch": ".."},
     "not run": {"facecolor": "none"},
 }
 # Colours that work on light and dark pages.
@@ -122,28 +87,16 @@ def picture(material: Material) -> str:
             rows.append(len(baselines))
             margin += 2
         figure.set_size_inches(WIDTH, BAR * (sum(rows) + margin))
-        axes = figure.subplots(
-            len(rows),
-            1,
-            squeeze=False,
-            height_ratios=rows,
-        )
+        axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
         _draw_counts(axes[0, 0], counts)
         if baselines:
             _draw_baselines(axes[1, 0], baselines)
 
-    svg = figures.to_svg(
-        drawing,
-        "Published values and baselines",
-        NAME,
-    )
+    svg = figures.to_svg(drawing, "Published values and baselines", NAME)
     return f"{' '.join(site.drawing(svg, PAPER).split())}\n"
 
 
-def _draw_counts(
-    axes: Axes,
-    counts: Mapping[str, wording.Counts],
-) -> None:
+def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     """A bar for each paper, with a part for each outcome."""
     columns = _outcomes(counts.values())
     names = []
@@ -154,13 +107,7 @@ def _draw_counts(
         for outcome in columns:
             share = 100 * outcomes[outcome] / total
             look = figures.BORDER | LOOKS[outcome]
-            axes.barh(
-                at,
-                share,
-                left=start,
-                height=0.7,
-                **look,
-            )
+            axes.barh(at, share, left=start, height=0.7, **look)
             start += share
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
@@ -168,50 +115,21 @@ def _draw_counts(
     axes.tick_params(axis="y", length=0)
     handles = []
     for outcome in columns:
-        look = LOOKS[outcome] | {
-            "edgecolor": figures.INK,
-            "label": NAMES[outcome],
-        }
+        look = LOOKS[outcome] | {"edgecolor": figures.INK, "label": NAMES[outcome]}
         handles.append(Patch(**look))
-    place = {
-        "loc": "outside upper left",
-        "ncols": 6,
-        "columnspacing": 1,
-    }
-    axes.figure.legend(
-        handles=handles,
-        handlelength=1.4,
-        **place,
-    )
+    place = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
+    axes.figure.legend(handles=handles, handlelength=1.4, **place)
 
 
-def _draw_baselines(
-    axes: Axes,
-    baselines: Mapping[str, tuple[float, str]],
-) -> None:
+def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> None:
     """A bar for each headline: its best baseline in per cent of the best published value."""
     look = figures.BORDER | {"facecolor": figures.OURS}
     for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(
-            at,
-            share,
-            height=0.6,
-            **look,
-        )
+        axes.barh(at, share, height=0.6, **look)
         end = (max(share, 100), at)
-        axes.annotate(
-            text,
-            end,
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-        )
+        axes.annotate(text, end, (5, 0), textcoords="offset points", va="center")
     largest = max(share for share, _ in baselines.values())
-    axes.axvline(
-        100,
-        color=figures.INK,
-        linewidth=1.2,
-    )
+    axes.axvline(100, color=figures.INK, linewidth=1.2)
     axes.set_yticks(range(len(baselines)), [*baselines])
     axes.set_ylim(len(baselines) - 0.5, -0.5)
     axes.set_xlim(0, 1.65 * max(100, largest))
@@ -235,18 +153,8 @@ def summary(material: Material) -> str:
     for name, outcomes in rows.items():
         numbers = [sum(outcomes.values()), *(outcomes[each] for each in columns)]
         lines.append([name, *map("{:,}".format, numbers)])
-    heads = [
-        "paper",
-        "published values",
-        *(NAMES[name] for name in columns),
-    ]
-    return "\n\n".join(
-        [
-            BEGIN,
-            _table(heads, lines),
-            END,
-        ]
-    )
+    heads = ["paper", "published values", *(NAMES[name] for name in columns)]
+    return "\n\n".join([BEGIN, _table(heads, lines), END])
 
 
 def with_summary(text: str, block: str) -> str:
@@ -293,9 +201,7 @@ def _section(title: str, blocks: Iterable[str]) -> Iterator[str]:
 
 
 def _table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    texts: Collection[str] = (),
+    columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
 ) -> str:
     """A Markdown table; columns but the first and ``texts`` are right-aligned."""
     sides = ["---:"] * len(columns)
@@ -412,25 +318,11 @@ def _explanation_rows(
         if each.table:
             where = f"{each.table}: {where}"
         reason = plain(each.reason or "not known")
-        rows.append(
-            [
-                NAMES[outcome],
-                f"{len(cells_of[each]):,}",
-                plain(where),
-                reason,
-            ]
-        )
+        rows.append([NAMES[outcome], f"{len(cells_of[each]):,}", plain(where), reason])
     rest = order[len(shown) :]
     if rest:
         values = sum(len(cells_of[each]) for each in rest)
-        rows.append(
-            [
-                NAMES[outcome],
-                f"{values:,}",
-                "",
-                f"{len(rest)} other reasons",
-            ]
-        )
+        rows.append([NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"])
     return rows
 
 

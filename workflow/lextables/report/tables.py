@@ -1,33 +1,14 @@
 """A page for each table: published and reproduced values, which rows differ, commands, and notes."""
 
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lextables.report import (
-    commands,
-    wording,
-)
-from lextables.report.commands import (
-    RowCommand,
-    Settings,
-)
-from lextables.report.layout import (
-    Link,
-    Page,
-)
-from lextables.report.results import (
-    Exhibit,
-    Part,
-    RunRecord,
-)
-from lextables.tables import (
-    comparison,
-    render,
-)
+from lextables.report import commands, wording
+from lextables.report.commands import RowCommand, Settings
+from lextables.report.layout import Link, Page
+from lextables.report.results import Exhibit, Part, RunRecord
+from lextables.tables import comparison, render
 from lextables.tables.comparison import Comparison
 
 TEMPLATE = "table.page.html.j2"
@@ -109,20 +90,11 @@ def page(
         Link(part.short, f"papers/{part.name}.html"),
         Link(render.label(exhibit.name), here),
     ]
-    return Page(
-        here,
-        f"{part.short}, {name(exhibit)}",
-        TEMPLATE,
-        content,
-        trail,
-    )
+    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, content, trail)
 
 
 def row_commands(
-    exhibit: Exhibit,
-    runs: Mapping[str, RunRecord],
-    config: Settings,
-    root: str,
+    exhibit: Exhibit, runs: Mapping[str, RunRecord], config: Settings, root: str
 ) -> list[RowCommand]:
     """Return for each row with runs the command that reproduces them, and their cost.
 

@@ -1,16 +1,7 @@
 """Headline scores on test units that share little text with a training split, by the table's own code."""
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Container,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,36 +9,15 @@ from typing import Any
 import pandas as pd
 
 from lextables.corpora.overlaps import ALL
-from lextables.metrics import (
-    containment,
-    containment_scores,
-    spans,
-)
-from lextables.papers import (
-    modules,
-    packages,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-    write,
-)
+from lextables.metrics import containment, containment_scores, spans
+from lextables.papers import modules, packages
+from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
 from lextables.report.overlaps import read_texts
-from lextables.tables import (
-    published,
-    render,
-)
-from lextables.tables.cells import (
-    Line,
-    Place,
-    build,
-)
-from lextables.tables.inputs import (
-    Inputs,
-    rows_that_ran,
-)
+from lextables.tables import published, render
+from lextables.tables.cells import Line, Place, build
+from lextables.tables.inputs import Inputs, rows_that_ran
 from lextables.tasks.classification import scoring as classification
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval import scoring as retrieval
@@ -127,13 +97,7 @@ def scores_without(
     without = {}
     if len(chosen.without) < len(chosen.tested):
         try:
-            without = _lines_without(
-                benchmark,
-                rows,
-                sorted(runs),
-                chosen,
-                root,
-            )
+            without = _lines_without(benchmark, rows, sorted(runs), chosen, root)
             missing = "not defined"
         except BadInput as error:
             missing = error.what
@@ -159,22 +123,14 @@ def _existing(row: PlannedRow, root: Path) -> dict[str, Any]:
     for condition, folders in row["runs"].items():
         if all(_is_scored(root / folder) for folder in folders):
             runs[condition] = folders
-    return {
-        **row,
-        "runs": runs,
-        "reason": row["reason"] or "not run",
-    }
+    return {**row, "runs": runs, "reason": row["reason"] or "not run"}
 
 
 def _is_scored(folder: Path) -> bool:
     return all((folder / name).is_file() for name in SCORED)
 
 
-def _units(
-    benchmark: Benchmark,
-    units: pd.DataFrame,
-    root: Path,
-) -> Units:
+def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
     """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
     name, _, split = benchmark.other.partition("/")
     of_pair = units.dataset == benchmark.dataset
@@ -208,19 +164,12 @@ def _lines_without(
             (place / "run.json").symlink_to((root / run / "run.json").resolve())
             predictions = list(read(root / run / "predictions.parquet"))
             partial = PartialRun(data, predictions, unit, units.without)
-            write(
-                SCORES,
-                partial.scores(benchmark.task),
-                place / "scores.parquet",
-            )
+            write(SCORES, partial.scores(benchmark.task), place / "scores.parquet")
         return _lines(benchmark, rows, root, Path(folder))
 
 
 def _lines(
-    benchmark: Benchmark,
-    rows: Sequence[PlannedRow],
-    root: Path,
-    scores: Path,
+    benchmark: Benchmark, rows: Sequence[PlannedRow], root: Path, scores: Path
 ) -> dict[Place, Line]:
     """The lines of the table; of one whose headline is a row, of that row.
 
@@ -240,11 +189,7 @@ def _lines(
     computed = tables.cells(benchmark.table, inputs)
     headline = inputs.entry.headline.row
     lines = {}
-    for line in build(
-        inputs.published,
-        computed,
-        comparable=False,
-    ):
+    for line in build(inputs.published, computed, comparable=False):
         if not headline or line.row == headline:
             lines[line.row, line.column] = line
     return lines
@@ -285,20 +230,13 @@ class PartialRun:
         rows = read(self.data / f"{table}.parquet")
         return [row for row in rows if row.get(self.unit) not in self.without]
 
-    def predictions_of(
-        self,
-        key: str,
-        rows: Sequence[Row],
-    ) -> list[Row]:
+    def predictions_of(self, key: str, rows: Sequence[Row]) -> list[Row]:
         """The predictions for ``rows``, by the column ``key``."""
         names = {row[key] for row in rows}
         return [row for row in self.predictions if row[key] in names]
 
 
-def _span_scores(
-    run: PartialRun,
-    task: Mapping[str, Any],
-) -> list[Row]:
+def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """The scores of spans or text outputs on the questions about the other contracts."""
     questions = [row for row in run.rows("questions") if row["split"] == "test"]
     predicted = run.predictions_of("question_id", questions)
@@ -317,10 +255,7 @@ def _span_scores(
     )
 
 
-def _classification_scores(
-    run: PartialRun,
-    task: Mapping[str, Any],
-) -> list[Row]:
+def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """The scores of a classifier on the examples of the other units."""
     examples = run.rows("examples")
     heads = run.rows(task["names"]["heads"])
@@ -328,20 +263,12 @@ def _classification_scores(
     names = classification.ScoreSettings.model_fields
     settings = classification.ScoreSettings(**{name: task[name] for name in names})
     scores, *_ = classification.score(
-        predicted,
-        examples,
-        heads,
-        task["test"],
-        settings,
-        run.data / "census.json",
+        predicted, examples, heads, task["test"], settings, run.data / "census.json"
     )
     return scores
 
 
-def _retrieval_scores(
-    run: PartialRun,
-    task: Mapping[str, Any],
-) -> list[Row]:
+def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     """Judgements about the units are left out, and queries without another relevant document."""
     names = collection.files(task)
     full = collection.load([run.data / f"{name}.parquet" for name in names], task)
@@ -359,11 +286,7 @@ def _retrieval_scores(
     for row in run.predictions:
         if row["document_id"] not in run.without:
             hits.append(row)
-    return retrieval.scores(
-        iter(hits),
-        replace(full, judged=judged),
-        relevant,
-    )
+    return retrieval.scores(iter(hits), replace(full, judged=judged), relevant)
 
 
 SCORERS: Mapping[str, Callable[[PartialRun, Mapping[str, Any]], list[Row]]] = {

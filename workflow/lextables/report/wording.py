@@ -1,20 +1,11 @@
 """Texts that several pages share: sources, models, data, versions, and outcomes of published cells."""
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 
 from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import Settings
-from lextables.report.results import (
-    Part,
-    RunRecord,
-)
+from lextables.report.results import Part, RunRecord
 from lextables.sources.registry import SAMPLE
 from lextables.tables.cells import Line
 
@@ -58,10 +49,7 @@ def data_in_words(choice: str, parts: Iterable[Part]) -> str:
     return f"the release ({'; '.join(descriptions)})"
 
 
-def models_in_words(
-    config: Settings,
-    runs: Iterable[RunRecord],
-) -> str:
+def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
     """Describe the models that were requested and those that ran."""
     names = set()
     for run in runs:

@@ -14,10 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import (
-    IO,
-    Any,
-)
+from typing import IO, Any
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import utf8
@@ -99,9 +96,7 @@ def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except OverBounds as error:
         raise BadInput(
-            str(error),
-            where=Path(path).name,
-            do="take the zip of the release",
+            str(error), where=Path(path).name, do="take the zip of the release"
         ) from None
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         # bz2 raises an OSError without a number for damage
@@ -157,10 +152,7 @@ def _declared_size(archive: zipfile.ZipFile) -> int:
     return sum(info.file_size for info in archive.infolist())
 
 
-def check_volume(
-    archive: zipfile.ZipFile,
-    bounds: Bounds,
-) -> None:
+def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
     total, limit = _declared_size(archive), bounds.volume
     if total > limit:
@@ -170,10 +162,7 @@ def check_volume(
         raise OverBounds(what)
 
 
-def check_members(
-    archive: zipfile.ZipFile,
-    bounds: Bounds,
-) -> None:
+def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     """Raise `OverBounds` if a member, or all members together, declare more than allowed."""
     check_volume(archive, bounds)
     for info in archive.infolist():
@@ -189,11 +178,7 @@ def check_zip(content: bytes, bounds: Bounds) -> None:
         check_members(archive, bounds)
 
 
-def read_member(
-    archive: zipfile.ZipFile,
-    name: str,
-    bounds: Bounds,
-) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     """Return the bytes of one member.
 
     Its declared size and ratio are checked before it is opened, its real size while it is read.  Raises
@@ -269,9 +254,7 @@ def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
 
 
 def _stream(
-    decoder: lzma.LZMADecompressor,
-    beginning: bytes,
-    file: IO[bytes],
+    decoder: lzma.LZMADecompressor, beginning: bytes, file: IO[bytes]
 ) -> Iterator[bytes]:
     """Yield the content of one stream of an .xz file, of which ``beginning`` was read."""
     chunk = decoder.decompress(beginning, max_length=CHUNK)

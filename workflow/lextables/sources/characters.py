@@ -55,11 +55,7 @@ class PlainText:
     starts: array
     ends: array
 
-    def source_span(
-        self,
-        start: int,
-        end: int,
-    ) -> tuple[int, int]:
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the place in the source of the non-empty span from ``start`` to ``end`` (half-open)."""
         return self.starts[start], self.ends[end - 1]
 
@@ -95,10 +91,7 @@ def plain(source: str) -> PlainText:
     return PlainText("".join(pieces), starts, ends)
 
 
-def _joined_word(
-    match: re.Match[str],
-    words: frozenset[str],
-) -> str:
+def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
     """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else the match."""
     joined = match[1] + match[2]
     if joined.lower() in words:

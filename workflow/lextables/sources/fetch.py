@@ -4,32 +4,14 @@ import json
 import os
 import shutil
 import zipfile
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    asdict,
-    dataclass,
-)
-from pathlib import (
-    Path,
-    PurePosixPath,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lextables.pipeline.atomic import (
-    replacing,
-    write_text,
-)
+from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    read_record,
-    typed,
-)
+from lextables.pipeline.files import read_record, typed
 from lextables.sources.registry import (
     PUBLISHED,
     SAMPLE,
@@ -115,9 +97,7 @@ class DiskFull(BadInput):
 
 
 def manual_download(
-    entry: SourceFile,
-    mirrors: Sequence[str | Path],
-    variants: Iterable[str],
+    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
 ) -> ManualDownload | None:
     """Return the instructions for ``entry`` if it has no address and is in no mirror, else None.
 
@@ -193,14 +173,7 @@ def fetch(
         citation=entry.citation,
         note=candidate.note,
     )
-    text = (
-        json.dumps(
-            asdict(provenance),
-            indent=2,
-            ensure_ascii=False,
-        )
-        + "\n"
-    )
+    text = json.dumps(asdict(provenance), indent=2, ensure_ascii=False) + "\n"
     write_text(destination.with_name(f"{destination.name}.json"), text)
     Part.of(destination).remove()
     if _state_licence(entry, destination) and candidate.variant != SAMPLE:
@@ -209,9 +182,7 @@ def fetch(
 
 
 def fetched_before(
-    entry: SourceFile,
-    destination: str | Path,
-    variants: Iterable[str] = PUBLISHED,
+    entry: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
 ) -> Provenance | None:
     """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
 
@@ -306,18 +277,14 @@ def content_key(
 
 
 def in_mirror(
-    entry: SourceFile,
-    mirrors: Sequence[str | Path],
-    variants: Iterable[str],
+    entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
 ) -> bool:
     """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
     return _in_mirror(entry, mirrors, entry.among(variants)) is not None
 
 
 def _in_mirror(
-    entry: SourceFile,
-    mirrors: Sequence[str | Path],
-    candidates: Iterable[Candidate],
+    entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
     """Return the first file in a mirror that has the name of a candidate."""
     for mirror in mirrors:
@@ -352,10 +319,7 @@ def _copy(
     return candidate, digests
 
 
-def _matching(
-    candidates: Iterable[Candidate],
-    digests: Digests,
-) -> Candidate | None:
+def _matching(candidates: Iterable[Candidate], digests: Digests) -> Candidate | None:
     """Return the first candidate whose registered size and digest are these."""
     for candidate in candidates:
         digest = candidate.digest
@@ -441,10 +405,7 @@ def _from_addresses(
 
 
 def _check_download(
-    release: Candidate,
-    digests: Digests,
-    path: Path,
-    name: str,
+    release: Candidate, digests: Digests, path: Path, name: str
 ) -> None:
     """Raise `WrongContent` or `WrongKind` if a download is not the file ``name``."""
     if not release.digest:
@@ -460,19 +421,12 @@ def _check_download(
         raise WrongContent(what)
 
 
-def _state_licence(
-    entry: SourceFile,
-    destination: Path,
-) -> bool:
+def _state_licence(entry: SourceFile, destination: Path) -> bool:
     """Write a source's licence and citation to its folder; return False if they are there."""
     folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
     text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
     try:
-        with (folder / "LICENCE.txt").open(
-            "x",
-            encoding="utf-8",
-            newline="\n",
-        ) as file:
+        with (folder / "LICENCE.txt").open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
         return False

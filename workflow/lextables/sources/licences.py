@@ -1,9 +1,6 @@
 """Licences of published files, as the model hub and Croissant name them."""
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,10 +1,7 @@
 """The published files that data were read from, as pages and cards show them."""
 
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,25 +6,13 @@ the first error; nothing is guessed.
 
 import csv
 import re
-from collections.abc import (
-    Iterable,
-    Iterator,
-)
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from json import JSONDecodeError
-from typing import (
-    IO,
-    Any,
-)
+from typing import IO, Any
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    RESTORE,
-    JsonObject,
-    json_prefix,
-    json_value,
-    utf8,
-)
+from lextables.pipeline.files import RESTORE, JsonObject, json_prefix, json_value, utf8
 
 Record = JsonObject
 
@@ -46,9 +34,7 @@ def whole_number(text: str, digits: int = 18) -> int | None:
 
 
 def csv_rows(
-    lines: Iterable[bytes],
-    name: str,
-    delimiter: str = ",",
+    lines: Iterable[bytes], name: str, delimiter: str = ","
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield (place, cells) for each row of a csv file that has cells.
 
@@ -56,11 +42,7 @@ def csv_rows(
     be as wide as the first, and a quote inside a quoted cell must be doubled.  No string is read as a
     missing value.
     """
-    reader = csv.reader(
-        _decoded(lines, name, "row"),
-        delimiter=delimiter,
-        strict=True,
-    )
+    reader = csv.reader(_decoded(lines, name, "row"), delimiter=delimiter, strict=True)
     begins, width = 1, None
     try:
         for cells in reader:
@@ -84,9 +66,7 @@ def csv_rows(
 
 
 def csv_records(
-    lines: Iterable[bytes],
-    name: str,
-    columns: Iterable[str],
+    lines: Iterable[bytes], name: str, columns: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
     rows = csv_rows(lines, name)
@@ -98,16 +78,10 @@ def csv_records(
             do = f"the columns are {', '.join(columns)}"
             raise BadInput(f"the column {column!r} is missing", where=where, do=do)
     for where, cells in rows:
-        yield (
-            where,
-            dict(zip(header, cells, strict=True)),
-        )
+        yield (where, dict(zip(header, cells, strict=True)))
 
 
-def json_lines(
-    lines: Iterable[bytes],
-    name: str,
-) -> Iterator[tuple[str, Record]]:
+def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each line that is not blank; the place is ``name`` and the 1-based line."""
     for number, text in enumerate(_decoded(lines, name, "line"), 1):
         if text.strip():
@@ -115,11 +89,7 @@ def json_lines(
             yield where, _object(text, where)
 
 
-def _decoded(
-    lines: Iterable[bytes],
-    name: str,
-    unit: str,
-) -> Iterator[str]:
+def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
     """Yield the lines as text; `BadInput` for one that is not UTF-8 or has a NUL character."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
@@ -130,10 +100,7 @@ def _decoded(
         yield text
 
 
-def json_array(
-    stream: IO[bytes],
-    name: str,
-) -> Iterator[tuple[str, Record]]:
+def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each item of a file that is one array of objects.
 
     One item is in memory at a time.  The place is ``name`` and the 1-based item, because such a file may be
@@ -158,12 +125,7 @@ def json_object(stream: IO[bytes], name: str) -> Record:
     return _object(stream.read(), name)
 
 
-def value(
-    record: Any,
-    key: str,
-    kind: type,
-    where: str,
-) -> Any:
+def value(record: Any, key: str, kind: type, where: str) -> Any:
     """Return ``record[key]``, which must be of type ``kind``.
 
     Raises `BadInput` if the record is no object, the key is missing, or the type differs.

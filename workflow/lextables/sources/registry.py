@@ -6,33 +6,18 @@ returns one file as a `SourceFile`, with patterns filled in.
 
 import re
 import string
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Annotated,
-    Self,
-)
+from typing import Annotated, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from lextables.pipeline import registry as base
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import (
-    Name,
-    content,
-)
+from lextables.pipeline.registry import Name, content
 
 RELEASE = "release"
 # The variant of bytes from an address without a registered digest: they cannot be verified.
@@ -81,11 +66,7 @@ class Variant(Entry):
     note: Text = Field(
         description="a sentence that says how these bytes differ from the published ones"
     )
-    size: int | None = Field(
-        None,
-        ge=0,
-        description="a whole number of bytes, or null",
-    )
+    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
     digest: Digest | None = Field(
         None, description="sha256:, md5: or git-blob: and its hex digits, or null"
     )
@@ -116,11 +97,7 @@ class File(Entry):
     addresses: list[Address] = Field(
         [], description="a list of http(s) addresses, tried in order"
     )
-    size: int | None = Field(
-        None,
-        ge=0,
-        description="a whole number of bytes, or null",
-    )
+    size: int | None = Field(None, ge=0, description="a whole number of bytes, or null")
     digest: Digest | None = Field(
         None, description="sha256:, md5: or git-blob: and its hex digits, or null"
     )
@@ -262,11 +239,7 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
         sources = {}
         if isinstance(mapping, dict):
             sources = mapping.get("sources") or {}
-        sources = checked(
-            Registry,
-            sources,
-            where=f"{paper}, sources",
-        )
+        sources = checked(Registry, sources, where=f"{paper}, sources")
         for name, entry in sources.items():
             if name in registry:
                 what = f"the source {name!r} is in {defined_in[name]} too"
@@ -276,11 +249,7 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     return registry
 
 
-def resolve(
-    registry: Mapping[str, Source],
-    source: str,
-    file: str,
-) -> SourceFile:
+def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFile:
     """Return ``file`` of ``source``, with the fields of its pattern filled in.
 
     Raises `BadInput` with the known names if the registry has no such source or file.
@@ -323,10 +292,7 @@ def _name_of(names: Iterable[str], file: str) -> str:
 
 
 def _candidates(
-    registered: File,
-    name: str,
-    file: str,
-    values: Mapping[str, str],
+    registered: File, name: str, file: str, values: Mapping[str, str]
 ) -> Iterator[Candidate]:
     """Yield the published bytes of ``file``, if there are any, and its variants.
 

@@ -12,35 +12,20 @@ import os
 import re
 import threading
 import time
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import (
-    dataclass,
-    field,
-)
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from textwrap import shorten
-from typing import (
-    Any,
-    TypeVar,
-)
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
-from tenacity import (
-    RetryCallState,
-    RetryError,
-    Retrying,
-    retry_if_exception_type,
-)
+from tenacity import RetryCallState, RetryError, Retrying, retry_if_exception_type
 from tqdm import tqdm
 
 from lextables.pipeline.atomic import write_text
@@ -72,11 +57,7 @@ class Digests:
     needs ``length`` (bytes) in advance.
     """
 
-    def __init__(
-        self,
-        kinds: Iterable[str] = (),
-        length: int | None = None,
-    ) -> None:
+    def __init__(self, kinds: Iterable[str] = (), length: int | None = None) -> None:
         self.bytes = 0
         self._running = {
             kind: _new_digest(kind, length) for kind in sorted({"sha256", *kinds})
@@ -115,11 +96,7 @@ class DownloadFailed(Exception):
 class TemporaryFailure(DownloadFailed):
     """A failure that justifies another attempt, after ``wait`` seconds if the server asks for that."""
 
-    def __init__(
-        self,
-        reason: str,
-        wait: float = 0.0,
-    ) -> None:
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
         self.wait = wait
 
@@ -198,13 +175,7 @@ class Client:
 
         Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer that cannot be used.
         """
-        ask = partial(
-            get,
-            address,
-            stream=True,
-            timeout=self.timeouts,
-            **options,
-        )
+        ask = partial(get, address, stream=True, timeout=self.timeouts, **options)
         try:
             return _within(max(self.timeouts), ask)
         except (requests.ConnectionError, TimeoutError, requests.Timeout) as error:
@@ -217,10 +188,7 @@ class Client:
             ) from error
 
     def body(
-        self,
-        answer: requests.Response,
-        start: int = 0,
-        decoded: bool = False,
+        self, answer: requests.Response, start: int = 0, decoded: bool = False
     ) -> Iterator[bytes]:
         """Yield the bytes of an answer, from byte ``start`` of the file, as they are sent or ``decoded``.
 
@@ -312,11 +280,7 @@ class Part:
             pass
         return 0, ""
 
-    def begin(
-        self,
-        address: str,
-        version: str,
-    ) -> None:
+    def begin(self, address: str, version: str) -> None:
         """Delete the partial download and record the address and version of the next one."""
         self.remove()
         write_text(
@@ -389,12 +353,7 @@ def _attempt(
         )
 
 
-def _start(
-    answer: requests.Response,
-    part: Part,
-    received: int,
-    version: str,
-) -> int:
+def _start(answer: requests.Response, part: Part, received: int, version: str) -> int:
     """Return the offset of the first byte of the body, or raise for an error status."""
     status = f"answered {answer.status_code} {quoted(answer.reason)}"
     if answer.status_code == 206:
@@ -422,11 +381,7 @@ def _start(
     return 0
 
 
-def _total(
-    answer: requests.Response,
-    start: int,
-    size: int | None,
-) -> int | None:
+def _total(answer: requests.Response, start: int, size: int | None) -> int | None:
     """Return the length of the complete file in bytes, as announced or registered; both must agree."""
     body = whole_number(answer.headers.get("Content-Length", ""))
     if body is None:
@@ -458,11 +413,7 @@ def retry_after(value: str) -> float:
 
 
 def _receive(
-    body: Iterator[bytes],
-    part: Part,
-    start: int,
-    total: int | None,
-    digests: Digests,
+    body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests
 ) -> Digests:
     """Append the body to the ``start`` bytes in ``part`` and return the digests of the file."""
     if start:

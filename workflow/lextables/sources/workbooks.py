@@ -7,20 +7,14 @@ import openpyxl
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import RESTORE
-from lextables.sources.archives import (
-    Bounds,
-    check_zip,
-)
+from lextables.sources.archives import Bounds, check_zip
 
 BOUNDS = Bounds(member=64 << 20, volume=128 << 20)
 # A few bytes can claim a row of 18,000 cells, or a million empty rows.
 MAX_CELLS = 5_000_000
 
 
-def sheets(
-    content: bytes,
-    name: str,
-) -> list[tuple[str, list[tuple[Any, ...]]]]:
+def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return the (title, rows) of each sheet of a workbook; a row is as wide as its last cell.
 
     Raises `BadInput` if it is damaged, or expands beyond `BOUNDS` or `MAX_CELLS`.
@@ -37,11 +31,7 @@ def sheets(
 
 def _sheets(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return `sheets`; raise any error of openpyxl, and `ValueError` beyond `MAX_CELLS`."""
-    book = openpyxl.load_workbook(
-        io.BytesIO(content),
-        read_only=True,
-        data_only=True,
-    )
+    book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     found, cells = [], 0
     for sheet in book:
         sheet.reset_dimensions()  # a sheet may claim any size

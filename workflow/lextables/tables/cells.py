@@ -21,22 +21,9 @@ import io
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    fields,
-    replace,
-)
-from typing import (
-    Any,
-    Literal,
-    TypeGuard,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeGuard
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
@@ -211,10 +198,7 @@ def _additional_cells(
     return following, additional
 
 
-def _not_computed(
-    printed: PublishedCell,
-    computed: Iterable[Place],
-) -> BadInput:
+def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput:
     """The error for a published cell that is not computed; it names the most similar rows or columns."""
     names = [column for row, column in computed if row == printed.row]
     kind = "column"
@@ -227,17 +211,10 @@ def _not_computed(
         name = printed.row
     do = "check the `rows` of its entry"
     if names:
-        similar = difflib.get_close_matches(
-            name,
-            names,
-            n=MAX_NAMED,
-            cutoff=0,
-        )
+        similar = difflib.get_close_matches(name, names, n=MAX_NAMED, cutoff=0)
         do = f"write one of its {kind}s, such as {', '.join(map(repr, similar))}"
     return BadInput(
-        f"{printed.table} computes no {what}",
-        where="published values",
-        do=do,
+        f"{printed.table} computes no {what}", where="published values", do=do
     )
 
 
@@ -288,10 +265,7 @@ def _line(cell: Cell, decimals: int | None) -> Line:
     )
 
 
-def _additional_line(
-    cell: Cell,
-    decimals: Mapping[str, int],
-) -> Line:
+def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     """The line of a cell without a published value; ``decimals`` are those of the published columns."""
     places = cell.decimals
     if places is None:
@@ -304,18 +278,13 @@ def _additional_line(
     return replace(line, ours=written(cell.value, places))
 
 
-def _line_of_other_data(
-    published: PublishedCell,
-    cell: Cell,
-) -> Line:
+def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
     """The line of a published cell whose computed value is from data that are not the paper's."""
     line = _line(cell, published.decimals)
     if cell.value is None and cell.judged:
         line = replace(line, verdict="not run")
     return replace(
-        line,
-        published=published.value,
-        ours=written(cell.value, published.decimals),
+        line, published=published.value, ours=written(cell.value, published.decimals)
     )
 
 
@@ -345,9 +314,7 @@ def _joined(*clauses: str) -> str:
 
 
 def verdict(
-    published: PublishedCell,
-    cell: Cell,
-    numbers: Sequence[float] = (),
+    published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()
 ) -> tuple[Verdict, str, str]:
     """Return the verdict on a computed cell, its difference if it is off, and the reason.
 
@@ -426,12 +393,7 @@ def _prediction(cell: Cell) -> tuple[float, float] | None:
     return prediction_interval(_finite(cell.seeds), cell.averages)
 
 
-def _too_wide(
-    number: float,
-    low: float,
-    high: float,
-    numbers: Iterable[float],
-) -> str:
+def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
     """Whether an interval contains published values of other systems, or is as wide as the value itself."""
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
@@ -448,11 +410,7 @@ def _too_wide(
     return ""
 
 
-def _reached(
-    printed: PublishedCell,
-    cell: Cell,
-    cells: Iterable[Cell],
-) -> str:
+def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
     """The baselines that score at least as high as a published value, at the published precision."""
     number = printed.number
     decimals = printed.decimals
@@ -486,10 +444,7 @@ def rounded(value: float, decimals: int) -> float:
     return float(f"{value:.{decimals}f}")
 
 
-def written(
-    value: float | str | None,
-    decimals: int | None,
-) -> str:
+def written(value: float | str | None, decimals: int | None) -> str:
     """Return a value as a table shows it: numbers at ``decimals`` places, no sign on a zero."""
     if value is None:
         return ""

@@ -15,27 +15,10 @@ import io
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    fields,
-    replace,
-)
-from functools import (
-    cache,
-    cached_property,
-)
-from itertools import (
-    combinations,
-    pairwise,
-    product,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -43,11 +26,7 @@ import numpy as np
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.pipeline import spreadsheet
-from lextables.tables.cells import (
-    Cell,
-    Score,
-    is_number,
-)
+from lextables.tables.cells import Cell, Score, is_number
 from lextables.tables.published import PublishedCell
 
 ALPHA = 0.05
@@ -204,9 +183,7 @@ class _System:
 
 
 def compare(
-    cells: Iterable[Cell],
-    published: Iterable[PublishedCell],
-    of_run: OfRun,
+    cells: Iterable[Cell], published: Iterable[PublishedCell], of_run: OfRun
 ) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
@@ -278,11 +255,7 @@ def _best_first(systems: Iterable[_System]) -> list[_System]:
     return sorted(systems, key=order)
 
 
-def _with_units(
-    system: _System,
-    folders: Iterable[str],
-    of_run: OfRun,
-) -> _System:
+def _with_units(system: _System, folders: Iterable[str], of_run: OfRun) -> _System:
     """A system with the mean over its runs for each unit that all of them have."""
     score = system.score
     place = (score.metric, score.group)
@@ -307,11 +280,7 @@ def _compared(systems: Sequence[_System]) -> list[Pair]:
         units = _unit_count(better)
         if names in p_values:
             pair = _tested(better, worse, len(p_values))
-            pair = replace(
-                pair,
-                p=p_values[names],
-                adjusted=adjusted[names],
-            )
+            pair = replace(pair, p=p_values[names], adjusted=adjusted[names])
         elif better.units.keys() == worse.units.keys():
             pair = _untested(better, worse, units, FEW)
         else:
@@ -321,9 +290,7 @@ def _compared(systems: Sequence[_System]) -> list[Pair]:
     return compared
 
 
-def _p_values(
-    pairs: Iterable[tuple[_System, _System]],
-) -> dict[tuple[str, str], float]:
+def _p_values(pairs: Iterable[tuple[_System, _System]]) -> dict[tuple[str, str], float]:
     """{names of two systems: their p-value} of the pairs on enough common units."""
     names = defaultdict(list)
     differences = defaultdict(list)
@@ -353,12 +320,7 @@ def _unit_count(system: _System) -> str:
     return f"{n} {units}"
 
 
-def _untested(
-    better: _System,
-    worse: _System,
-    units: str,
-    untested: str = "",
-) -> Pair:
+def _untested(better: _System, worse: _System, units: str, untested: str = "") -> Pair:
     """A pair without a test."""
     return Pair(
         measure=better.score.measure,
@@ -375,11 +337,7 @@ def _untested(
     )
 
 
-def _tested(
-    better: _System,
-    worse: _System,
-    tests: int,
-) -> Pair:
+def _tested(better: _System, worse: _System, tests: int) -> Pair:
     """A pair with its interval and detectable difference, without its p-values."""
     differences = np.array(_differences(better, worse))
     mean = float(differences.mean())
@@ -390,23 +348,13 @@ def _tested(
     if not score.lower and detected > score.scale:
         detected = math.inf
     pair = _untested(better, worse, _unit_count(better))
-    return replace(
-        pair,
-        difference=mean,
-        low=low,
-        high=high,
-        detectable=detected,
-    )
+    return replace(pair, difference=mean, low=low, high=high, detectable=detected)
 
 
 # The test
 
 
-def sign_flip(
-    differences: np.ndarray,
-    resamples: int = 0,
-    seed: int = 0,
-) -> np.ndarray:
+def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.ndarray:
     """Return the two-sided p-value of each pair's mean difference, float64 (pairs,).
 
     ``differences`` float64 (pairs, units).  Under the null hypothesis a difference is as likely as its
@@ -427,10 +375,7 @@ def sign_flip(
     return np.concatenate(p_values)
 
 
-def _means(
-    signs: np.ndarray,
-    differences: np.ndarray,
-) -> np.ndarray:
+def _means(signs: np.ndarray, differences: np.ndarray) -> np.ndarray:
     """The mean differences with these signs, float64 (patterns, pairs).
 
     ``signs`` are float64 (patterns, units), ``differences`` (pairs, units).
@@ -439,11 +384,7 @@ def _means(
     return means.round(_DECIMALS)
 
 
-def _resampled(
-    differences: np.ndarray,
-    resamples: int,
-    seed: int,
-) -> np.ndarray:
+def _resampled(differences: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """The p-values of `sign_flip` by resampling; all pairs are flipped by the same signs."""
     from scipy.stats import permutation_test
 
@@ -503,10 +444,7 @@ def effect(units: int, tests: int) -> float:
 
 def _effect_of_t_test(units: int, level: float) -> float:
     """The mean that the paired t-test finds at ``level`` with 80 % power."""
-    from scipy.special import (
-        nctdtrinc,
-        stdtrit,
-    )
+    from scipy.special import nctdtrinc, stdtrit
 
     freedom = units - 1
     bound = stdtrit(freedom, 1 - level / 2)
@@ -557,10 +495,7 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
     return [_comparison(*measure) for measure in by_measure.items()]
 
 
-def _comparison(
-    measure: str,
-    pairs: Sequence[Pair],
-) -> Comparison:
+def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
     """The comparison of the systems of one measure; pairs have the better system first."""
     printed = []
     untested = []
@@ -620,10 +555,7 @@ METHOD = (
 )
 
 
-def notes(
-    comparisons: Sequence[Comparison],
-    data_note: str = "",
-) -> list[str]:
+def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
     """Return notes on which rows of a table differ and which differences its test set can detect.
 
     The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not

@@ -11,17 +11,8 @@ import math
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-    replace,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import matplotlib
@@ -31,10 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import (
-    Patch,
-    PathPatch,
-)
+from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import LogLocator
 
@@ -94,12 +82,7 @@ STYLE: Look = {
 }
 
 
-def draw(
-    kind: str,
-    lines: Sequence[Line],
-    title: str,
-    comparable: bool = True,
-) -> str:
+def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
     """Return the svg of ``lines`` as a figure of ``kind``, one of `KINDS`.
 
     ``title`` is the text for screen readers.  Missing values are not drawn; a figure without any
@@ -119,52 +102,30 @@ def draw(
     return to_svg(drawing, title, kind)
 
 
-def to_svg(
-    drawing: Callable[[Figure], None],
-    title: str,
-    kind: str,
-) -> str:
+def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
     """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
     out = io.StringIO()
     settings: Any = {**STYLE, "svg.hashsalt": f"{kind} {title}"}
-    metadata = {
-        "Date": None,
-        "Creator": None,
-        "Title": title,
-    }
+    metadata = {"Date": None, "Creator": None, "Title": title}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(WIDTH, WIDTH), layout="constrained")
         FigureCanvasSVG(figure)
         drawing(figure)
-        figure.savefig(
-            out,
-            format="svg",
-            transparent=True,
-            metadata=metadata,
-        )
+        figure.savefig(out, format="svg", transparent=True, metadata=metadata)
     return _themed(out.getvalue())
 
 
 def _themed(svg: str) -> str:
     """Use the page's text colour, and remove the prologue, metadata and unused ids."""
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(
-        r"\s*<metadata>.*?</metadata>",
-        "",
-        svg,
-        flags=re.DOTALL,
-    )
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     used = set(re.findall(r"#([\w-]+)", svg))
 
     def kept(match: re.Match[str]) -> str:
         return match[0] if match[1] in used else ""
 
     svg = re.sub(r' id="([\w-]+)"', kept, svg)
-    return svg.replace(INK, "currentColor").replace(
-        "<svg ",
-        '<svg role="img" ',
-        1,
-    )
+    return svg.replace(INK, "currentColor").replace("<svg ", '<svg role="img" ', 1)
 
 
 # Values
@@ -178,10 +139,7 @@ def _published(line: Line) -> str:
     return line.published
 
 
-def _numbers(
-    lines: Iterable[Line],
-    text: Callable[[Line], str] = _ours,
-) -> Numbers:
+def _numbers(lines: Iterable[Line], text: Callable[[Line], str] = _ours) -> Numbers:
     """The numbers of all rows, which may have none, in first-seen order."""
     rows: Numbers = {}
     for line in lines:
@@ -199,36 +157,18 @@ def _columns(lines: Iterable[Line]) -> list[str]:
 def _empty(figure: Figure) -> None:
     figure.clear()
     figure.set_figheight(1)
-    figure.text(
-        0.5,
-        0.5,
-        "No value to draw",
-        ha="center",
-        va="center",
-    )
+    figure.text(0.5, 0.5, "No value to draw", ha="center", va="center")
 
 
-def _legend(
-    figure: Figure,
-    handles: Sequence[Artist],
-    length: float,
-) -> int:
+def _legend(figure: Figure, handles: Sequence[Artist], length: float) -> int:
     """Draw the legend above the axes; return the number of its lines."""
     lines = 0
     for handle in handles:
-        label = textwrap.fill(
-            str(handle.get_label()),
-            LEGEND,
-            break_on_hyphens=False,
-        )
+        label = textwrap.fill(str(handle.get_label()), LEGEND, break_on_hyphens=False)
         handle.set_label(label)
         lines += label.count("\n") + 1
     place: Look = {"loc": "outside upper left", "alignment": "left"}
-    figure.legend(
-        handles=handles,
-        handlelength=length,
-        **place,
-    )
+    figure.legend(handles=handles, handlelength=length, **place)
     return lines
 
 
@@ -247,11 +187,7 @@ class Series:
     def look(self) -> Look:
         """The properties of its patches."""
         fill = OURS if self.ours else "none"
-        return {
-            "facecolor": fill,
-            "hatch": self.hatch,
-            **BORDER,
-        }
+        return {"facecolor": fill, "hatch": self.hatch, **BORDER}
 
 
 @dataclass(frozen=True)
@@ -265,10 +201,7 @@ class Bar:
     high: float | None = None
 
 
-def bars_before_after(
-    figure: Figure,
-    lines: Sequence[Line],
-) -> None:
+def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
     drawn = [line for line in lines if " change" not in line.column]
     printed = set()
@@ -289,11 +222,7 @@ def bars_before_after(
     _bar_chart(figure, groups)
 
 
-def _bars_of(
-    line: Line,
-    name: str,
-    hatch: str,
-) -> list[Bar]:
+def _bars_of(line: Line, name: str, hatch: str) -> list[Bar]:
     """The bars of a line's published value and of ours, of those that it has."""
     bars = []
     published = number(line.published)
@@ -343,10 +272,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
         axes.set_xlabel(f"{drawn} (%)")
 
 
-def _bar_chart(
-    figure: Figure,
-    groups: Mapping[str, Sequence[Bar]],
-) -> Axes | None:
+def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
     """Draw groups of horizontal bars, each with its name; return the axes, None without bars."""
     groups = {name: bars for name, bars in groups.items() if bars}
     if not groups:
@@ -378,39 +304,16 @@ def _bar_chart(
     return axes
 
 
-def _draw_bar(
-    axes: Axes,
-    at: float,
-    bar: Bar,
-) -> None:
+def _draw_bar(axes: Axes, at: float, bar: Bar) -> None:
     """Draw a bar with its interval and its text."""
-    axes.barh(
-        at,
-        bar.value,
-        height=0.82,
-        **bar.series.look,
-    )
+    axes.barh(at, bar.value, height=0.82, **bar.series.look)
     end = max(bar.value, 0)
     if bar.low is not None and bar.high is not None:
-        look: Look = {
-            "linewidth": 1.6,
-            "marker": "|",
-            "markersize": 6,
-        }
-        axes.plot(
-            [bar.low, bar.high],
-            [at, at],
-            color=INK,
-            **look,
-        )
+        look: Look = {"linewidth": 1.6, "marker": "|", "markersize": 6}
+        axes.plot([bar.low, bar.high], [at, at], color=INK, **look)
         end = max(end, bar.high)
     place: Look = {"textcoords": "offset points", "va": "center"}
-    axes.annotate(
-        bar.text,
-        (end, at),
-        (4, 0),
-        **place,
-    )
+    axes.annotate(bar.text, (end, at), (4, 0), **place)
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
@@ -434,16 +337,8 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
         handles += _draw_centre(axes, line)
     axes.set_xlim(left=0)
     axes.locator_params(nbins=5)
-    place: Look = {
-        "loc": "outside upper left",
-        "ncols": 2,
-        "columnspacing": 1,
-    }
-    figure.legend(
-        handles=handles,
-        handlelength=1.6,
-        **place,
-    )
+    place: Look = {"loc": "outside upper left", "ncols": 2, "columnspacing": 1}
+    figure.legend(handles=handles, handlelength=1.6, **place)
     figure.set_figheight(4)
 
 
@@ -455,18 +350,8 @@ def _draw_bin(axes: Axes, line: Line) -> bool:
         return False
     left = int(bounds[1])
     right = int(bounds[2]) + 1
-    look: Look = {
-        **BORDER,
-        "facecolor": OURS,
-        "alpha": 0.55,
-    }
-    axes.bar(
-        left,
-        height,
-        right - left,
-        align="edge",
-        **look,
-    )
+    look: Look = {**BORDER, "facecolor": OURS, "alpha": 0.55}
+    axes.bar(left, height, right - left, align="edge", **look)
     axes.set(xlabel=bounds[3].capitalize(), ylabel=line.column)
     return True
 
@@ -479,27 +364,13 @@ def _draw_centre(axes: Axes, line: Line) -> list[Artist]:
     ours = number(_ours(line))
     handles: list[Artist] = []
     if printed is not None:
-        look: Look = {
-            "color": INK,
-            "linestyle": dash,
-            "linewidth": 1.6,
-        }
+        look: Look = {"color": INK, "linestyle": dash, "linewidth": 1.6}
         label = f"published, {name} {line.published}"
-        handles.append(
-            axes.axvline(
-                printed,
-                label=label,
-                **look,
-            )
-        )
+        handles.append(axes.axvline(printed, label=label, **look))
     if ours is not None:
         label = f"ours, {name} {_ours(line)}"
         mark = Line2D([ours], [1.04], label=label)
-        mark.set(
-            linestyle="none",
-            marker="v",
-            markersize=10,
-        )
+        mark.set(linestyle="none", marker="v", markersize=10)
         mark.set(markeredgecolor=INK, markerfacecolor=fill)
         mark.set(transform=axes.get_xaxis_transform(), clip_on=False)
         handles.append(axes.add_artist(mark))
@@ -532,52 +403,17 @@ class Plot:
         dash, marker = look
         mark: Look = {"marker": marker, "markeredgecolor": INK}
         ours = mark | {"markersize": 8, "markerfacecolor": OURS}
-        line: Look = {
-            "color": OURS,
-            "linestyle": dash,
-            "linewidth": 2.2,
-        }
+        line: Look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
         if points or marked:
-            self._plot(
-                points,
-                **line,
-                **ours,
-                markevery=MARK_EVERY,
-            )
-            self._plot(
-                marked,
-                linestyle="none",
-                **ours,
-                clip_on=False,
-                zorder=3,
-            )
-            self.handles.append(
-                Line2D(
-                    [],
-                    [],
-                    label=f"ours, {name}",
-                    **line,
-                    **ours,
-                )
-            )
+            self._plot(points, **line, **ours, markevery=MARK_EVERY)
+            self._plot(marked, linestyle="none", **ours, clip_on=False, zorder=3)
+            self.handles.append(Line2D([], [], label=f"ours, {name}", **line, **ours))
         if published:
             hollow = mark | {"markersize": 12, "markerfacecolor": "none"}
             hollow |= {"linestyle": "none", "markeredgewidth": 1.4}
-            self._plot(
-                published,
-                **hollow,
-                clip_on=False,
-                zorder=4,
-            )
+            self._plot(published, **hollow, clip_on=False, zorder=4)
             label = f"published, {name}"
-            self.handles.append(
-                Line2D(
-                    [],
-                    [],
-                    label=label,
-                    **hollow,
-                )
-            )
+            self.handles.append(Line2D([], [], label=label, **hollow))
 
     def _plot(self, points: Sequence[Point], **look: Any) -> None:
         across = [x for x, _ in points]
@@ -610,24 +446,12 @@ def curves(figure: Figure, lines: Sequence[Line]) -> None:
         plot.add(row, look, on_line, marked, published)
         labelled.update(at for at, _ in published)
     for at in sorted(labelled):
-        plot.axes.axvline(
-            at,
-            color=INK,
-            linewidth=0.6,
-            zorder=0,
-        )
-    plot.axes.set(
-        xlim=(0, 100),
-        xlabel="Recall (%)",
-        ylabel="Precision (%)",
-    )
+        plot.axes.axvline(at, color=INK, linewidth=0.6, zorder=0)
+    plot.axes.set(xlim=(0, 100), xlabel="Recall (%)", ylabel="Precision (%)")
     plot.finish()
 
 
-def _points(
-    column: str,
-    values: Mapping[str, float],
-) -> list[Point]:
+def _points(column: str, values: Mapping[str, float]) -> list[Point]:
     """(x, value) of the columns that match ``column``, a pattern with x as its group; sorted."""
     points = []
     for name, value in values.items():
@@ -657,10 +481,7 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
     plot.finish()
 
 
-def _series(
-    figure: Figure,
-    lines: Sequence[Line],
-) -> tuple[Plot, list[float]]:
+def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
     """Draw one line per series over the last column; return the plot and all x positions."""
     *columns, size = _columns(lines) or [""]
     ours = _numbers(lines)
@@ -687,9 +508,7 @@ def _series(
 
 
 def _points_at(
-    at: float,
-    values: Mapping[str, float],
-    columns: Iterable[str],
+    at: float, values: Mapping[str, float], columns: Iterable[str]
 ) -> list[Point]:
     """A point at the same x for each of the columns that have a value."""
     return [(at, values[column]) for column in columns if column in values]
@@ -728,26 +547,14 @@ def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
     largest = sizes.max()
     axes = figure.add_subplot()
     axes.scatter(
-        across,
-        up,
-        s=LARGEST * sizes / largest,
-        facecolor=OURS,
-        alpha=0.6,
-        **BORDER,
+        across, up, s=LARGEST * sizes / largest, facecolor=OURS, alpha=0.6, **BORDER
     )
     axes.set(xlabel=columns[0], ylabel=columns[1])
     _logarithmic(axes, across.tolist())
     axes.set_ylim(0, 1.15 * up.max())
     axes.locator_params(axis="y", integer=True)
     label = f"ours; area: {columns[2].lower()}, {largest:,.0f} at most"
-    mark = Line2D(
-        [],
-        [],
-        linestyle="none",
-        marker="o",
-        markersize=8,
-        label=label,
-    )
+    mark = Line2D([], [], linestyle="none", marker="o", markersize=8, label=label)
     mark.set(markeredgecolor=INK, markerfacecolor=OURS)
     figure.legend(handles=[mark], loc="outside upper left")
     figure.set_figheight(4)
@@ -774,50 +581,22 @@ def heat_map(figure: Figure, lines: Sequence[Line]) -> None:
     for shade in range(1, SHADES + 1):
         if shade in squares:
             path = Path.make_compound_path(*squares[shade])
-            look = {
-                "facecolor": OURS,
-                "alpha": shade / SHADES,
-                "linewidth": 0,
-            }
+            look = {"facecolor": OURS, "alpha": shade / SHADES, "linewidth": 0}
             axes.add_patch(PathPatch(path, **look))
     every = math.ceil(len(names) / NAMED)
     ticks = [at + 0.5 for at in range(0, len(names), every)]
-    axes.set_xticks(
-        ticks,
-        names[::every],
-        rotation=90,
-    )
+    axes.set_xticks(ticks, names[::every], rotation=90)
     axes.set_yticks(ticks, names[::every])
-    axes.set(
-        xlim=(0, len(names)),
-        ylim=(len(names), 0),
-        aspect="equal",
-    )
+    axes.set(xlim=(0, len(names)), ylim=(len(names), 0), aspect="equal")
     handles = []
     for share in (0.2, 0.5, 1.0):
-        handles.append(
-            Patch(
-                facecolor=OURS,
-                alpha=share,
-                label=f"to {share}",
-            )
-        )
+        handles.append(Patch(facecolor=OURS, alpha=share, label=f"to {share}"))
     place: Look = {"loc": "outside upper left", "ncols": 3}
-    figure.legend(
-        handles=handles,
-        handlelength=1.6,
-        **place,
-    )
+    figure.legend(handles=handles, handlelength=1.6, **place)
 
 
 def _square(x: int, y: int) -> Path:
-    corners = [
-        (x, y),
-        (x + 1, y),
-        (x + 1, y + 1),
-        (x, y + 1),
-        (x, y),
-    ]
+    corners = [(x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1), (x, y)]
     return Path(corners, closed=True)
 
 

@@ -4,37 +4,16 @@ import itertools
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-    replace,
-)
-from functools import (
-    cached_property,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lextables.metrics import (
-    HIGH,
-    LOW,
-)
-from lextables.papers.registry import (
-    Paper,
-    TableEntry,
-)
+from lextables.metrics import HIGH, LOW
+from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
-from lextables.pipeline.dataset import (
-    Row,
-    Sources,
-    read,
-)
+from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.files import read_json
 from lextables.sources.registry import with_registry_texts
 from lextables.tables.cells import Cell
@@ -105,11 +84,7 @@ class Inputs:
         return folders
 
     def values(
-        self,
-        runs: Sequence[str],
-        metric: str,
-        group: str = "all",
-        scale: float = 100,
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float, ...]:
         """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
         missing = (math.nan, 0)
@@ -117,11 +92,7 @@ class Inputs:
         return tuple(scale * value for value, _ in scores)
 
     def mean(
-        self,
-        runs: Sequence[str],
-        metric: str,
-        group: str = "all",
-        scale: float = 100,
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> float | None:
         """The mean of `values`; None where a run lacks the score, and without runs."""
         values = self.values(runs, metric, group, scale)
@@ -130,11 +101,7 @@ class Inputs:
         return statistics.fmean(values)
 
     def interval(
-        self,
-        runs: Sequence[str],
-        metric: str,
-        group: str = "all",
-        scale: float = 100,
+        self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float | None, float | None]:
         """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
         low = self.mean(runs, metric + LOW, group, scale)
@@ -154,10 +121,7 @@ class Inputs:
         return units
 
 
-def rows_that_ran(
-    rows: Iterable[Record],
-    root: Path,
-) -> list[dict[str, Any]]:
+def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
@@ -172,13 +136,7 @@ def rows_that_ran(
             reasons.append(reason)
             if not reason:
                 kept[condition] = runs
-        kept_rows.append(
-            {
-                **row,
-                "runs": kept,
-                "reason": _joined(reasons),
-            }
-        )
+        kept_rows.append({**row, "runs": kept, "reason": _joined(reasons)})
     return kept_rows
 
 
@@ -188,10 +146,7 @@ def _joined(reasons: Iterable[str]) -> str:
     return "; ".join(filter(None, distinct))
 
 
-def provenance(
-    census: str | Path,
-    texts: Record,
-) -> Sequence[Record]:
+def provenance(census: str | Path, texts: Record) -> Sequence[Record]:
     """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 
@@ -227,10 +182,7 @@ def training(run: Record) -> Record:
     return trained
 
 
-def with_notes(
-    cells: Iterable[Cell],
-    root: Path,
-) -> Iterator[Cell]:
+def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
     """Yield the cells; the first cell of some runs also gives the notes in their records as a reason.
 
     These are the counts of a language model's requests, and an own setting of a model that could not hold.
@@ -265,10 +217,7 @@ def notes_of(run: Record) -> list[str]:
     return notes
 
 
-def explained(
-    cells: Iterable[Cell],
-    inputs: Inputs,
-) -> Iterator[Cell]:
+def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
     seen: dict[str, str] = {}
     for row in inputs.rows:

@@ -4,11 +4,7 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,11 +98,7 @@ def load(path: str | Path) -> list[PublishedCell]:
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
             what = f"the cell {name} is also at {places[place]}"
-            raise BadInput(
-                what,
-                where=where,
-                do="keep one of the two",
-            )
+            raise BadInput(what, where=where, do="keep one of the two")
         cells[place] = cell
         places[place] = where
     _check_more_decimals(cells, places)
@@ -118,11 +110,7 @@ def _check_texts(where: str, record: Mapping[str, str]) -> None:
     for name, text in record.items():
         if not text.strip() and name != "decimals":
             what = f"the {name} is empty"
-            raise BadInput(
-                what,
-                where=where,
-                do=f"write the {name}",
-            )
+            raise BadInput(what, where=where, do=f"write the {name}")
         if text != text.strip():
             what = f"the {name} {text!r} begins or ends with a space"
             raise BadInput(what, where=where, do="trim it")
@@ -174,19 +162,11 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             unknown = sorted(record.keys() - set(COLUMNS))
             if unknown:
                 do = f"the columns are {', '.join(COLUMNS)}"
-                raise BadInput(
-                    f"unknown column: {unknown[0]!r}",
-                    where=where,
-                    do=do,
-                )
+                raise BadInput(f"unknown column: {unknown[0]!r}", where=where, do=do)
             yield where, record
 
 
-def _decimals(
-    value: str,
-    decimals: str,
-    where: str,
-) -> int | None:
+def _decimals(value: str, decimals: str, where: str) -> int | None:
     """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
     shown = _shown_decimals(value)
     if shown is None:

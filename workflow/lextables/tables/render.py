@@ -7,36 +7,17 @@ that are not the paper's is shown above the published value, without an arrow.
 import itertools
 import re
 from collections import Counter
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jinja2 import (
-    Environment,
-    FileSystemLoader,
-    StrictUndefined,
-)
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lextables.tables.cells import (
-    Line,
-    count,
-)
+from lextables.tables.cells import Line, count
 
-MARKS = {
-    "match": "✓",
-    "near": "≈",
-    "off": "✗",
-}
+MARKS = {"match": "✓", "near": "≈", "off": "✗"}
 KEY = (
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
@@ -312,11 +293,7 @@ class About:
 # Markdown
 
 
-def markdown(
-    about: About,
-    lines: Sequence[Line],
-    figure: str = "",
-) -> str:
+def markdown(about: About, lines: Sequence[Line], figure: str = "") -> str:
     """Return the table as Markdown.  ``figure`` is the path of a drawing beside it."""
     numbers = reasons(lines)
     heading = plain(about.heading)
@@ -421,10 +398,7 @@ MACROS = "table.html.j2"  # of the cells and rows
 
 
 def html(
-    about: About,
-    lines: Sequence[Line],
-    svg: str = "",
-    more: Markup | str = "",
+    about: About, lines: Sequence[Line], svg: str = "", more: Markup | str = ""
 ) -> str:
     """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
     numbers = reasons(lines)
@@ -440,18 +414,10 @@ def html(
     return page(about.heading, Markup(body))
 
 
-def page(
-    title: str,
-    body: Markup,
-    style: str = "",
-) -> str:
+def page(title: str, body: Markup, style: str = "") -> str:
     """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
     template = TEMPLATES.get_template("page.html.j2")
-    return template.render(
-        title=title,
-        body=body,
-        style=Markup(STYLE + style),
-    )
+    return template.render(title=title, body=body, style=Markup(STYLE + style))
 
 
 def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
@@ -475,9 +441,7 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
 
 
 def _rows(
-    rows: Rows,
-    columns: Sequence[str],
-    numbers: Mapping[str, int],
+    rows: Rows, columns: Sequence[str], numbers: Mapping[str, int]
 ) -> list[ShownRow]:
     """Rows of a grid; a note on all cells of a row, or on those that are not run, is the row's."""
     shown_rows = []
@@ -492,10 +456,7 @@ def _rows(
     return shown_rows
 
 
-def _without_notes(
-    row: ShownRow,
-    notes: Sequence[int],
-) -> ShownRow:
+def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
     """A row whose cells have no note that is also the one of their column in ``notes``."""
     cells = []
     for cell, note in zip(row.cells, notes, strict=True):
@@ -511,12 +472,7 @@ def _is_text(grid: Grid, column: str) -> bool:
         line = cells.get(column)
         if line is None:
             continue
-        longest = max(
-            line.published,
-            line.reproduced,
-            line.ours,
-            key=len,
-        )
+        longest = max(line.published, line.reproduced, line.ours, key=len)
         if len(longest) > SHORT:
             return True
     return False

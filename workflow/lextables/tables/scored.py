@@ -2,23 +2,12 @@
 
 import math
 import statistics
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import (
-    Any,
-    TypedDict,
-    Unpack,
-)
+from typing import Any, TypedDict, Unpack
 
 from lextables.metrics import STRICT
-from lextables.tables.cells import (
-    Cell,
-    Score,
-    is_number,
-)
+from lextables.tables.cells import Cell, Score, is_number
 from lextables.tables.inputs import Inputs
 
 System = Mapping[str, Any]  # a row of `plan.Plan.rows`
@@ -74,19 +63,10 @@ def score_cell(
     folders = tuple(options.get("runs", first_condition))
     if not folders:
         return replace(cell, reason=system["reason"] or options.get("no_runs", ""))
-    values = inputs.values(
-        folders,
-        score.metric,
-        score.group,
-        score.scale,
-    )
+    values = inputs.values(folders, score.metric, score.group, score.scale)
     missing = options.get("missing", "")
     if missing and any(map(math.isnan, values)):
-        return replace(
-            cell,
-            reason=missing,
-            runs=folders,
-        )
+        return replace(cell, reason=missing, runs=folders)
     low, high = options.get("interval") or inputs.interval(
         folders, score.metric, score.group, score.scale
     )
@@ -102,25 +82,13 @@ def score_cell(
     )
 
 
-def strict_cells(
-    inputs: Inputs,
-    cell: Cell,
-    score: Score,
-) -> list[Cell]:
+def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
     """Return the cell of the strict reading of ``cell``'s score if it is stored and differs."""
-    value = inputs.mean(
-        cell.runs,
-        score.metric + STRICT,
-        score.group,
-        score.scale,
-    )
+    value = inputs.mean(cell.runs, score.metric + STRICT, score.group, score.scale)
     if value is None or not is_number(cell.value) or math.isclose(value, cell.value):
         return []
     low, high = inputs.interval(
-        cell.runs,
-        score.metric + STRICT,
-        score.group,
-        score.scale,
+        cell.runs, score.metric + STRICT, score.group, score.scale
     )
     strict = Cell(
         row=cell.row,

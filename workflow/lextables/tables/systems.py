@@ -1,10 +1,7 @@
 """Systems, which are rows of a plan, and kinds of cells that several papers' tables have."""
 
 import statistics
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lextables.tables.cells import Cell
@@ -21,18 +18,11 @@ def runs_of(system: System, condition: str) -> tuple[str, ...]:
 
 
 def published_cell(
-    published: PublishedCell,
-    value: str | float | None,
-    missing: str,
+    published: PublishedCell, value: str | float | None, missing: str
 ) -> Cell:
     """Return the cell of a published one; without a value, with the reason ``missing``."""
     reason = missing if value is None else ""
-    return Cell(
-        published.row,
-        published.column,
-        value,
-        reason=reason,
-    )
+    return Cell(published.row, published.column, value, reason=reason)
 
 
 def number_cells(
@@ -43,21 +33,13 @@ def number_cells(
 ) -> list[Cell]:
     """Return a cell for each of ``values``, {column: number}."""
     return [
-        Cell(
-            row,
-            column,
-            float(value),
-            decimals=decimals,
-            runs=tuple(runs),
-        )
+        Cell(row, column, float(value), decimals=decimals, runs=tuple(runs))
         for column, value in values.items()
     ]
 
 
 def curve_cells(
-    row: str,
-    curves: Sequence[Mapping[int, float]],
-    runs: Sequence[str],
+    row: str, curves: Sequence[Mapping[int, float]], runs: Sequence[str]
 ) -> list[Cell]:
     """Return the mean of several curves, {recall: precision} in per cent.
 

@@ -10,26 +10,11 @@ and trained with every seed (`train`).  Predictions of the trained weights on th
 part are separate runs (`read`, `rerank`).
 """
 
-from abc import (
-    ABC,
-    abstractmethod,
-)
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-    replace,
-)
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    TypeVar,
-)
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import PositiveInt
 
@@ -331,12 +316,7 @@ class Planner(ABC):
     STAGES: ClassVar[tuple[str, ...]]
     FORMS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
-    def __init__(
-        self,
-        name: str,
-        task: Any,
-        context: Context,
-    ) -> None:
+    def __init__(self, name: str, task: Any, context: Context) -> None:
         self.name, self.task, self.context = name, task, context
         self.specs: dict[Run, Spec] = {}
         self.others: Mapping[str, Planner] = {}
@@ -362,12 +342,7 @@ class Planner(ABC):
             run = self.run(SUBMITTED, extra.key, self.MAIN, seed)
             runs.append(self.add(run, {"form": extra.form, "content": content}))
         shown = {self.MAIN: tuple(runs)}
-        return Row(
-            extra.row,
-            additional=True,
-            submitted=True,
-            runs=shown,
-        )
+        return Row(extra.row, additional=True, submitted=True, runs=shown)
 
     def user_models(self, *kinds: str) -> list[Any]:
         """The user's models of these kinds."""
@@ -384,11 +359,7 @@ class Planner(ABC):
         fields = {"additional": True, **fields}
         panels = {}
         for extra in self.user_models(*kinds):
-            panels[extra.key] = entry(
-                row=extra.name,
-                model=extra.key,
-                **fields,
-            )
+            panels[extra.key] = entry(row=extra.name, model=extra.key, **fields)
         return panels
 
     def user_language_models(self, entry: type[UserRow]) -> dict[str, UserRow]:
@@ -398,11 +369,7 @@ class Planner(ABC):
         """
         if not self.task.asking:
             return {}
-        return self.user_panels(
-            entry,
-            LANGUAGE_MODELS,
-            kind="language-model",
-        )
+        return self.user_panels(entry, LANGUAGE_MODELS, kind="language-model")
 
     def in_grid(self, panel: Panel) -> bool:
         """Whether a panel has a row under the grid that is searched."""
@@ -435,30 +402,16 @@ class Planner(ABC):
         return Row(panel.row, **marks)
 
     def asked_row(
-        self,
-        key: str,
-        panel: Panel,
-        settings: JsonObject,
-        about: JsonObject,
+        self, key: str, panel: Panel, settings: JsonObject, about: JsonObject
     ) -> Row:
         """The additional row of a language model, with one run."""
         settings = {**settings, "kind": panel.kind}
         run = self.add(self.run(ASK, key, panel.kind), settings)
         return self.panel_row(
-            panel,
-            additional=True,
-            asked=True,
-            runs={self.MAIN: (run,)},
-            about=about,
+            panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about
         )
 
-    def run(
-        self,
-        experiment: str,
-        model: str,
-        condition: str,
-        seed: int = 0,
-    ) -> Run:
+    def run(self, experiment: str, model: str, condition: str, seed: int = 0) -> Run:
         return Run(self.name, experiment, model, condition, seed)
 
     def add(
@@ -507,37 +460,18 @@ class Planner(ABC):
         """Path of a run's weights folder."""
         return f"{self.context.config.results}/{run.folder}/weights"
 
-    def placed(
-        self,
-        row: Row,
-        differences: Sequence[Difference],
-    ) -> list[Row]:
+    def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
         """The published row with its runs.
 
         If settings differ, it has no runs, and an additional row has them.
         """
         if row.additional or not row.runs or not differences:
             return [row]
-        published = replace(
-            row,
-            runs={},
-            reason=reason_not_run(differences),
-        )
+        published = replace(row, runs={}, reason=reason_not_run(differences))
         name = additional_name(row.row, differences)
-        return [
-            published,
-            replace(
-                row,
-                row=name,
-                additional=True,
-            ),
-        ]
+        return [published, replace(row, row=name, additional=True)]
 
-    def budget(
-        self,
-        grid: Grid,
-        descriptions: Sequence[str],
-    ) -> list[Difference]:
+    def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
         """The difference between the grid and the paper's, with ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []
@@ -572,19 +506,14 @@ def reason_not_run(differences: Sequence[Difference]) -> str:
     return f"needs {needs}, as in the paper"
 
 
-def additional_name(
-    row: str,
-    differences: Sequence[Difference],
-) -> str:
+def additional_name(row: str, differences: Sequence[Difference]) -> str:
     """The name of the additional row: that of the published row, and differences."""
     ours = [difference.ours for difference in differences]
     return ", ".join([row, *ours])
 
 
 def shown(
-    rows: Sequence[Row],
-    where: Sequence[JsonObject],
-    conditions: Sequence[str],
+    rows: Sequence[Row], where: Sequence[JsonObject], conditions: Sequence[str]
 ) -> list[JsonObject]:
     """The rows of a table as plain values, in their order.
 

@@ -5,23 +5,15 @@ also depends on the number of texts, which is not known before their data set is
 """
 
 import math
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Literal,
-)
+from typing import Literal
 
 from lextables.models.resolve import Model
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import (
-    ASK,
-    Spec,
-)
+from lextables.tasks.plan import ASK, Spec
 
 Action = Literal["train", "read", "ask"]
 MEGABYTE = 1e6
@@ -76,11 +68,7 @@ def minutes(work: Work, gpu: bool) -> int:
     return min(MOST_MINUTES, requested)
 
 
-def volume_minutes(
-    volumes: int,
-    seconds: float,
-    least: int = STEP_MINUTES,
-) -> int:
+def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> int:
     """Return the minutes that a job requests for ``volumes`` of case law.
 
     Each takes ``seconds``.

@@ -11,50 +11,21 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import (
-    Annotated,
-    Any,
-    TypeVar,
-)
+from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic import ValidationInfo as Info
 
-from lextables.pipeline.dataset import (
-    Row,
-    Table,
-    write,
-)
+from lextables.pipeline.dataset import Row, Table, write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    JsonObject,
-    json_value,
-)
+from lextables.pipeline.files import JsonObject, json_value
 from lextables.pipeline.run import recorded
 from lextables.sources import records
-from lextables.sources.archives import (
-    OverBounds,
-    gunzipped,
-)
+from lextables.sources.archives import OverBounds, gunzipped
 
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its
 # content, so that moving it reruns nothing; jobs look up the path here.
@@ -90,11 +61,7 @@ class File:
             record = parsed(line, place)
             if not isinstance(record, dict):
                 do = 'write it as {"name": value, …}'
-                raise BadInput(
-                    "is not a JSON object",
-                    where=place,
-                    do=do,
-                )
+                raise BadInput("is not a JSON object", where=place, do=do)
             yield place, record
 
     def table(self, *needed: str) -> Records:
@@ -119,11 +86,7 @@ class File:
         for column in needed:
             if column not in header:
                 do = f"name the columns in the first row: {', '.join(needed)}"
-                raise BadInput(
-                    f"the column {column!r} is missing",
-                    where=place,
-                    do=do,
-                )
+                raise BadInput(f"the column {column!r} is missing", where=place, do=do)
         for place, cells in rows:
             yield place, dict(zip(header, cells, strict=True))
 
@@ -198,9 +161,7 @@ RowType = TypeVar("RowType", bound=SubmittedRow)
 
 
 def read_rows(
-    records: Records,
-    row: type[RowType],
-    do: str = "",
+    records: Records, row: type[RowType], do: str = ""
 ) -> Iterator[tuple[str, RowType]]:
     """Yield (place, row) for each record.
 
@@ -239,12 +200,7 @@ def known(name: str, names: Collection[str]) -> str:
     return name.strip()
 
 
-def identified(
-    name: str,
-    names: Collection[str],
-    kind: str,
-    place: str,
-) -> str:
+def identified(name: str, names: Collection[str], kind: str, place: str) -> str:
     """Return the id of something of this ``kind`` in the data set.
 
     Raises `BadInput` if it has none.
@@ -258,18 +214,11 @@ def identified(
 
 def repeated(what: str, place: str) -> BadInput:
     """Return the error of something that a file has twice."""
-    return BadInput(
-        f"{what} appears twice",
-        where=place,
-        do="remove one of the two",
-    )
+    return BadInput(f"{what} appears twice", where=place, do="remove one of the two")
 
 
 def check_complete(
-    expected: Collection[Any],
-    found: Collection[Any],
-    things: str,
-    name: str,
+    expected: Collection[Any], found: Collection[Any], things: str, name: str
 ) -> None:
     """Raise `BadInput` if the file ``name`` lacks some of the ``expected`` things."""
     missing = sorted(set(expected) - set(found))
@@ -277,11 +226,7 @@ def check_complete(
         first = _named(missing[0])
         counted = f"{len(missing)} of the {len(expected)} {things}"
         what = f"no prediction for {counted}, the first {first}"
-        raise BadInput(
-            what,
-            where=name,
-            do="predict each of them",
-        )
+        raise BadInput(what, where=name, do="predict each of them")
 
 
 def _named(item: Any) -> str:
@@ -311,11 +256,7 @@ class Distribution:
         """The item in messages."""
         return f"{self.kind} {_named(self.key)}"
 
-    def add(
-        self,
-        probabilities: Probabilities,
-        place: str,
-    ) -> None:
+    def add(self, probabilities: Probabilities, place: str) -> None:
         """Add the probabilities of a row: by choice, or a list in the choices' order.
 
         Raises `BadInput` for an unknown or repeated choice, and for a list of the wrong
@@ -349,11 +290,7 @@ class Distribution:
         for index, choice in enumerate(self.choices):
             if index not in self.values:
                 what = f"the {self.choice} {choice!r} of {self.name} has no probability"
-                raise BadInput(
-                    what,
-                    where=self.place,
-                    do="give one for each choice",
-                )
+                raise BadInput(what, where=self.place, do="give one for each choice")
             shares.append(self.values[index])
         total = sum(shares)
         if sum_to_one and abs(total - 1) > ROUNDING:
@@ -362,11 +299,7 @@ class Distribution:
             raise BadInput(what, where=self.place, do=do)
         return shares
 
-    def _index(
-        self,
-        name: str,
-        place: str,
-    ) -> int:
+    def _index(self, name: str, place: str) -> int:
         """Return the index of a choice by its name; raises `BadInput` if it has none."""
         if name in self.choices:
             return self.choices.index(name)
@@ -431,11 +364,7 @@ def opened(content: str) -> File:
         raise BadInput(what, where=path.name, do="restore it") from None
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != content:
         what = "was changed during the run"
-        raise BadInput(
-            what,
-            where=path.name,
-            do="repeat the command",
-        )
+        raise BadInput(what, where=path.name, do="repeat the command")
     return File(path.name, text_of(data, path.name))
 
 
@@ -445,21 +374,13 @@ def text_of(data: bytes, name: str) -> str:
         try:
             data = gunzipped(data)
         except OverBounds as error:
-            raise BadInput(
-                str(error),
-                where=name,
-                do="decompress it",
-            ) from None
+            raise BadInput(str(error), where=name, do="decompress it") from None
         except (OSError, EOFError, zlib.error) as error:
             what = f"gzip cannot decompress it ({error})"
             raise BadInput(what, where=name, do="compress it again") from None
     if data.startswith(_ZIP):
         what = "is a zip file or an Excel workbook, not text"
-        raise BadInput(
-            what,
-            where=name,
-            do="save it as csv, or unpack it",
-        )
+        raise BadInput(what, where=name, do="save it as csv, or unpack it")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -472,11 +393,7 @@ def text_of(data: bytes, name: str) -> str:
         what = "contains the character NUL, as text in UTF-16 does"
         raise BadInput(what, where=name, do="save it as UTF-8")
     if not text.strip():
-        raise BadInput(
-            "the file is empty",
-            where=name,
-            do="write it again",
-        )
+        raise BadInput("the file is empty", where=name, do="write it again")
     return text
 
 

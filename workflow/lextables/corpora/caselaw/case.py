@@ -5,23 +5,12 @@ No value is converted: a number in quotes, true, 1.0 and null are errors where a
 
 import re
 from datetime import date
-from typing import (
-    Annotated,
-    Any,
-    TypeVar,
-)
+from typing import Annotated, Any, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-)
+from pydantic import AfterValidator, BaseModel, Field
 
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    Strict,
-    typed,
-)
+from lextables.pipeline.files import Strict, typed
 
 LONGEST_LABEL = 50  # characters; those of real volumes have up to 4
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")

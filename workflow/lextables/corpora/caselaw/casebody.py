@@ -9,10 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lxml import (
-    etree,
-    html,
-)
+from lxml import etree, html
 
 from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.opinion import Page
@@ -72,10 +69,7 @@ def from_xml(data: str) -> Casebody:
     if _ENTITIES.search(data):
         raise Unreadable("its XML declares entities, which are refused")
     parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
     try:
         root = etree.fromstring(data.encode(), parser)
@@ -189,21 +183,12 @@ class _Text:
     def __str__(self) -> str:
         return "".join(self._parts)
 
-    def paragraph(
-        self,
-        element: Element,
-        *,
-        pages: bool,
-    ) -> None:
+    def paragraph(self, element: Element, *, pages: bool) -> None:
         if self._length:
             self._break = "\n"
         self._element(element, pages)
 
-    def _element(
-        self,
-        element: Element,
-        pages: bool,
-    ) -> None:
+    def _element(self, element: Element, pages: bool) -> None:
         """Add the text of an element, without footnote marks; note its pages if ``pages``."""
         self._add(element.text)
         for child in element:

@@ -1,43 +1,19 @@
 """Download the volumes of a shard, one by one."""
 
-from collections.abc import (
-    Callable,
-    Sequence,
-    Set,
-)
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from dataclasses import (
-    asdict,
-    dataclass,
-    replace,
-)
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from zipfile import is_zipfile
 
 from lextables.corpora.caselaw.case import Unreadable
-from lextables.corpora.caselaw.volume import (
-    case_ids,
-    ids_of,
-)
+from lextables.corpora.caselaw.volume import case_ids, ids_of
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.sources.fetch import (
-    MIRROR,
-    DiskFull,
-    Provenance,
-    fetch,
-    fetched_before,
-)
-from lextables.sources.registry import (
-    UNVERIFIED,
-    Registry,
-    resolve,
-)
-from lextables.sources.transfer import (
-    CLIENT,
-    Client,
-)
+from lextables.sources.fetch import MIRROR, DiskFull, Provenance, fetch, fetched_before
+from lextables.sources.registry import UNVERIFIED, Registry, resolve
+from lextables.sources.transfer import CLIENT, Client
 
 BULK = (".jsonl", ".jsonl.xz")
 
@@ -61,11 +37,7 @@ class Source:
         """Return whether a mirror has the file of this name."""
         return any((mirror / name).is_file() for mirror in self.mirrors)
 
-    def fetch(
-        self,
-        volume: str,
-        client: Client,
-    ) -> tuple[Provenance, bool]:
+    def fetch(self, volume: str, client: Client) -> tuple[Provenance, bool]:
         """Return the provenance of a volume, and whether it was fetched now."""
         file = resolve(self.registry, "caselaw", f"{volume}.zip")
         destination = self.folder / f"{volume}.zip"
@@ -84,11 +56,7 @@ class Source:
         )
         return provenance, True
 
-    def cases_of(
-        self,
-        volume: str,
-        client: Client,
-    ) -> set[int]:
+    def cases_of(self, volume: str, client: Client) -> set[int]:
         """Return the ids of a volume's cases, from the volume if it is here, else from its metadata."""
         zips = [mirror / f"caselaw/{volume}.zip" for mirror in self.mirrors]
         zips.append(self.folder / f"{volume}.zip")
@@ -99,13 +67,7 @@ class Source:
             with suppress(Unreadable):  # it is fetched again
                 return ids_of(metadata.read_bytes())
         file = resolve(self.registry, "caselaw", f"{volume}/{metadata.name}")
-        fetch(
-            file,
-            metadata,
-            mirrors=self.mirrors,
-            client=client,
-            say=self.say,
-        )
+        fetch(file, metadata, mirrors=self.mirrors, client=client, say=self.say)
         try:
             return ids_of(metadata.read_bytes())
         except Unreadable as error:
@@ -131,11 +93,7 @@ class Source:
 
 
 def fetch_volumes(
-    volumes: Sequence[str],
-    source: Source,
-    *,
-    skip: bool,
-    cases: Set[int] | None = None,
+    volumes: Sequence[str], source: Source, *, skip: bool, cases: Set[int] | None = None
 ) -> JsonObject:
     """Fetch ``volumes`` (`<reporter>/<volume>`), each with a provenance file.
 

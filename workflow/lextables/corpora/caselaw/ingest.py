@@ -3,12 +3,7 @@
 The record of what was fetched is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
 """
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,22 +12,13 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel
 
-from lextables.corpora.caselaw.opinion import (
-    Fault,
-    Opinion,
-)
+from lextables.corpora.caselaw.opinion import Fault, Opinion
 from lextables.corpora.caselaw.volume import read_volume
 from lextables.pipeline import dataset
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import (
-    BOUNDS,
-    Bounds,
-)
+from lextables.sources.archives import BOUNDS, Bounds
 
 NAMED = 10  # cases of a volume that are left out and named; the others are counted
 AGAIN = "fetch it again with --forcerun caselaw_volumes"
@@ -111,11 +97,7 @@ class Ingested:
 
 
 class _LostVolume(Exception):
-    def __init__(
-        self,
-        volume: Path,
-        fault: Fault,
-    ) -> None:
+    def __init__(self, volume: Path, fault: Fault) -> None:
         self.volume = volume
         self.fault = fault
 
@@ -123,11 +105,7 @@ class _LostVolume(Exception):
 class _Attempt:
     """One attempt to read the volumes, without those in ``lost``; collects faults."""
 
-    def __init__(
-        self,
-        lost: Mapping[Path, Fault],
-        bounds: Bounds,
-    ) -> None:
+    def __init__(self, lost: Mapping[Path, Fault], bounds: Bounds) -> None:
         self._lost = lost
         self._bounds = bounds
         self._seen: dict[int, str] = {}
@@ -204,13 +182,7 @@ def read_opinions(
         case_ids = np.unique(
             dataset.read_table(shard, ["case_id"])["case_id"].to_numpy()
         )
-        repeated = set(
-            np.intersect1d(
-                case_ids,
-                earlier,
-                assume_unique=True,
-            ).tolist()
-        )
+        repeated = set(np.intersect1d(case_ids, earlier, assume_unique=True).tolist())
         for row in dataset.read(shard, columns):
             if row["case_id"] not in repeated:
                 yield row
@@ -232,10 +204,7 @@ class FetchedVolumes(BaseModel):
     absent: list[str]
 
 
-def paths(
-    record: Mapping[str, Any],
-    folder: str | Path,
-) -> list[Path]:
+def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     """Return the paths of a shard's volumes.
 
     Raises `BadInput` if a volume is missing, or differs from the one that was fetched.
@@ -253,10 +222,7 @@ def paths(
     return files
 
 
-def report(
-    record: Mapping[str, Any],
-    done: Ingested,
-) -> dict[str, Any]:
+def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
     """Return the numbers of opinions and of left-out cases, the left-out volumes, and a sentence per fault.
 
     ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the

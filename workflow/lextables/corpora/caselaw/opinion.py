@@ -1,13 +1,7 @@
 """Opinions, and faults found while reading them."""
 
-from dataclasses import (
-    asdict,
-    dataclass,
-)
-from typing import (
-    Any,
-    Literal,
-)
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 Lost = Literal["volume", "case", "pages", "nothing"]
 

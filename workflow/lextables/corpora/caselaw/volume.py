@@ -4,15 +4,8 @@ import codecs
 import re
 import zipfile
 from bisect import bisect_left
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Set,
-)
-from contextlib import (
-    contextmanager,
-    suppress,
-)
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from pathlib import Path
 from reprlib import repr as shortened
@@ -28,16 +21,8 @@ from lextables.corpora.caselaw.case import (
     Unreadable,
     checked,
 )
-from lextables.corpora.caselaw.casebody import (
-    CONTROL,
-    Casebody,
-)
-from lextables.corpora.caselaw.opinion import (
-    MAJORITY,
-    Fault,
-    Opinion,
-    Page,
-)
+from lextables.corpora.caselaw.casebody import CONTROL, Casebody
+from lextables.corpora.caselaw.opinion import MAJORITY, Fault, Opinion, Page
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import (
     BOUNDS,
@@ -58,9 +43,7 @@ _CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
 
 
 def read_volume(
-    path: str | Path,
-    bounds: Bounds = BOUNDS,
-    seen: dict[int, str] | None = None,
+    path: str | Path, bounds: Bounds = BOUNDS, seen: dict[int, str] | None = None
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
@@ -81,10 +64,7 @@ def read_volume(
         yield Fault(path.name, "", what, "volume")
 
 
-def case_ids(
-    path: str | Path,
-    bounds: Bounds = BOUNDS,
-) -> set[int]:
+def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
     """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as `bodies` does."""
     with _unreadable(path), zipfile.ZipFile(path) as archive:
         return ids_of(_Members(archive, bounds).read(METADATA))
@@ -100,9 +80,7 @@ def ids_of(metadata: bytes) -> set[int]:
 
 
 def bodies(
-    path: str | Path,
-    selected: Set[int],
-    bounds: Bounds = BOUNDS,
+    path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
 ) -> Iterator[tuple[CaseKey, str]]:
     """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
 
@@ -125,9 +103,7 @@ def bodies(
 
 
 def _bulk_bodies(
-    path: Path,
-    selected: Set[int],
-    bounds: Bounds,
+    path: Path, selected: Set[int], bounds: Bounds
 ) -> Iterator[tuple[CaseKey, str]]:
     """Yield key and XML of the ``selected`` cases of a file of the bulk export."""
     for line in lines(path, bounds):
@@ -157,11 +133,7 @@ class _Members:
     Raises `OverBounds`, and `Unreadable` if several folders could be the top.
     """
 
-    def __init__(
-        self,
-        archive: zipfile.ZipFile,
-        bounds: Bounds,
-    ) -> None:
+    def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
         """Find the top folder; raise `OverBounds` for a volume that is too large."""
         check_volume(archive, bounds)
         self._archive = archive
@@ -192,9 +164,7 @@ def _cases(metadata: bytes) -> list[Any]:
 
 
 def _read_zip(
-    path: Path,
-    bounds: Bounds,
-    seen: dict[int, str],
+    path: Path, bounds: Bounds, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
     """Yield opinions and faults of a zip of static.case.law."""
     try:
@@ -216,11 +186,7 @@ def _read_zip(
 
 
 def _zip_case(
-    path: Path,
-    members: _Members,
-    metadata: Any,
-    number: int,
-    seen: dict[int, str],
+    path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions and faults of one case; ``number`` is its place in the metadata."""
     name = metadata.get("file_name") if isinstance(metadata, dict) else None
@@ -247,10 +213,7 @@ def _zip_case(
 
 
 def _new_case(
-    path: Path,
-    where: str,
-    metadata: Any,
-    seen: dict[int, str],
+    path: Path, where: str, metadata: Any, seen: dict[int, str]
 ) -> Case | Fault:
     """The checked metadata of a case, or the fault for which it is left out."""
     try:
@@ -271,9 +234,7 @@ def _with_id(where: str, metadata: Any) -> str:
 
 
 def _read_bulk(
-    path: Path,
-    bounds: Bounds,
-    seen: dict[int, str],
+    path: Path, bounds: Bounds, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
     """Yield opinions and faults of a file of the bulk export."""
     try:
@@ -287,10 +248,7 @@ def _read_bulk(
 
 
 def _bulk_case(
-    path: Path,
-    where: str,
-    line: bytes,
-    seen: dict[int, str],
+    path: Path, where: str, line: bytes, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions and faults of one row of the bulk export."""
     try:
@@ -366,11 +324,7 @@ def _fault_of(body: Casebody) -> str:
 
 
 def _opinions(
-    path: Path,
-    where: str,
-    case: Case,
-    body: Casebody,
-    seen: dict[int, str],
+    path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a valid case, and a `Fault` for what is dropped or unusual."""
     why = _fault_of(body)
@@ -485,10 +439,7 @@ def _longest_ascending(numbers: Mapping[int, int]) -> set[int]:
     return run
 
 
-def _from_start(
-    pages: tuple[Page, ...],
-    running: str,
-) -> tuple[Page, ...]:
+def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
     """Put the page on which the opinion starts before the labels in it.
 
     That page is one less than the first label; without a label, the page still running when the

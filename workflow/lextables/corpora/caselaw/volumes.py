@@ -6,26 +6,14 @@ in the range is taken. A reporter alone is all of its volumes in the list, or wi
 `all` is every volume of the list.
 """
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    Strict,
-    json_value,
-    typed,
-)
+from lextables.pipeline.files import Strict, json_value, typed
 from lextables.sources.records import whole_number
 
 LIST = "VolumesMetadata.json"
@@ -115,11 +103,7 @@ class Collection:
         raise _bad_range(reporter, what, do)
 
 
-def _bad_range(
-    text: str,
-    what: str,
-    do: str,
-) -> BadInput:
+def _bad_range(text: str, what: str, do: str) -> BadInput:
     return BadInput(f"caselaw = {text!r} {what}", where="config", do=do)
 
 
@@ -185,9 +169,7 @@ def _listed(path: Path) -> dict[str, dict[int, list[str]]]:
 
 
 def shards(
-    ranges: Iterable[str],
-    size: int,
-    collection: Collection,
+    ranges: Iterable[str], size: int, collection: Collection
 ) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
@@ -207,10 +189,7 @@ def shards(
     return by_name
 
 
-def _chosen(
-    ranges: Iterable[str],
-    collection: Collection,
-) -> dict[str, Volumes]:
+def _chosen(ranges: Iterable[str], collection: Collection) -> dict[str, Volumes]:
     """Return {reporter: its volumes in ``ranges``}; `BadInput` for a volume named twice."""
     chosen: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):

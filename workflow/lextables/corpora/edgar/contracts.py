@@ -7,23 +7,10 @@ have changed width over the years and run together when a name is long.
 import hashlib
 import logging
 import re
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Collection,
-    Iterable,
-    Iterator,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
-from datetime import (
-    date,
-    timedelta,
-)
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +25,9 @@ from lextables.corpora.edgar.exhibits import (
     documents,
     in_families,
 )
-from lextables.corpora.edgar.pages import (
-    Gone,
-    Pages,
-)
+from lextables.corpora.edgar.pages import Gone, Pages
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.sources.records import whole_number
@@ -128,12 +108,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self.sentences: defaultdict[str, list[str]] = defaultdict(list)
 
-    def add(
-        self,
-        kind: str,
-        where: str,
-        what: str,
-    ) -> None:
+    def add(self, kind: str, where: str, what: str) -> None:
         """Count and log an error of ``kind``."""
         sentence = f"{where}: {what}."
         self.counts[kind] += 1
@@ -210,10 +185,7 @@ class Filing:
 
 
 def filings(
-    lines: Iterable[bytes],
-    forms: Collection[str],
-    where: str,
-    faults: Faults,
+    lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults
 ) -> list[Filing]:
     """Return the filings of ``forms`` in an index, each once, by date and accession number.
 
@@ -317,10 +289,7 @@ def collect(
 
 
 def contracts(
-    chosen: Iterable[Filing],
-    pages: Pages,
-    exhibits: Collection[str],
-    faults: Faults,
+    chosen: Iterable[Filing], pages: Pages, exhibits: Collection[str], faults: Faults
 ) -> Iterator[Row]:
     """Yield a row of `TABLE` for each exhibit of the types ``exhibits``, in the order of the filings.
 
@@ -357,11 +326,7 @@ def contracts(
 
 
 def _row(
-    filing: Filing,
-    address: str,
-    document: Document,
-    sequence: int,
-    faults: Faults,
+    filing: Filing, address: str, document: Document, sequence: int, faults: Faults
 ) -> Row | None:
     """Return the row of an exhibit; None, and a fault, if it has no text."""
     where = f"{address}, {document.type}, sequence {sequence}"
@@ -390,20 +355,13 @@ def _row(
     }
 
 
-def _hashed(
-    lines: Iterable[bytes],
-    digest: Any,
-) -> Iterator[bytes]:
+def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
     for line in lines:
         digest.update(line)
         yield line
 
 
-def _announce(
-    quarter: Quarter,
-    chosen: Collection[Filing],
-    pages: Pages,
-) -> None:
+def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
     """Report, before the first request, how many filings to fetch and the minimum time."""
     missing = sum(not pages.cache_path(filing.path).exists() for filing in chosen)
     pace = pages.pace.per_second
@@ -416,18 +374,9 @@ def _announce(
     print(message, flush=True)
 
 
-def _progress(
-    chosen: Collection[Filing],
-    quarter: Quarter,
-) -> Iterator[Filing]:
+def _progress(chosen: Collection[Filing], quarter: Quarter) -> Iterator[Filing]:
     """Yield the filings, and write a line of progress a minute."""
     # One line per minute in the job's log.
     return iter(
-        tqdm(
-            chosen,
-            f"EDGAR {quarter}",
-            unit=" filings",
-            mininterval=60,
-            miniters=1,
-        )
+        tqdm(chosen, f"EDGAR {quarter}", unit=" filings", mininterval=60, miniters=1)
     )

@@ -12,18 +12,10 @@ break is joined again.  Running heads are kept because they cannot be distinguis
 import codecs
 import html
 import re
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Set,
-)
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from selectolax.lexbor import (
-    LexborHTMLParser,
-    LexborNode,
-)
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lextables.sources.characters import INVISIBLE
 from lextables.sources.records import whole_number
@@ -60,13 +52,7 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
-_PLAIN = str.maketrans(
-    {
-        "\u00a0": " ",
-        "\u2028": "\n",
-        "\x85": "\n",
-    }
-)
+_PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
 _STRUCK = ("strike", "s", "del")
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
 _DROPPED = set("script style head title template noscript ix:header -comment".split())
@@ -79,12 +65,7 @@ _BLOCKS = set(
 _SPACE = 1
 _LINE = 2
 _PARAGRAPH = 3
-_GAP = {
-    0: "",
-    _SPACE: " ",
-    _LINE: "\n",
-    _PARAGRAPH: "\n\n",
-}
+_GAP = {0: "", _SPACE: " ", _LINE: "\n", _PARAGRAPH: "\n\n"}
 
 
 class CutShort(Exception):
@@ -169,22 +150,14 @@ def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
                 yield line
 
 
-def _document(
-    head: dict[str, str],
-    body: list[bytes],
-) -> Document:
+def _document(head: dict[str, str], body: list[bytes]) -> Document:
     """Return a document with the values of its head and the lines of its body."""
     return Document(
         type=head.get("TYPE", ""),
         sequence=whole_number(head.get("SEQUENCE", ""), digits=6),
         filename=head.get("FILENAME", ""),
         description=head.get("DESCRIPTION", ""),
-        body=re.sub(
-            rb"</TEXT>\s*\Z",
-            b"",
-            b"".join(body),
-            flags=re.IGNORECASE,
-        ),
+        body=re.sub(rb"</TEXT>\s*\Z", b"", b"".join(body), flags=re.IGNORECASE),
     )
 
 
@@ -208,11 +181,7 @@ class Text:
 class NoText(Exception):
     """A body without usable text; ``kind`` is ``binary`` or ``empty``."""
 
-    def __init__(
-        self,
-        kind: str,
-        what: str,
-    ) -> None:
+    def __init__(self, kind: str, what: str) -> None:
         self.kind = kind
         super().__init__(what)
 
@@ -328,11 +297,7 @@ class _Flow:
             node = node.next
         return "".join(self.out)
 
-    def _enter(
-        self,
-        tag: str,
-        breaks: bool,
-    ) -> None:
+    def _enter(self, tag: str, breaks: bool) -> None:
         """Note the gaps before a tag; ``breaks``: a page begins at it."""
         # Inside a table a rule underlines a figure.
         if breaks or (tag == "hr" and not self.cells):
@@ -348,11 +313,7 @@ class _Flow:
             self._request_gap(_PARAGRAPH)
         self.pre += tag == "pre"
 
-    def _leave(
-        self,
-        tag: str,
-        breaks: bool,
-    ) -> None:
+    def _leave(self, tag: str, breaks: bool) -> None:
         """Note the gaps after a tag; ``breaks``: a page ends at it."""
         self.pre -= tag == "pre"
         if tag in ("td", "th"):

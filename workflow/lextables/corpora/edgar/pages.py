@@ -15,18 +15,12 @@ import zlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from urllib.parse import (
-    quote,
-    urlsplit,
-)
+from urllib.parse import quote, urlsplit
 
 import requests
 
 from lextables.pipeline.atomic import replacing
-from lextables.pipeline.cache import (
-    make_cache,
-    user_cache,
-)
+from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import exclusive
 from lextables.sources.archives import OverBounds
@@ -46,11 +40,7 @@ PER_SECOND = 9.0
 # The longest wait that a refusal may ask for.  A time further ahead comes from a clock that was set back.
 LONGEST_HOLD = 3600.0
 # With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
-CLIENT = Client(
-    attempts=11,
-    patience=LONGEST_HOLD,
-    timeouts=(30, 120),
-)
+CLIENT = Client(attempts=11, patience=LONGEST_HOLD, timeouts=(30, 120))
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
 _CHUNK = 1 << 18
@@ -69,11 +59,7 @@ def default_file() -> Path:
 class Pace:
     """Slots for requests, shared through ``path`` by every process and thread that names it."""
 
-    def __init__(
-        self,
-        path: str | Path,
-        per_second: float = PER_SECOND,
-    ) -> None:
+    def __init__(self, path: str | Path, per_second: float = PER_SECOND) -> None:
         self.path = Path(path)
         self.per_second = per_second
 
@@ -210,11 +196,7 @@ class Pages:
             self._fetch(self.address(path), cached)
         return cached
 
-    def _fetch(
-        self,
-        address: str,
-        cached: Path,
-    ) -> None:
+    def _fetch(self, address: str, cached: Path) -> None:
         """Fetch a page to the cache; raise `Gone`, or `BadInput` if it cannot be had."""
 
         def hold(failure: BaseException, seconds: float) -> None:
@@ -235,17 +217,11 @@ class Pages:
                 do = "run again later; pages fetched before are cached"
             raise BadInput(f"the server {failure}", where=address, do=do) from failure
 
-    def _ask(
-        self,
-        address: str,
-        cached: Path,
-    ) -> None:
+    def _ask(self, address: str, cached: Path) -> None:
         """Make one request; raise `Gone`, `TemporaryFailure` or `DownloadFailed`."""
         self.pace.wait()
         with self.client.ask(
-            self.session.get,
-            address,
-            allow_redirects=False,
+            self.session.get, address, allow_redirects=False
         ) as answer:
             if answer.status_code == 200:
                 self._write_cached(answer, cached)
@@ -265,11 +241,7 @@ class Pages:
             raise TemporaryFailure(status, after)
         raise DownloadFailed(status)
 
-    def _write_cached(
-        self,
-        answer: requests.Response,
-        cached: Path,
-    ) -> None:
+    def _write_cached(self, answer: requests.Response, cached: Path) -> None:
         """Write the body of an answer to the cache; raise `TemporaryFailure` if it is cut."""
         encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("gzip", "x-gzip", "identity", ""):

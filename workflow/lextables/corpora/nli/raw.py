@@ -14,35 +14,17 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-)
-from contextlib import (
-    ExitStack,
-    contextmanager,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import (
-    IO,
-    Any,
-)
+from typing import IO, Any
 
 from lextables.models.token_count import TokenCounter
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import (
-    member,
-    opened,
-)
+from lextables.sources.archives import member, opened
 from lextables.sources.records import (
     RESTORE,
     Record,
@@ -90,11 +72,7 @@ class Form:
     spelt: Mapping[str, str | None]
     records: Records = json_lines
 
-    def pairs(
-        self,
-        stream: IO[bytes],
-        name: str,
-    ) -> Iterator[Pair]:
+    def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
         """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
         for where, record in self.records(stream, name):
             premise = value(record, self.premise, str, where)
@@ -107,10 +85,7 @@ class Form:
             yield Pair(premise, hypothesis, self.spelt[label])
 
 
-def of_documents(
-    stream: IO[bytes],
-    name: str,
-) -> Iterator[tuple[str, Record]]:
+def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, record) for each document and hypothesis of a file of ContractNLI.
 
     The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
@@ -136,11 +111,7 @@ def of_documents(
             )
 
 
-_LETTERS = {
-    "e": ENTAIL,
-    "n": NEUTRAL,
-    "c": CONTRADICT,
-}
+_LETTERS = {"e": ENTAIL, "n": NEUTRAL, "c": CONTRADICT}
 SNLI = Form(
     premise="sentence1",
     hypothesis="sentence2",
@@ -165,17 +136,9 @@ FEVER_NLI = Form(
         "hidden": None,
     },
 )
-ANLI = Form(
-    premise="context",
-    hypothesis="hypothesis",
-    label="label",
-    spelt=_LETTERS,
-)
+ANLI = Form(premise="context", hypothesis="hypothesis", label="label", spelt=_LETTERS)
 CONTROL = Form(
-    premise="premise",
-    hypothesis="hypothesis",
-    label="label",
-    spelt=_LETTERS,
+    premise="premise", hypothesis="hypothesis", label="label", spelt=_LETTERS
 )
 DOCNLI = Form(
     premise="premise",
@@ -188,20 +151,13 @@ CONTRACT_NLI = Form(
     premise="text",
     hypothesis="hypothesis",
     label="choice",
-    spelt={
-        "Entailment": ENTAIL,
-        "NotMentioned": NEUTRAL,
-        "Contradiction": CONTRADICT,
-    },
+    spelt={"Entailment": ENTAIL, "NotMentioned": NEUTRAL, "Contradiction": CONTRADICT},
     records=of_documents,
 )
 
 
 @contextmanager
-def stream_of(
-    path: Path,
-    inside: str,
-) -> Iterator[tuple[IO[bytes], str]]:
+def stream_of(path: Path, inside: str) -> Iterator[tuple[IO[bytes], str]]:
     """Open a published file, or the member ``inside`` a zip; yield it with its name for messages."""
     if not inside:
         with path.open("rb") as stream:
@@ -264,11 +220,7 @@ class Spool:
             with path.open(encoding="utf-8") as lines:
                 texts = dict(json.loads(line) for line in lines)
             for name, text in sorted(texts.items()):
-                yield {
-                    "text_id": name,
-                    "text": text,
-                    "tokens": length(text),
-                }
+                yield {"text_id": name, "text": text, "tokens": length(text)}
 
 
 def _write_text(files: list[IO[str]], text: str) -> str:
@@ -314,21 +266,11 @@ def read(name: str, published: Published) -> Rows:
     examples = (_examples(part, published, head, notes) for part in ordered)
     spool.fill(chain.from_iterable(examples))
     texts = spool.texts(TokenCounter().sequence_length)
-    return Rows(
-        {
-            "examples": spool.examples(),
-            "heads": [head],
-            "texts": texts,
-        },
-        notes,
-    )
+    return Rows({"examples": spool.examples(), "heads": [head], "texts": texts}, notes)
 
 
 def _examples(
-    part: Part,
-    published: Published,
-    head: Row,
-    notes: Counter[str],
+    part: Part, published: Published, head: Row, notes: Counter[str]
 ) -> Iterator[tuple[Row, str, str, int]]:
     """Yield the examples of a published file as `Spool.fill` takes them; count ``notes``."""
     with stream_of(published.file(part.file), part.inside) as (stream, name):
@@ -363,22 +305,10 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
     yield Part("mnli", TRAIN, SNLI, "mnli", "multinli_1.0_train.jsonl")
     for genres in ("matched", "mismatched"):
         file = f"multinli_1.0_dev_{genres}.jsonl"
-        yield Part(
-            "mnli",
-            DEV,
-            SNLI,
-            "mnli",
-            file,
-            suffix=f"_{genres}",
-        )
+        yield Part("mnli", DEV, SNLI, "mnli", file, suffix=f"_{genres}")
 
 
-def _splits(
-    source: str,
-    form: Form,
-    file: str,
-    inside: str = "",
-) -> list[Part]:
+def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
     """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
     return [
         Part(source, split, form, file.format(split), inside.format(split))

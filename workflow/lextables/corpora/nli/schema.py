@@ -5,11 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column
-from lextables.tasks.classification.schema import (
-    EXAMPLES,
-    HEADS,
-    TEXTS,
-)
+from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 
 _EXAMPLE, _SPLIT, _HEAD, _TEXT, _LABEL = EXAMPLES.columns
 

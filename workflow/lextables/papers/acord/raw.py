@@ -13,21 +13,12 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.sources import archives
 from lextables.sources.workbooks import sheets
 
@@ -44,9 +35,7 @@ def read(name: str, published: Published) -> Rows:
 
 
 def read_release(
-    path: Path,
-    categories: Mapping[str, str],
-    aliases: Mapping[str, str],
+    path: Path, categories: Mapping[str, str], aliases: Mapping[str, str]
 ) -> Rows:
     """Return the rows of the four tables, sorted by their keys, and counts of ratings left out.
 
@@ -115,11 +104,7 @@ def _normalized(text: str) -> str:
 class _Titles:
     """Finds query ids by the titles of the supplements."""
 
-    def __init__(
-        self,
-        queries: Iterable[Row],
-        aliases: Mapping[str, str],
-    ) -> None:
+    def __init__(self, queries: Iterable[Row], aliases: Mapping[str, str]) -> None:
         self._ids = {_normalized(row["query_id"]): row["query_id"] for row in queries}
         for title, query_id in aliases.items():
             self._ids[_normalized(title)] = query_id
@@ -129,9 +114,7 @@ class _Titles:
 
 
 def _queries(
-    archive: zipfile.ZipFile,
-    categories: Mapping[str, str],
-    aliases: Mapping[str, str],
+    archive: zipfile.ZipFile, categories: Mapping[str, str], aliases: Mapping[str, str]
 ) -> list[Row]:
     """Return the queries in the order of the table of their formats."""
     declared = {}
@@ -186,10 +169,7 @@ def _judged_clauses(
     return clause_of
 
 
-def _ratings(
-    archive: zipfile.ZipFile,
-    titles: _Titles,
-) -> Iterator[Row]:
+def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
     """Yield the cells of the workbook that have a clause, with any rating.
 
     Columns come in pairs: clauses under their query's title, and their ratings.

@@ -2,10 +2,7 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 
 CLAUSES = Table(
     "clauses",

@@ -8,15 +8,8 @@ table numbers are the paper's.
 import difflib
 import math
 import statistics
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -24,25 +17,11 @@ from itertools import product
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
 from lextables.papers.acord.registry import Acord
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
+from lextables.pipeline.dataset import Row, read
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import (
-    score_cell,
-    strict_cells,
-)
-from lextables.tables.systems import (
-    System,
-    number_cells,
-    published_cell,
-    runs_of,
-)
+from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.systems import System, number_cells, published_cell, runs_of
 
 METRICS = (
     "NDCG@5",
@@ -97,21 +76,14 @@ class Results(Inputs):
         return {row["clause_id"]: row["words"] for row in clauses}
 
     def by_query(
-        self,
-        folders: Sequence[str],
-        metric: str,
-        group: str = "all",
+        self, folders: Sequence[str], metric: str, group: str = "all"
     ) -> dict[str, float]:
         """Return {scored query of a group: score}, the mean over runs that differ in their seed."""
         scored = self.scores[folders[0]]
         scores = {}
         for query in sorted(self.queries, key=lambda query: query["query_id"]):
             of_query = f"query: {query['query_id']}"
-            groups = (
-                "all",
-                f"category: {query['category']}",
-                of_query,
-            )
+            groups = ("all", f"category: {query['category']}", of_query)
             if group in groups and (metric, of_query) in scored:
                 values = self.values(folders, metric, of_query, 1)
                 scores[query["query_id"]] = statistics.fmean(values)
@@ -148,11 +120,7 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = _likeness(text, printed.value)
-        nearest = max(
-            sorted(likeness, reverse=True),
-            key=likeness.get,
-            default=None,
-        )
+        nearest = max(sorted(likeness, reverse=True), key=likeness.get, default=None)
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -256,10 +224,7 @@ def _system_row(system: System) -> str:
 
 
 def _metric_cells(
-    results: Results,
-    system: System,
-    row: str,
-    scored: Scored,
+    results: Results, system: System, row: str, scored: Scored
 ) -> list[Cell]:
     """Return one cell per metric for one system, and its strict score where it differs."""
     runs = runs_of(system, scored.style)
@@ -273,12 +238,7 @@ def _metric_cells(
         if is_single_query:
             measure += f", {scored.style}"
         score = Score(
-            measure,
-            scored.name or row,
-            metric,
-            scored.group,
-            "queries",
-            scored.scale,
+            measure, scored.name or row, metric, scored.group, "queries", scored.scale
         )
         interval = None
         if runs:
@@ -325,13 +285,7 @@ def _size(row: str, parameters: int | None) -> Cell:
         size, reason = f"{parameters / 1e6:.0f}M", SIZE
     else:
         size, reason = f"{parameters / 1e9:.2f}B", SIZE
-    return Cell(
-        row,
-        "Size",
-        size,
-        reason=reason,
-        judged=False,
-    )
+    return Cell(row, "Size", size, reason=reason, judged=False)
 
 
 def table3(results: Results) -> list[Cell]:
@@ -346,10 +300,7 @@ def table3(results: Results) -> list[Cell]:
 
 
 def _by_category(
-    results: Results,
-    system: System,
-    name: str,
-    label: str = "",
+    results: Results, system: System, name: str, label: str = ""
 ) -> list[Cell]:
     """Return the cells of a system called ``name``; its rows by category end in ``label``."""
     categories = [row.partition(" / ")[0] for row in results.published_rows]
@@ -361,12 +312,7 @@ def _by_category(
             row += f" / {label}"
         if category in tested or not system["runs"]:
             group = f"category: {category}"
-            scored = Scored(
-                LONG_NAMES,
-                group,
-                strict=False,
-                name=name,
-            )
+            scored = Scored(LONG_NAMES, group, strict=False, name=name)
             cells += _metric_cells(results, system, row, scored)
         else:
             missing = "no test query of this category"
@@ -410,10 +356,7 @@ def _state(system: System) -> str:
     return "fine-tuned" if system["tuned"] else "not fine-tuned"
 
 
-def _fine_tuning(
-    results: Results,
-    systems: Sequence[System],
-) -> list[Cell]:
+def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
     """Return scores before and after fine-tuning in percent, the change, and its paired interval.
 
     The change of a model is relative to itself before fine-tuning, which for a bi-encoder
@@ -441,11 +384,7 @@ def _fine_tuning(
             before, over = bare[system["retriever"]], " over the retriever"
         for metric, column in SHORT_NAMES.items():
             cell = _change(
-                results,
-                system,
-                before,
-                metric,
-                place=(row, f"{column} change{over}"),
+                results, system, before, metric, place=(row, f"{column} change{over}")
             )
             cells.append(cell)
     return cells
@@ -459,20 +398,12 @@ def _tuned_from(system: System) -> tuple[str | None, str]:
 
 
 def _change(
-    results: Results,
-    after: System,
-    before: System,
-    metric: str,
-    place: tuple[str, str],
+    results: Results, after: System, before: System, metric: str, place: tuple[str, str]
 ) -> Cell:
     """Return the cell at ``place`` (row, column) with the mean change of the test queries."""
     runs, runs_before = runs_of(after, SHORT), runs_of(before, SHORT)
     if not runs or not runs_before:
-        return Cell(
-            *place,
-            None,
-            reason=after["reason"] or before["reason"],
-        )
+        return Cell(*place, None, reason=after["reason"] or before["reason"])
     old = results.by_query(runs_before, metric)
 
     def changes(folders: Sequence[str]) -> list[float]:
@@ -560,10 +491,7 @@ def table_e2(results: Results) -> list[Cell]:
             row = f"{label} / {name} / {style}"
             if query_id in tested:
                 scored = Scored(
-                    LONG_NAMES,
-                    f"query: {query_id}",
-                    style.lower(),
-                    strict=False,
+                    LONG_NAMES, f"query: {query_id}", style.lower(), strict=False
                 )
                 cells += _metric_cells(results, system, row, scored)
             else:

@@ -6,17 +6,10 @@ takes the same test questions from the hub's copy of CUAD.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from operator import (
-    attrgetter,
-    itemgetter,
-)
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.sources import archives
 from lextables.tasks.spans.squad import (
     Document,
@@ -39,11 +32,7 @@ def read(name: str, published: Published) -> Rows:
         contract = document.contract_id
         split = "test" if contract in test else "train"
         contracts.append(
-            {
-                "contract_id": contract,
-                "split": split,
-                "text": document.text,
-            }
+            {"contract_id": contract, "split": split, "text": document.text}
         )
         questions += question_rows(document, split)
         answers += answer_rows(document)
@@ -74,9 +63,5 @@ def _examples(document: Document) -> Iterator[Row]:
         single = [(answer,) for answer in question.answers] or [()]
         for number, answers in enumerate(single):
             example_id = f"{question.question_id}_{number}"
-            example = replace(
-                question,
-                question_id=example_id,
-                answers=answers,
-            )
+            example = replace(question, question_id=example_id, answers=answers)
             yield example_row(document, example, question.question_id)

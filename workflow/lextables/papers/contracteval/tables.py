@@ -1,22 +1,11 @@
 """Table III: F1, F2, Jaccard index and the rate of false denials of each system."""
 
 from lextables.metrics.containment import LOWER
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import (
-    score_cell,
-    strict_cells,
-)
+from lextables.tables.scored import score_cell, strict_cells
 
-COLUMNS = {
-    "F1": "F1",
-    "F2": "F2",
-    "Jaccard": "Jaccard",
-    LOWER: "False rate",
-}
+COLUMNS = {"F1": "F1", "F2": "F2", "Jaccard": "Jaccard", LOWER: "False rate"}
 UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 
 
@@ -31,13 +20,7 @@ def cells(table: str, inputs: Inputs) -> list[Cell]:
         row = system["row"]
         columns = COLUMNS | UNPUBLISHED if system["runs"] else COLUMNS
         for metric, column in columns.items():
-            score = Score(
-                column,
-                row,
-                metric,
-                units="contracts",
-                lower=metric == LOWER,
-            )
+            score = Score(column, row, metric, units="contracts", lower=metric == LOWER)
             cell = score_cell(
                 inputs,
                 system,

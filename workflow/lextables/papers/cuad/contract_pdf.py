@@ -6,23 +6,13 @@ fields.  There is no text recognition (OCR): pages that are pictures are recogni
 
 import logging
 import re
-from collections import (
-    Counter,
-    defaultdict,
-)
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import (
-    dataclass,
-    field,
-)
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pypdf import (
-    PageObject,
-    PasswordType,
-    PdfReader,
-)
+from pypdf import PageObject, PasswordType, PdfReader
 from pypdf.errors import DependencyError
 from pypdf.generic import (
     ArrayObject,
@@ -32,11 +22,7 @@ from pypdf.generic import (
     StreamObject,
 )
 
-from lextables.papers.cuad.contract import (
-    LIMIT,
-    Contract,
-    too_long,
-)
+from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
 from lextables.sources.characters import plain
@@ -165,10 +151,7 @@ def _no_text(path: Path, pages: list[_Page]) -> BadInput:
     )
 
 
-def _is_placeholder(
-    root: DictionaryObject,
-    pages: list[_Page],
-) -> bool:
+def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether the pages only stand for a form that a program draws when the file is opened."""
     has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
@@ -217,9 +200,7 @@ def _add_content(page: _Page, page_object: PageObject) -> None:
 
 
 def _has_picture(
-    content: DictionaryObject,
-    drawn_parts: set[str],
-    depth: int = 0,
+    content: DictionaryObject, drawn_parts: set[str], depth: int = 0
 ) -> bool:
     """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are names."""
     resources = _dictionary(content.get("/Resources"))
@@ -233,10 +214,7 @@ def _has_picture(
     return False
 
 
-def _add_annotation(
-    page: _Page,
-    annotation: DictionaryObject,
-) -> None:
+def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
     """Add what an annotation shows: typed text, or the kind of what is not read."""
     kind = annotation.get("/Subtype")
     flags = annotation.get("/F")
@@ -299,10 +277,7 @@ def _masked_lines(page: _Page) -> list[str]:
 # Notes
 
 
-def _notes_on_pages(
-    pages: list[_Page],
-    without_text: list[int],
-) -> Iterator[str]:
+def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
     """Yield a sentence for each kind of thing on pages that a reader should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
     damaged, stamped, unreadable, typed = [], [], [], []
@@ -342,9 +317,7 @@ def _notes_on_pages(
 
 
 def _notes_on_file(
-    root: DictionaryObject,
-    pages: list[_Page],
-    attached: list[str],
+    root: DictionaryObject, pages: list[_Page], attached: list[str]
 ) -> Iterator[str]:
     """Yield a sentence for each part of the file that is not on its pages."""
     if attached:
@@ -361,10 +334,7 @@ def _notes_on_file(
         yield f"The file is damaged: only {len(pages)} of {expected} pages were found."
 
 
-def _has_other_values(
-    form: DictionaryObject,
-    pages: list[_Page],
-) -> bool:
+def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
     """Return whether a form has values that are on no page."""
     shown = set()
     for page in pages:

@@ -9,42 +9,18 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import (
-    dataclass,
-    field,
-    replace,
-)
-from pathlib import (
-    Path,
-    PurePosixPath,
-)
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
-from lextables.papers.cuad.contract import (
-    LIMIT,
-    Contract,
-    too_long,
-)
-from lextables.papers.cuad.word_styles import (
-    Element,
-    Styles,
-    is_on,
-    value_at,
-)
+from lextables.papers.cuad.contract import LIMIT, Contract, too_long
+from lextables.papers.cuad.word_styles import Element, Styles, is_on, value_at
 from lextables.pipeline.errors import BadInput
-from lextables.sources.archives import (
-    Bounds,
-    OverBounds,
-    read_member,
-)
+from lextables.sources.archives import Bounds, OverBounds, read_member
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.
-WORD = Bounds(
-    member=64 << 20,
-    volume=128 << 20,
-    ratio=1000,
-)
+WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
 MAIN_PART = "word/document.xml"
 MISSING = "missing"  # name of the root of a part that is missing or damaged
 
@@ -53,13 +29,7 @@ _READ = (
     "document body hyperlink ins moveTo smartTag customXml dir bdo sdtContent ruby"
     " rubyBase Choice Fallback"
 ).split()
-_LITERAL = {
-    "tab": "\t",
-    "ptab": "\t",
-    "br": "\n",
-    "cr": "\n",
-    "noBreakHyphen": "-",
-}
+_LITERAL = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Elements with content that no reader sees.
 _INVISIBLE = (
     "instrText delInstrText fldData docPr cNvPr hlinkClick hlinkHover printerSettings"
@@ -118,32 +88,19 @@ _FORM_FIELDS = {"FORMCHECKBOX", "FORMDROPDOWN"}  # noted by their data
 CELL = 100
 
 # Properties of text that is left out.
-_LEFT_OUT = {
-    "vanish": HIDDEN,
-    "strike": STRUCK,
-    "dstrike": STRUCK,
-}
+_LEFT_OUT = {"vanish": HIDDEN, "strike": STRUCK, "dstrike": STRUCK}
 
 _WINGDINGS = b"\x6c\x6e\x71\xa7\xa8\xd8\xe0\xfb\xfc\xfd\xfe"
 _SYMBOL = b"\xa3\xb0\xb1\xb3\xb4\xb7\xb9\xd2\xd3\xd4\xe2\xe3\xe4abgdepqlmsDSWPF"
 # {font: {code: character}}; codes in a file may be shifted by 0xF000.
 _CODES = {
     "wingdings": dict(zip(_WINGDINGS, "●■❑▪◻➢→✗✓☒☑", strict=True)),
-    "symbol": dict(
-        zip(
-            _SYMBOL,
-            "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ",
-            strict=True,
-        )
-    ),
+    "symbol": dict(zip(_SYMBOL, "≤°±≥×•≠®©™®©™αβγδεπθλμσΔΣΩΠΦ", strict=True)),
 }
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 
 
-def read_word(
-    path: Path,
-    read_part: Callable[[bytes], Contract],
-) -> Contract:
+def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     """Return the text of a Word file, with a blank line between paragraphs.
 
     ``read_part`` reads an inserted part (`altChunk`).  Raises `BadInput` for a zip of another type, and for a
@@ -281,11 +238,7 @@ def _parsed(content: bytes) -> Element:
 
     Attributes that refer to another part begin with `REFERENCE`.
     """
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-    )
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     root = etree.fromstring(content, parser)
     for element in root.iter(etree.Element):
         element.tag = etree.QName(element).localname
@@ -433,11 +386,7 @@ class _Reader:
         elif text.strip():
             self._note_text(place.unread)
 
-    def _deleted_text(
-        self,
-        element: Element,
-        place: _Place,
-    ) -> None:
+    def _deleted_text(self, element: Element, place: _Place) -> None:
         self._text(element, place.left_out(DELETIONS))
 
     def _note(self, name: str) -> None:
@@ -521,31 +470,19 @@ class _Reader:
             place = replace(place, unread="")
         self.boxes.append(self._apart(element, place) + "\n\n")
 
-    def _alternatives(
-        self,
-        element: Element,
-        place: _Place,
-    ) -> None:
+    def _alternatives(self, element: Element, place: _Place) -> None:
         """Read the first alternative with content: the others show the same."""
         for alternative in element.iterchildren(etree.Element):
             if _has_content(alternative):
                 self._walk(alternative, place)
                 return
 
-    def _content_control(
-        self,
-        element: Element,
-        place: _Place,
-    ) -> None:
+    def _content_control(self, element: Element, place: _Place) -> None:
         if is_on(element.find("sdtPr/showingPlcHdr")):
             place = place.left_out(PLACEHOLDERS)
         self._children(element, place)
 
-    def _simple_field(
-        self,
-        element: Element,
-        place: _Place,
-    ) -> None:
+    def _simple_field(self, element: Element, place: _Place) -> None:
         if not _has_content(element):
             self._note_field(element.get("instr", ""))
         self._children(element, place)
@@ -581,11 +518,7 @@ class _Reader:
         else:
             self._note(SYMBOLS)
 
-    def _inserted_part(
-        self,
-        element: Element,
-        place: _Place,
-    ) -> None:
+    def _inserted_part(self, element: Element, place: _Place) -> None:
         """Read a part that is inserted as a whole, or note why it is not read."""
         for part in self._parts(element):
             content = self.package.read(part)

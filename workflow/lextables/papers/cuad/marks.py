@@ -18,11 +18,7 @@ from lextables.metrics.spans import (
     nbest_rows,
     strict_matches,
 )
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 ALL = "all"
 CONFIDENCES = (0.2, 0.4, 0.6, 0.8)  # limits between bands of confidence
@@ -78,10 +74,7 @@ class Band:
     right: int
 
 
-def marked_spans(
-    rows: Iterable[Row],
-    minimum: float,
-) -> list[Row]:
+def marked_spans(rows: Iterable[Row], minimum: float) -> list[Row]:
     """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
 
     These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
@@ -141,13 +134,7 @@ def count(
     for name, inside in sorted(groups.items()):
         for above in levels:
             counts = vars(marked.counts(inside, above))
-            rows.append(
-                {
-                    "category": name,
-                    "above": above,
-                    **counts,
-                }
-            )
+            rows.append({"category": name, "above": above, **counts})
     return rows
 
 
@@ -174,19 +161,13 @@ class _Marked:
         )
 
 
-def by_category(
-    rows: Iterable[Row],
-    minimum: float,
-) -> dict[str, Marks]:
+def by_category(rows: Iterable[Row], minimum: float) -> dict[str, Marks]:
     """Return {category: marks above ``minimum``} from rows of `MARKS`."""
     marks = {}
     for row in rows:
         if row["above"] == minimum and row["category"] != ALL:
             marks[row["category"]] = Marks(
-                row["marked"],
-                row["right"],
-                row["annotated"],
-                row["found"],
+                row["marked"], row["right"], row["annotated"], row["found"]
             )
     return marks
 
@@ -195,13 +176,7 @@ def bands(rows: Iterable[Row]) -> list[Band]:
     """Return the marks of all categories by confidence, lowest band first."""
     counted = [row for row in rows if row["category"] == ALL]
     counted.sort(key=lambda row: row["above"])
-    counted.append(
-        {
-            "above": 1.0,
-            "marked": 0,
-            "right": 0,
-        }
-    )
+    counted.append({"above": 1.0, "marked": 0, "right": 0})
     found = []
     for low, high in pairwise(counted):
         band = Band(

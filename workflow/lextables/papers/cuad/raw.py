@@ -15,22 +15,11 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
-from operator import (
-    attrgetter,
-    itemgetter,
-)
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.sources import archives
 from lextables.tasks.spans.squad import (
     Document,
@@ -123,10 +112,7 @@ def _csv_records(content: bytes) -> Iterator[dict[str, str]]:
         yield dict(zip(columns, cells, strict=True))
 
 
-def _contract_facts(
-    path: Path,
-    contract_types: Mapping[str, str],
-) -> dict[str, Row]:
+def _contract_facts(path: Path, contract_types: Mapping[str, str]) -> dict[str, Row]:
     """Return {title: contract type and pages} from the recorded folders of the PDFs."""
     facts = {}
     for record in _csv_records(path.read_bytes()):
@@ -152,31 +138,20 @@ def _categories(path: Path, names: Iterable[str]) -> list[Row]:
             "group": group.removeprefix("-"),
         }
     return [
-        {
-            "category": name,
-            "position": position,
-            **described[name.casefold()],
-        }
+        {"category": name, "position": position, **described[name.casefold()]}
         for position, name in enumerate(names)
     ]
 
 
 def _clause_table(
-    content: bytes,
-    titles: Iterable[str],
-    categories: Iterable[str],
+    content: bytes, titles: Iterable[str], categories: Iterable[str]
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of clauses and of supplementary answers."""
     title_of = {_letters(title): title for title in titles}
     clauses, supplementary = [], []
     for record in _csv_records(content):
         # One released name has a quote after the suffix: "….PDF'".
-        name = re.sub(
-            r"\.pdf\W*$",
-            "",
-            record["Filename"],
-            flags=re.IGNORECASE,
-        )
+        name = re.sub(r"\.pdf\W*$", "", record["Filename"], flags=re.IGNORECASE)
         key = {"contract_id": title_of[_letters(name)]}
         for category in categories:
             of_category = key | {"category": category}

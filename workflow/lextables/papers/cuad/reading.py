@@ -1,34 +1,18 @@
 """Find the clauses of a user's contract with a trained model."""
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import (
-    TYPE_CHECKING,
-    Any,
-)
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.cuad.reviewer import (
-    CONTRACT,
-    question_id,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    write,
-)
+from lextables.papers.cuad.reviewer import CONTRACT, question_id
+from lextables.pipeline.dataset import Row, write
 from lextables.pipeline.files import read_json
-from lextables.sources.characters import (
-    PlainText,
-    plain,
-)
+from lextables.sources.characters import PlainText, plain
 from lextables.tasks.spans.schema import NBEST
 
 if TYPE_CHECKING:
@@ -63,11 +47,7 @@ def read_with_linear_model(
 
     model = linear.load(Path(weights) / linear.WEIGHTS)
     questions = [
-        {
-            "question_id": question_id(name),
-            "contract_id": CONTRACT,
-            "category": name,
-        }
+        {"question_id": question_id(name), "contract_id": CONTRACT, "category": name}
         for name in categories
     ]
     plain_text = plain(text)
@@ -78,9 +58,7 @@ def read_with_linear_model(
 
 
 def _in_source(
-    rows: Iterable[Row],
-    source: str,
-    plain_text: PlainText,
+    rows: Iterable[Row], source: str, plain_text: PlainText
 ) -> Iterator[Row]:
     """Yield ``rows`` about the plain text with the places and the words of the source."""
     for row in rows:
@@ -113,15 +91,8 @@ def read_with_fine_tuned_model(
     # torch takes seconds to load, and linear models do not need it.
     from lextables.models.tokenizers import load_tokenizer
     from lextables.tasks.spans import window_ranking
-    from lextables.tasks.spans.features import (
-        WindowSource,
-        write_features,
-    )
-    from lextables.tasks.spans.reading import (
-        RANKER,
-        RECORD,
-        read_windows,
-    )
+    from lextables.tasks.spans.features import WindowSource, write_features
+    from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
     from lextables.tasks.spans.settings import NbestSettings
     from lextables.tasks.spans.windows import WindowDataset
 
@@ -142,19 +113,8 @@ def read_with_fine_tuned_model(
             "category": list(wordings),
         }
         pq.write_table(pa.table(rows), questions)
-        source = WindowSource(
-            contracts,
-            questions,
-            wordings,
-            labelled=False,
-        )
-        write_features(
-            source,
-            folder,
-            tokenizer,
-            settings,
-            shards=1,
-        )
+        source = WindowSource(contracts, questions, wordings, labelled=False)
+        write_features(source, folder, tokenizer, settings, shards=1)
         limit, chosen = settings.windows_per_question, None
         if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)

@@ -5,31 +5,17 @@ import io
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jinja2 import FileSystemLoader
-from markupsafe import (
-    Markup,
-    escape,
-)
+from markupsafe import Markup, escape
 
 from lextables.papers.cuad import marks
-from lextables.papers.cuad.marks import (
-    Band,
-    Marks,
-)
+from lextables.papers.cuad.marks import Band, Marks
 from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
@@ -111,11 +97,7 @@ def findings(
         spans = []
         for row in marks.marked_spans(candidates[question], minimum):
             span = Finding(
-                category,
-                row["start"],
-                row["end"],
-                row["text"],
-                row["probability"],
+                category, row["start"], row["end"], row["text"], row["probability"]
             )
             spans.append(span)
         if not spans:
@@ -174,10 +156,7 @@ def model_of(record: Mapping[str, Any]) -> str:
     )
 
 
-def unread_windows(
-    most: int | None,
-    windows: int,
-) -> tuple[str, ...]:
+def unread_windows(most: int | None, windows: int) -> tuple[str, ...]:
     """Return a note if a question read at most ``most`` of a contract's windows."""
     if most is None or windows <= most:
         return ()
@@ -202,10 +181,7 @@ FIELDS = (
 )
 
 
-def to_csv(
-    items: Iterable[Finding],
-    marked: Mapping[str, Marks],
-) -> str:
+def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     """Return a line for each finding, and a line with ``found`` = no for a category without findings.
 
     The last columns are precision and recall of the category's marks in the test contracts (``marked``).
@@ -375,12 +351,7 @@ class _Group:
     none: list[Finding]
 
 
-def to_html(
-    text: str,
-    items: Sequence[Finding],
-    title: str,
-    about: About,
-) -> str:
+def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> str:
     """Return the contract with its findings as a self-contained page.
 
     Raises `ValueError` if a finding's text is not at its offsets.
@@ -436,10 +407,7 @@ def _highlights(placed: Sequence[Passage]) -> str:
     return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
 
 
-def _groups(
-    items: Sequence[Finding],
-    placed: Sequence[Passage],
-) -> Iterator[_Group]:
+def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
     """Yield the groups that have categories in ``items``, in the order of `GROUPS`."""
     spans_of: dict[str, list[Passage]] = defaultdict(list)
     for passage in placed:

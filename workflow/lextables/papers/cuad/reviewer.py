@@ -2,36 +2,21 @@
 
 import hashlib
 import re
-from collections.abc import (
-    Iterator,
-    Mapping,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lextables.papers.cuad.contract import check_file
-from lextables.papers.cuad.registry import (
-    DATA,
-    Cuad,
-)
+from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
-from lextables.pipeline.run import (
-    Run,
-    RunSettings,
-)
-from lextables.tasks.plan import (
-    WHOLE,
-    Plan,
-)
+from lextables.pipeline.run import Run, RunSettings
+from lextables.tasks.plan import WHOLE, Plan
 
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run
@@ -97,12 +82,7 @@ class Reviewer:
         return f"{results}/{self.weights_of.folder}/{WEIGHTS}"
 
 
-def choose(
-    config: Config,
-    paper: Cuad,
-    plan: Plan,
-    results: str | Path,
-) -> Reviewer:
+def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
     """Return the best available model, or config's ``review_model``.
 
     Of the finished runs in ``results``, the one with the best AUPR on the test contracts is used.  If there
@@ -144,12 +124,7 @@ def choose(
 def _planned(run: Run, plan: Plan) -> Reviewer:
     spec = plan.specs[run]
     windows = _reads_windows(spec.settings)
-    return Reviewer(
-        run,
-        spec.weights_of,
-        planned=True,
-        windows=windows,
-    )
+    return Reviewer(run, spec.weights_of, planned=True, windows=windows)
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
@@ -190,10 +165,7 @@ def _can_review(settings: Mapping[str, Any]) -> bool:
     return settings["relaxed"] is None and settings["features"] == "words"
 
 
-def _weights_of(
-    run: Run,
-    settings: Mapping[str, Any],
-) -> Run | None:
+def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
     """Return the run with the weights of ``run``, by its recorded settings."""
     if not _reads_windows(settings):
         return replace(run, experiment="train")

@@ -2,15 +2,8 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
-from lextables.tasks.spans.squad import (
-    ANSWERS,
-    EXAMPLES,
-    QUESTIONS,
-)
+from lextables.pipeline.dataset import Column, Table
+from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
 
 CONTRACTS = Table(
     "contracts",

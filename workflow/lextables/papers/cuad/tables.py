@@ -9,36 +9,17 @@ import itertools
 import math
 import re
 import statistics
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Iterable,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from lextables.metrics import STRICT
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
-from lextables.tables.inputs import (
-    Inputs,
-    Scores,
-)
+from lextables.pipeline.dataset import Row, read
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs, Scores
 from lextables.tables.published import PublishedCell
-from lextables.tables.scored import (
-    score_cell,
-    strict_cells,
-)
+from lextables.tables.scored import score_cell, strict_cells
 from lextables.tables.systems import (
     RECALLS,
     WHOLE,
@@ -52,11 +33,7 @@ from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
 AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"
-COLUMNS = {
-    AUPR: "AUPR",
-    AT_80: "Precision@80% Recall",
-    AT_90: "Precision@90% Recall",
-}
+COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
 # {category in the paper's tables: category in the release}, if they differ.
 RELEASED_NAMES = {
     "Perpetual License": "Irrevocable or Perpetual License",
@@ -172,10 +149,7 @@ def figure2(results: Results) -> list[Cell]:
     row = "Answers in the released question files"
     cells += number_cells(row, {"Value": answers}, 0)
     row = "pages a contract"
-    means = {
-        "Mean": statistics.fmean(pages),
-        "Median": statistics.median(pages),
-    }
+    means = {"Mean": statistics.fmean(pages), "Median": statistics.median(pages)}
     cells += number_cells(row, means, 1)
     cells += number_cells(row, {"Min": min(pages), "Max": max(pages)}, 0)
     bins = Counter((number - 1) // BIN for number in pages)
@@ -230,10 +204,7 @@ def _folders(system: System) -> tuple[str, ...]:
 
 
 def _score_cells(
-    results: Results,
-    system: System,
-    metric: str,
-    row: str = "",
+    results: Results, system: System, metric: str, row: str = ""
 ) -> list[Cell]:
     """Return one score of one system over the test set, and its strict score where it differs."""
     row = row or system["row"]
@@ -253,11 +224,7 @@ def _score_cells(
     return [cell, *strict_cells(results, cell, score)]
 
 
-def _precision_cells(
-    results: Results,
-    system: System,
-    row: str = "",
-) -> list[Cell]:
+def _precision_cells(results: Results, system: System, row: str = "") -> list[Cell]:
     """Return the precision at 80 % recall without the strict score."""
     cells = _score_cells(results, system, AT_80, row)
     return [cell for cell in cells if STRICT not in cell.column]
@@ -305,23 +272,11 @@ def figure4(results: Results) -> list[Cell]:
         row = "rank correlation with the published order"
         column = f"Spearman: {system['row']}"
         if len(set(ranks.values())) == 1:
-            cell = Cell(
-                row,
-                column,
-                "undefined",
-                reason=ALL_TIED,
-                runs=folders,
-            )
+            cell = Cell(row, column, "undefined", reason=ALL_TIED, runs=folders)
         else:
             order = [cell.number for cell in results.published if cell.row in ranks]
             agreement = float(spearmanr(order, list(ranks.values())).statistic)
-            cell = Cell(
-                row,
-                column,
-                agreement,
-                decimals=2,
-                runs=folders,
-            )
+            cell = Cell(row, column, agreement, decimals=2, runs=folders)
         cells.append(cell)
     return cells
 
@@ -354,10 +309,7 @@ Ranks = dict[str, float]  # {published category: its rank, 1 is the best}
 
 
 def _rank_cell(
-    printed: PublishedCell,
-    model: System,
-    ranks: Ranks,
-    of_seeds: Sequence[Ranks],
+    printed: PublishedCell, model: System, ranks: Ranks, of_seeds: Sequence[Ranks]
 ) -> Cell:
     """Return the rank of a category; one that is tied with others has no verdict."""
     folders = _folders(model)
@@ -367,33 +319,16 @@ def _rank_cell(
         missing = "no test clause of this category"
         if not folders:
             missing = model["reason"] or OWN_SHARES
-        return Cell(
-            *place,
-            None,
-            reason=missing,
-            runs=folders,
-        )
+        return Cell(*place, None, reason=missing, runs=folders)
     tied = list(ranks.values()).count(rank) - 1
     if tied:
         others = "category" if tied == 1 else "categories"
         reason = f"no verdict: tied with {tied} other {others}"
-        return Cell(
-            *place,
-            f"{rank:g}",
-            runs=folders,
-            judged=False,
-            reason=reason,
-        )
+        return Cell(*place, f"{rank:g}", runs=folders, judged=False, reason=reason)
     seeds = None
     if model["trained"]:
         seeds = tuple(of_seed.get(printed.row, math.nan) for of_seed in of_seeds)
-    return Cell(
-        *place,
-        rank,
-        runs=folders,
-        seeds=seeds,
-        averages=model["averages"],
-    )
+    return Cell(*place, rank, runs=folders, seeds=seeds, averages=model["averages"])
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
@@ -416,10 +351,7 @@ def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
 
 
 def _category_score(
-    results: Results,
-    folders: Sequence[str],
-    metric: str,
-    printed: str,
+    results: Results, folders: Sequence[str], metric: str, printed: str
 ) -> float | None:
     category = results.category(printed)
     group = f"category: {category['category']}" if category else ""
@@ -459,10 +391,7 @@ def figure5(results: Results) -> list[Cell]:
 
 
 def _class_mean(
-    results: Results,
-    row: str,
-    column: str,
-    of_models: Sequence[tuple[str, ...]],
+    results: Results, row: str, column: str, of_models: Sequence[tuple[str, ...]]
 ) -> Cell:
     """Return the mean over the models of a class, given the runs of each, if all models ran."""
     values = [results.mean(folders, AT_80) for folders in of_models if folders]
@@ -474,14 +403,7 @@ def _class_mean(
         reason = f"{len(values)} of the {len(of_models)} models of this class ran"
     else:
         reason = "none of this class ran"
-    return Cell(
-        row,
-        column,
-        value,
-        reason=reason,
-        decimals=1,
-        runs=runs,
-    )
+    return Cell(row, column, value, reason=reason, decimals=1, runs=runs)
 
 
 def figure6(results: Results) -> list[Cell]:
@@ -497,13 +419,7 @@ def figure6(results: Results) -> list[Cell]:
             measure = f"{AUPR} of {share}%"
             score = Score(measure, name, AUPR, "all", "contracts", 100)
             cell = score_cell(
-                results,
-                system,
-                row,
-                "AUPR",
-                score,
-                runs=folders,
-                no_runs=OWN_SHARES,
+                results, system, row, "AUPR", score, runs=folders, no_runs=OWN_SHARES
             )
             cells.append(cell)
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]

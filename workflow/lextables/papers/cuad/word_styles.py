@@ -3,10 +3,7 @@
 Elements and attributes have their local names (`contract_word`).
 """
 
-from collections.abc import (
-    Iterator,
-    Mapping,
-)
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 # An element of a tree of lxml, which documents no name for its class.
@@ -53,12 +50,7 @@ class Styles:
             yield style
             name = value_at(style, "basedOn")
 
-    def is_set(
-        self,
-        name: str,
-        run: Element,
-        styles: Mapping[str, str],
-    ) -> bool:
+    def is_set(self, name: str, run: Element, styles: Mapping[str, str]) -> bool:
         """Whether the property ``name`` holds for the text of a run.
 
         ``styles`` maps the kinds table, paragraph and character to a style's id.

@@ -1,13 +1,7 @@
 """The census of the finished LawngNLI in addition to its tables: the funnel, and its sources."""
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -74,13 +68,7 @@ def volume_sources(shards: Iterable[Record]) -> list[Record]:
             sizes[*entry, host].append(volume["bytes"])
     sources = []
     for entry, volumes in sizes.items():
-        source = dict(
-            zip(
-                (*fields, "obtained_from"),
-                entry,
-                strict=True,
-            )
-        )
+        source = dict(zip((*fields, "obtained_from"), entry, strict=True))
         source["file"] = f"{len(volumes)} volumes"
         source["bytes"] = sum(volumes)
         sources.append(source | {"comparable": False, "note": NOTE})

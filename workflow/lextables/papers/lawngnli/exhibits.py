@@ -1,9 +1,6 @@
 """LawngNLI's report pages: the funnel of candidates, and examples with their twins."""
 
-from itertools import (
-    islice,
-    pairwise,
-)
+from itertools import islice, pairwise
 from pathlib import Path
 
 from lextables.pipeline import dataset

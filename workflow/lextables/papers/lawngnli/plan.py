@@ -1,30 +1,13 @@
 """The construction of LawngNLI under a configuration: volumes, parser and encoders."""
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Any,
-    Literal,
-)
+from typing import Any, Literal
 
 from lextables.corpora.caselaw.fetching import BULK
-from lextables.corpora.caselaw.volumes import (
-    ALL,
-    Collection,
-    known,
-    shards,
-)
-from lextables.models.resolve import (
-    PARSER,
-    Model,
-    Weights,
-    model_settings,
-    resolve,
-)
+from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
+from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
 from lextables.models.weights import place
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Config
@@ -52,10 +35,7 @@ class Construction:
 
 
 def construction(
-    config: Config,
-    paper: Lawngnli,
-    models: Mapping[str, Model],
-    root: Path,
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
 ) -> Construction:
     """Choose volumes, parser and encoder.
 
@@ -69,10 +49,7 @@ def construction(
     )
 
 
-def parser_settings(
-    construction: Construction,
-    contents: Contents,
-) -> Settings:
+def parser_settings(construction: Construction, contents: Contents) -> Settings:
     """Return the settings of the parser, with the digest of its model if it has one."""
     settings = dict(construction.parser)
     if settings["model"]:
@@ -80,11 +57,7 @@ def parser_settings(
     return settings
 
 
-def released_masks(
-    config: Config,
-    sources: Registry,
-    root: Path,
-) -> list[str]:
+def released_masks(config: Config, sources: Registry, root: Path) -> list[str]:
     """Return the path of the authors' filter file; nothing if it is not available."""
     registered = resolve_source(sources, "lawngnli_ids", "LawngNLI_filter.xz")
     path = Path(config.results, "sources", registered.name)
@@ -94,9 +67,7 @@ def released_masks(
 
 
 def _shards(
-    config: Config,
-    paper: Lawngnli,
-    collection: Collection,
+    config: Config, paper: Lawngnli, collection: Collection
 ) -> dict[str, list[str]]:
     """The volumes; the released data set has separate shards, with other contents."""
     released = config.lawngnli_data == "released"
@@ -105,9 +76,7 @@ def _shards(
             "lawngnli_data = 'released' needs data=release: the sample has no ID files"
         )
         raise BadInput(
-            what,
-            where="config",
-            do="set data to release, or lawngnli_data to built",
+            what, where="config", do="set data to release, or lawngnli_data to built"
         )
     if released and config.bulk_export:
         return _bulk_shards(config.bulk_export)
@@ -140,9 +109,7 @@ def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
 
 
 def _cut(
-    ranges: Sequence[str],
-    size: int | Literal["auto"],
-    collection: Collection,
+    ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
 ) -> dict[str, list[str]]:
     """The shards of ``size`` volumes; `auto` are small ones, or large ones if there would be too many."""
     chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
@@ -170,11 +137,7 @@ def _parser(
         available = _first(paper.parsers, models, "available", mirrors)
         if available is not None:
             name, found = available
-            return {
-                "name": "benepar",
-                "model": found.location,
-                "found": name,
-            }
+            return {"name": "benepar", "model": found.location, "found": name}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
@@ -195,11 +158,7 @@ def _parser(
             where="config",
             do="give the folder of a benepar model",
         )
-    return {
-        "name": "benepar",
-        "model": PARSER,
-        "found": folder.name,
-    }
+    return {"name": "benepar", "model": PARSER, "found": folder.name}
 
 
 def _encoder(
@@ -228,10 +187,7 @@ def _encoder(
 
 
 def pool_encoder(
-    config: Config,
-    paper: Lawngnli,
-    models: Mapping[str, Model],
-    root: Path,
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
 ) -> Settings:
     """Return the settings of the first available encoder of the registry's ``pool_encoders``.
 

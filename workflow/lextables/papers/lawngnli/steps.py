@@ -3,16 +3,9 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import (
-    asdict,
-    dataclass,
-)
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -64,10 +57,7 @@ OUTCOME = (
         nullable=True,
     ),
     Column(
-        "twin",
-        pa.string(),
-        "the hypothesis that contradicts it (A.1.5)",
-        nullable=True,
+        "twin", pa.string(), "the hypothesis that contradicts it (A.1.5)", nullable=True
     ),
 )
 
@@ -86,15 +76,7 @@ class StepCounts:
 
 def write_counts(counted: StepCounts, path: str | Path) -> None:
     """Write ``counted`` as JSON that keeps the order of the steps."""
-    write_text(
-        path,
-        json.dumps(
-            asdict(counted),
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n",
-    )
+    write_text(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
 
 
 @contextmanager

@@ -2,20 +2,13 @@
 
 import math
 import re
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel
 
-from lextables.metrics.intervals import (
-    jackknife_interval,
-    share_interval,
-)
+from lextables.metrics.intervals import jackknife_interval, share_interval
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.annotations import (
     READINGS,
@@ -37,10 +30,7 @@ from lextables.papers.lawngnli.evaluation.statistics import (
     with_long_premises,
 )
 from lextables.papers.lawngnli.evaluation.statistics import table2 as statistics_of
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import counts_of
@@ -76,14 +66,7 @@ def table2(inputs: Inputs) -> list[Cell]:
         value = None
         if not reason:
             value = _statistic(column, row, printed.value)
-        cells.append(
-            Cell(
-                printed.row,
-                printed.column,
-                value,
-                reason=reason,
-            )
-        )
+        cells.append(Cell(printed.row, printed.column, value, reason=reason))
     return cells
 
 
@@ -102,19 +85,9 @@ def _public_cell(
     else:
         reason = _missing(column, row)
     if reason:
-        return Cell(
-            printed.row,
-            printed.column,
-            None,
-            reason=reason,
-        )
+        return Cell(printed.row, printed.column, None, reason=reason)
     value = _statistic(column, row, printed.value)
-    return Cell(
-        printed.row,
-        printed.column,
-        value,
-        comparable=inputs.beside[name],
-    )
+    return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])
 
 
 def _missing(column: DatasetStatistics, row: str) -> str:
@@ -131,11 +104,7 @@ def _missing(column: DatasetStatistics, row: str) -> str:
     return ""
 
 
-def _statistic(
-    column: DatasetStatistics,
-    row: str,
-    printed: str,
-) -> float | str | None:
+def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
     """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
     match row:
         case "Premise length":
@@ -177,15 +146,7 @@ def table3(inputs: Inputs) -> list[Cell]:
             reason = ""
             share = count / previous
         cells.append(Cell(step, "Left", float(count), decimals=0))
-        cells.append(
-            Cell(
-                step,
-                "Of the step before",
-                share,
-                decimals=3,
-                reason=reason,
-            )
-        )
+        cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
         previous = count
     return cells
 
@@ -218,14 +179,7 @@ def table4(inputs: Inputs) -> list[Cell]:
         elif length != "Short premise":
             reason = "only short premises were annotated"
         if reason:
-            cells.append(
-                Cell(
-                    printed.row,
-                    printed.column,
-                    None,
-                    reason=reason,
-                )
-            )
+            cells.append(Cell(printed.row, printed.column, None, reason=reason))
             continue
         chosen = [pair for pair in pairs if subset == "All" or pair[0]["negated"]]
         cells.append(_reading_cell(printed.row, printed.column, chosen))
@@ -255,11 +209,7 @@ def _with_readings(
         yield examples[name], pair
 
 
-def _reading_cell(
-    row: str,
-    column: str,
-    pairs: Sequence[tuple[Row, Pair]],
-) -> Cell:
+def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     """One cell of Table 4 over examples with their two annotations.
 
     Shares have a Wilson interval, balanced accuracies a jackknife.
@@ -291,12 +241,7 @@ def _reading_cell(
         "High confidence, if agreement": (agreed, sure),
     }[measure]
     if not total:
-        return Cell(
-            row,
-            column,
-            None,
-            reason="no agreement on any of these",
-        )
+        return Cell(row, column, None, reason="no agreement on any of these")
     if measure == "Accuracy":
         labels = [(example["label"], pair[0].label) for example, pair in gold]
         value = _balanced(labels)

@@ -10,15 +10,8 @@ code).  The list of questions and answers is a recorded fact (resources/facts).
 import io
 import re
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import yaml
 
@@ -27,11 +20,7 @@ from lextables.sources.records import csv_records
 
 SPLITS = ("train", "dev", "test")
 # The three parts of the data, as named in the release and in Table 2.
-DATA_TYPES = {
-    "main": "main",
-    "abridged": "abridged",
-    "rare_answers": "rare",
-}
+DATA_TYPES = {"main": "main", "abridged": "abridged", "rare_answers": "rare"}
 OTHER = "<OTHER>"  # the released name of any other answer than the head's
 NO_SUBQUESTION = "<NONE>"
 

@@ -3,15 +3,8 @@
 No check stops a run; the results are tables.
 """
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
@@ -64,20 +57,14 @@ def constraint_violations(
         allowed = list(map(_plain, condition.answers))
         if key in main and _plain(main[key]) not in allowed:
             row = _violation(
-                example,
-                CONDITIONAL,
-                needs=condition.needs,
-                found=main[key],
+                example, CONDITIONAL, needs=condition.needs, found=main[key]
             )
             rows.append(row)
     return sorted(rows, key=itemgetter("example_id", "constraint"))
 
 
 def _violation(
-    example: Row,
-    constraint: str,
-    needs: str | None = None,
-    found: str | None = None,
+    example: Row, constraint: str, needs: str | None = None, found: str | None = None
 ) -> Row:
     """Return the row of an example that breaks a constraint."""
     return {
@@ -105,18 +92,12 @@ def _plain(text: str) -> str:
     return collapse_space(text).casefold()
 
 
-def unchecked(
-    catalogue: Catalogue,
-    conditions: Sequence[Condition],
-) -> list[str]:
+def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str]:
     """Return the questions of ``conditions`` that are not in the catalogue and so not checked."""
     return [each.question for each in conditions if not catalogue.has(each.question)]
 
 
-def answer_counts(
-    examples: Iterable[Row],
-    catalogue: Catalogue,
-) -> list[Row]:
+def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
     counts_of: dict[str, Counter[tuple[str, int, str]]] = defaultdict(Counter)
     for example in examples:
@@ -176,9 +157,7 @@ def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
         absent = [answer for answer, number in answers.items() if not number]
         if absent:
             head = Undefined(
-                head_id,
-                present[0] if len(present) == 1 else None,
-                tuple(absent),
+                head_id, present[0] if len(present) == 1 else None, tuple(absent)
             )
             undefined.append(head)
     return undefined
@@ -190,10 +169,7 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     ``heads`` counts the heads whose own examples have the contract or text in several splits: only their
     single-task models are trained and tested on it.
     """
-    examples_of = {
-        "contract": defaultdict(list),
-        "text": defaultdict(list),
-    }
+    examples_of = {"contract": defaultdict(list), "text": defaultdict(list)}
     for example in examples:
         examples_of["text"][example["text_id"]].append(example)
         if example["contract"] is not None:

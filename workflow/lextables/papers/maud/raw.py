@@ -15,16 +15,8 @@ import json
 import logging
 import re
 import zipfile
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -42,11 +34,7 @@ from lextables.papers.maud.catalogue import (
     read_author_settings,
     read_catalogue,
 )
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives
 from lextables.sources.records import csv_records
@@ -75,10 +63,7 @@ def read(name: str, published: Published) -> Rows:
 # Questions about deal points
 
 
-def _classification(
-    published: Published,
-    catalogue: Catalogue,
-) -> Rows:
+def _classification(published: Published, catalogue: Catalogue) -> Rows:
     """Return questions, texts and answers, the authors' settings, and checks of the rows."""
     path, rules = published.file("release"), published.given["constraints"]
     settings = read_author_settings(
@@ -154,10 +139,7 @@ def published_settings(settings: AuthorSettings) -> Iterator[Row]:
         }
 
 
-def read_release(
-    path: Path,
-    catalogue: Catalogue,
-) -> tuple[list[Row], list[Row]]:
+def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]]:
     """Return the rows of `examples` and `texts` of the zip, sorted by their keys.
 
     Raises `BadInput` with file and row (as an editor counts lines) for a row whose
@@ -213,11 +195,7 @@ def _records(path: Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
                     yield split, place, where, record
 
 
-def _head(
-    record: Mapping[str, str],
-    catalogue: Catalogue,
-    where: str,
-) -> Head:
+def _head(record: Mapping[str, str], catalogue: Catalogue, where: str) -> Head:
     """Return the head of a row, whose label must be that of its answer."""
     head = catalogue.head(record["question"], record["subquestion"])
     if head is None:
@@ -244,10 +222,7 @@ def _head(
     return head
 
 
-def contract_rows(
-    path: Path,
-    examples: Iterable[Row],
-) -> Iterator[Row]:
+def contract_rows(path: Path, examples: Iterable[Row]) -> Iterator[Row]:
     """Yield the rows of `contracts`, one text in memory at a time.
 
     These are the contracts of the zip and those of the examples; the latter may have no
@@ -261,11 +236,7 @@ def contract_rows(
             text = None
             if contract in members:
                 text = archives.text(archive, members[contract])
-            yield {
-                "contract_id": contract,
-                "examples": used[contract],
-                "text": text,
-            }
+            yield {"contract_id": contract, "examples": used[contract], "text": text}
 
 
 def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -277,26 +248,18 @@ def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
 # The extraction task
 
 
-def _extraction(
-    published: Published,
-    catalogue: Catalogue,
-) -> Rows:
+def _extraction(published: Published, catalogue: Catalogue) -> Rows:
     """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's spans."""
     files, settings = published.files["extraction"], published.given
     if len(files) > 1:
         return read_squad_release(files, catalogue, settings["printed_types"])
     return read_legalbench_rag(
-        files[0],
-        published.file("release"),
-        catalogue,
-        settings["legalbench_queries"],
+        files[0], published.file("release"), catalogue, settings["legalbench_queries"]
     )
 
 
 def read_squad_release(
-    files: Iterable[Path],
-    catalogue: Catalogue,
-    printed: Mapping[str, str],
+    files: Iterable[Path], catalogue: Catalogue, printed: Mapping[str, str]
 ) -> Rows:
     """Return the rows of the extraction task's SQuAD files, whose names end in the split.
 
@@ -318,9 +281,7 @@ def read_squad_release(
 
 
 def _with_types(
-    document: squad.Document,
-    types: Mapping[str, str],
-    name: str,
+    document: squad.Document, types: Mapping[str, str], name: str
 ) -> squad.Document:
     """Return a document whose questions have the deal point type as category."""
     questions = []
@@ -373,10 +334,7 @@ Snippet = Mapping[str, Any]
 
 
 def read_legalbench_rag(
-    spans: Path,
-    release: Path,
-    catalogue: Catalogue,
-    queries: Mapping[str, str],
+    spans: Path, release: Path, catalogue: Catalogue, queries: Mapping[str, str]
 ) -> Rows:
     """Map LegalBench-RAG's spans onto the contracts of the zip ``release``.
 

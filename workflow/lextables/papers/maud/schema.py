@@ -2,10 +2,7 @@
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 from lextables.tasks.classification.schema import PUBLISHED_SETTINGS
 from lextables.tasks.spans import squad
 
@@ -209,12 +206,7 @@ CONSTRAINT_VIOLATIONS = Table(
             "the question that is answered against the constraint",
         ),
         Column("answer", pa.string(), "its answer"),
-        Column(
-            "needs",
-            pa.string(),
-            "the question that it depends on",
-            nullable=True,
-        ),
+        Column("needs", pa.string(), "the question that it depends on", nullable=True),
         Column(
             "found",
             pa.string(),

@@ -8,44 +8,18 @@ numbers are the paper's.
 import math
 import re
 import statistics
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lextables.metrics import STRICT
 from lextables.metrics.minority_aupr import scores_and_jackknives
-from lextables.models.token_count import (
-    SPECIALS,
-    TokenCounter,
-)
+from lextables.models.token_count import SPECIALS, TokenCounter
 from lextables.papers.maud.registry import Maud
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
-from lextables.tables.inputs import (
-    Inputs,
-    Scores,
-    by_name,
-    record,
-    training,
-)
+from lextables.pipeline.dataset import Row, read
+from lextables.tables.cells import Cell, Score
+from lextables.tables.inputs import Inputs, Scores, by_name, record, training
 from lextables.tables.scored import score_cell
 from lextables.tables.systems import (
     RECALLS,
@@ -114,12 +88,7 @@ class Results(Inputs):
                 "logits": [0.0] * answers[row["head_id"]],
             }
             blank.append(prediction)
-        scores, _ = scores_and_jackknives(
-            blank,
-            tested,
-            self.heads,
-            partial=True,
-        )
+        scores, _ = scores_and_jackknives(blank, tested, self.heads, partial=True)
         return by_name(scores)
 
 
@@ -167,11 +136,7 @@ def table2(results: Results) -> list[Cell]:
             "In test and in train or dev": len(in_test),
             "In more than one split for one and the same head": len(of_one_head),
         }
-        cells += number_cells(
-            f"{kind}s",
-            numbers,
-            decimals=0,
-        )
+        cells += number_cells(f"{kind}s", numbers, decimals=0)
     return cells
 
 
@@ -248,10 +213,7 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 
 
 def _score_cells(
-    results: Results,
-    metric: str,
-    groups: Mapping[str, str],
-    missing: str,
+    results: Results, metric: str, groups: Mapping[str, str], missing: str
 ) -> list[Cell]:
     """Return one row per group, {row: group}; the published columns first, then those of other models."""
     systems = {system["row"]: system for system in results.rows}
@@ -268,32 +230,13 @@ def _score_cells(
     return cells
 
 
-def _random(
-    results: Results,
-    metric: str,
-    row: str,
-    group: str,
-    missing: str,
-) -> Cell:
+def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
     """The expected values of random scores, computed exactly; a baseline of every table."""
     name = metric.replace(AUPR, RANDOM)
     value, _ = results.random_scores.get((name, group), (math.nan, 0))
     if math.isnan(value):
-        return Cell(
-            row,
-            "Random",
-            None,
-            reason=missing,
-            measure=row,
-        )
-    return Cell(
-        row,
-        "Random",
-        100 * value,
-        decimals=1,
-        measure=row,
-        baseline="Random",
-    )
+        return Cell(row, "Random", None, reason=missing, measure=row)
+    return Cell(row, "Random", 100 * value, decimals=1, measure=row, baseline="Random")
 
 
 def _score(
@@ -307,13 +250,7 @@ def _score(
 ) -> Cell:
     """A score of a system; systems are compared by row."""
     if system is None:
-        return Cell(
-            row,
-            column,
-            None,
-            reason="not in the panel of models",
-            measure=row,
-        )
+        return Cell(row, column, None, reason="not in the panel of models", measure=row)
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
     return score_cell(
         results,
@@ -345,15 +282,7 @@ def _trained(results: Results) -> list[Cell]:
         spread = _range_text(results.values(folders, AUPR))
         if spread:
             column = "Overall, minimum to maximum of runs"
-            cells.append(
-                Cell(
-                    system["row"],
-                    column,
-                    spread,
-                    decimals=0,
-                    runs=folders,
-                )
-            )
+            cells.append(Cell(system["row"], column, spread, decimals=0, runs=folders))
     return cells
 
 
@@ -391,11 +320,7 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.rows:
         row, folders = system["row"], _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
-        score = replace(
-            cell.score,
-            measure=AUPR,
-            system=row,
-        )
+        score = replace(cell.score, measure=AUPR, system=row)
         cells.append(replace(cell, score=score))
         curves = [_curve(results.scores[folder]) for folder in folders]
         cells += curve_cells(row, curves, folders)
@@ -442,10 +367,7 @@ def figure3(results: Results) -> list[Cell]:
 
 
 def _difference_to_all(
-    results: Results,
-    system: System,
-    row: str,
-    column: str,
+    results: Results, system: System, row: str, column: str
 ) -> Cell | None:
     """Return a system's AUPR on all examples less that on the share in the column's name, if both have it."""
     share = re.fullmatch(r"(\d+)% .+", column)[1]
@@ -467,11 +389,7 @@ def _difference_to_all(
     )
 
 
-def _of_share(
-    results: Results,
-    system: System,
-    share: str,
-) -> list[Cell]:
+def _of_share(results: Results, system: System, share: str) -> list[Cell]:
     """Return a system's AUPR on a share of the training examples, and their number."""
     row = f"{system['row']} / {share}% of the training examples"
     folders = runs_of(system, share)
@@ -481,15 +399,7 @@ def _of_share(
     low, high = results.interval(folders, AUPR)
     records = [training(record(results.root, folder)) for folder in folders]
     size = statistics.fmean(each["training_examples"] for each in records)
-    aupr = Cell(
-        row,
-        AUPR,
-        value,
-        low,
-        high,
-        decimals=1,
-        runs=folders,
-    )
+    aupr = Cell(row, AUPR, value, low, high, decimals=1, runs=folders)
     return [aupr, *number_cells(row, {"Training examples": size}, 0, folders)]
 
 
@@ -581,23 +491,14 @@ def _column(system: System) -> str:
     return f"{row} (ours, test)"
 
 
-def _of_question(
-    results: Results,
-    system: System,
-    name: str,
-) -> Iterator[Cell]:
+def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
     """Yield a system's AUPR on a question, and the range of its runs."""
     column, group = _column(system), f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
     spread = _range_text(results.values(folders, AUPR, group))
     if spread:
-        yield Cell(
-            name,
-            f"{column}, minimum to maximum of runs",
-            spread,
-            runs=folders,
-        )
+        yield Cell(name, f"{column}, minimum to maximum of runs", spread, runs=folders)
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
@@ -616,13 +517,7 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
             if math.isclose(mean, overall, rel_tol=1e-9):
                 low, high = results.interval(folders, AUPR)
         cell = Cell(
-            "Mean of these questions",
-            column,
-            mean,
-            low,
-            high,
-            decimals=1,
-            runs=folders,
+            "Mean of these questions", column, mean, low, high, decimals=1, runs=folders
         )
         means.append(cell)
     return means

@@ -8,27 +8,16 @@ policies, of which the complete release was not read so far.
 
 import json
 from collections import Counter
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nltk import redos
-from nltk.tokenize.punkt import (
-    PunktParameters,
-    PunktSentenceTokenizer,
-)
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-from lextables.pipeline.dataset import (
-    Published,
-    Row,
-    Rows,
-)
+from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 
 LIKERT_STEPS = 4  # from 1 to 5
@@ -149,11 +138,7 @@ def sentence_spans(paragraph: str) -> list[tuple[int, int]]:
     return list(_punkt().span_tokenize(paragraph)) if paragraph.strip() else []
 
 
-def paragraph_id(
-    site: str,
-    document: str,
-    place: int,
-) -> str:
+def paragraph_id(site: str, document: str, place: int) -> str:
     """Return the id of a paragraph: site, document and place in the document."""
     return f"{site}/{document}/{place}"
 
@@ -217,10 +202,7 @@ def _paragraphs(release: Release) -> Iterator[Row]:
 Sentences = Mapping[str, Sequence[tuple[int, int]]]
 
 
-def _sentences(
-    paragraphs: Sequence[Row],
-    sentences: Sentences,
-) -> Iterator[Row]:
+def _sentences(paragraphs: Sequence[Row], sentences: Sentences) -> Iterator[Row]:
     """Yield the rows of `sentences`."""
     for row in paragraphs:
         for sentence, (start, end) in enumerate(sentences[row["paragraph_id"]]):
@@ -270,10 +252,7 @@ def _responses(release: Release) -> Iterator[Row]:
             }
 
 
-def _highlights(
-    release: Release,
-    sentences: Sentences,
-) -> Iterator[Row]:
+def _highlights(release: Release, sentences: Sentences) -> Iterator[Row]:
     """Yield the rows of `highlights`."""
     for (site, question_id), responses in sorted(release.codings.items()):
         for place, response in enumerate(responses):
@@ -291,10 +270,7 @@ def _highlights(
                 }
 
 
-def _check_highlights(
-    release: Release,
-    highlights: Sequence[Row],
-) -> None:
+def _check_highlights(release: Release, highlights: Sequence[Row]) -> None:
     """Raise `BadInput` for a highlight outside the documents of a site with a policy."""
     for row in highlights:
         if row["site"] in release.policies and not row["here"]:
@@ -307,9 +283,7 @@ def _check_highlights(
 
 
 def _notes(
-    release: Release,
-    highlights: Sequence[Row],
-    sentences: Sentences,
+    release: Release, highlights: Sequence[Row], sentences: Sentences
 ) -> dict[str, int]:
     """Count irregularities of the data."""
     notes = Counter(

@@ -5,10 +5,7 @@ A site's policy is the joined text of all its documents; the task of answers use
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 
 _PLACE = pa.int32()
 
@@ -174,5 +171,5 @@ TABLES = {
         OPTIONS,
         RESPONSES,
         HIGHLIGHTS,
-    ),
+    )
 }

@@ -7,51 +7,24 @@ numbers are the paper's.  Coders are interchangeable: the release does not ident
 import io
 import math
 import statistics
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
 from lextables.metrics.answers import agreement as agreement_of
-from lextables.metrics.answers import (
-    alpha,
-    cramers_v,
-)
+from lextables.metrics.answers import alpha, cramers_v
 from lextables.papers.privacy.registry import Privacy
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import file_or_only_member
-from lextables.sources.records import (
-    csv_rows,
-    whole_number,
-)
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
+from lextables.sources.records import csv_rows, whole_number
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tables.systems import (
-    System,
-    number_cells,
-)
+from lextables.tables.systems import System, number_cells
 from lextables.tasks.submitted import text_of
 
 ALL = "All questions"
@@ -64,12 +37,7 @@ NOT_SCORED = "these data have nothing of this kind to score"
 LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
 MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
-MARKING = {
-    "F1": F1,
-    "Recall": "recall",
-    "Accuracy": ACCURACY,
-    "Precision": "precision",
-}
+MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
 HIGHER = MARKING.values()
 UNITS = "policies"
 
@@ -187,11 +155,7 @@ def table_agreement(results: Results) -> list[Cell]:
         if not math.isnan(value):
             alphas[name] = value
     cells = []
-    of = {
-        "least": min,
-        "greatest": max,
-        "mean": statistics.fmean,
-    }
+    of = {"least": min, "greatest": max, "mean": statistics.fmean}
     values = list(alphas.values())
     for name, function in of.items():
         cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
@@ -210,38 +174,18 @@ def table_agreement(results: Results) -> list[Cell]:
         cells += [
             _summary_cell(values, statistics.fmean, row, ALPHA, 2),
             _summary_cell(shares, _per_cent, row, AGREEMENT, 1),
-            Cell(
-                row,
-                "Share of all disagreement (%)",
-                100 * part,
-                decimals=1,
-            ),
-            Cell(
-                row,
-                "Answers of two coders or more",
-                float(len(shares)),
-                decimals=0,
-            ),
+            Cell(row, "Share of all disagreement (%)", 100 * part, decimals=1),
+            Cell(row, "Answers of two coders or more", float(len(shares)), decimals=0),
         ]
     return cells
 
 
 def _summary_cell(
-    values: Sequence[float],
-    of: Callable,
-    row: str,
-    column: str,
-    decimals: int,
+    values: Sequence[float], of: Callable, row: str, column: str, decimals: int
 ) -> Cell:
     """Return a cell with ``of(values)``; without values, with the reason."""
     if not values:
-        return Cell(
-            row,
-            column,
-            None,
-            decimals=decimals,
-            reason=ONE_ANSWER,
-        )
+        return Cell(row, column, None, decimals=decimals, reason=ONE_ANSWER)
     return Cell(row, column, of(values), decimals=decimals)
 
 
@@ -253,10 +197,7 @@ def _per_cent(shares: Sequence[float]) -> float:
     return 100 * statistics.fmean(shares)
 
 
-def _agreements(
-    results: Results,
-    questions: Iterable[str],
-) -> list[float]:
+def _agreements(results: Results, questions: Iterable[str]) -> list[float]:
     """Return the share of equal answers for each question and site with at least two coders."""
     shares = []
     for name in questions:
@@ -271,14 +212,7 @@ def figure1(results: Results) -> list[Cell]:
     """Documents and words of each site with a policy in these data, by its traffic rank."""
     if results.file is None:
         reason = "config key traffic_ranks is empty"
-        return [
-            Cell(
-                "All sites",
-                "Documents",
-                None,
-                reason=reason,
-            )
-        ]
+        return [Cell("All sites", "Documents", None, reason=reason)]
     sites = [row for row in results.sites if row["documents"]]
     rank = traffic_ranks(results.file, [row["site"] for row in sites])
     sites.sort(key=lambda row: (rank.get(row["site"], math.inf), row["site"]))
@@ -292,10 +226,7 @@ def figure1(results: Results) -> list[Cell]:
     return cells + number_cells("All sites", without, 0)
 
 
-def traffic_ranks(
-    path: str | Path,
-    sites: Collection[str],
-) -> dict[str, int]:
+def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
     """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
 
     The csv may be packed as zip, as it is downloaded, or as gzip.  A site that is not in the list has the
@@ -352,18 +283,8 @@ def figure3(results: Results) -> list[Cell]:
     for mean, of_mean in sorted(shares.items()):
         row = f"Coders / {mean:.1f}"
         cells += [
-            Cell(
-                row,
-                AGREEMENT,
-                100 * statistics.fmean(of_mean),
-                decimals=1,
-            ),
-            Cell(
-                row,
-                "Answers",
-                float(len(of_mean)),
-                decimals=0,
-            ),
+            Cell(row, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
+            Cell(row, "Answers", float(len(of_mean)), decimals=0),
             Cell(row, "Mean confidence", mean, decimals=1),
         ]
     return cells
@@ -403,10 +324,7 @@ def _coded(answers: Sequence[Answer]) -> list[int]:
     return [different.index(answer) for answer in answers]
 
 
-def _means(
-    results: Results,
-    values: Mapping[tuple[str, str], float],
-) -> list[Cell]:
+def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
     """Return the mean over the pairs of a category's questions, and over all pairs across categories."""
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
@@ -417,14 +335,7 @@ def _means(
             pooled[row].append(value)
     cells = []
     for row, pairs in sorted(pooled.items()):
-        cells.append(
-            Cell(
-                row,
-                "Mean",
-                statistics.fmean(pairs),
-                decimals=2,
-            )
-        )
+        cells.append(Cell(row, "Mean", statistics.fmean(pairs), decimals=2))
         cells.append(Cell(row, "Pairs", float(len(pairs)), decimals=0))
     return cells
 
@@ -460,10 +371,7 @@ def _all_questions(results: Results) -> list[str]:
 
 
 def _by_group(
-    results: Results,
-    metric: str,
-    groups: Mapping[str, str],
-    decimals: int,
+    results: Results, metric: str, groups: Mapping[str, str], decimals: int
 ) -> list[Cell]:
     """Return a row per group, {row: group}, and a column per model.
 
@@ -479,14 +387,7 @@ def _by_group(
     cells = []
     for row, group in groups.items():
         for column, name in columns.items():
-            score = Score(
-                row,
-                column,
-                metric,
-                group,
-                UNITS,
-                lower=metric != ACCURACY,
-            )
+            score = Score(row, column, metric, group, UNITS, lower=metric != ACCURACY)
             system = results.systems.get(name)
             cell = _score(results, system, row, column, decimals, score)
             # An additional row has only cells with a value, unless none of its runs ran.
@@ -523,25 +424,12 @@ def _score(
         no_runs=NOT_SCORED,
         compared=not score.group.startswith("question: "),
     )
-    return (
-        cell
-        if score.metric in HIGHER
-        else replace(
-            cell,
-            measure="",
-            baseline="",
-        )
-    )
+    return cell if score.metric in HIGHER else replace(cell, measure="", baseline="")
 
 
 def table3(results: Results) -> list[Cell]:
     """Marking of paragraphs, over all questions."""
-    columns = {
-        "acc.": ACCURACY,
-        "recall": "recall",
-        "f1": F1,
-        "precision": "precision",
-    }
+    columns = {"acc.": ACCURACY, "recall": "recall", "f1": F1, "precision": "precision"}
     cells = []
     for row in dict.fromkeys([*results.published_rows, *results.systems]):
         for column, metric in columns.items():
@@ -562,13 +450,7 @@ def marking_by_question(results: Results) -> list[Cell]:
     cells = []
     for row in _all_questions(results):
         for column, (name, metric) in columns.items():
-            score = Score(
-                f"{metric}, {row}",
-                name,
-                metric,
-                f"question: {row}",
-                UNITS,
-            )
+            score = Score(f"{metric}, {row}", name, metric, f"question: {row}", UNITS)
             system = results.systems.get(name)
             cell = _score(results, system, row, column, 4, score)
             if _is_shown(results, cell):

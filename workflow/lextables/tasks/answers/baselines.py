@@ -10,22 +10,13 @@ mean features of the others: a model uses only their shares of the options.
 """
 
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import (
-    combinations,
-    permutations,
-)
+from itertools import combinations, permutations
 
 import numpy as np
-from scipy.sparse import (
-    csr_matrix,
-    hstack,
-)
+from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
 from lextables.models.linear import (
@@ -35,16 +26,8 @@ from lextables.models.linear import (
     probabilities,
     vocabulary,
 )
-from lextables.models.soft_labels import (
-    binary_cross_entropy,
-    smoothed,
-)
-from lextables.tasks.answers.collection import (
-    Collection,
-    Shares,
-    Space,
-    fold,
-)
+from lextables.models.soft_labels import binary_cross_entropy, smoothed
+from lextables.tasks.answers.collection import Collection, Shares, Space, fold
 from lextables.tasks.answers.settings import (
     LearningSettings,
     MarkingSettings,
@@ -107,10 +90,7 @@ class QuestionData:
 
 
 def linear_answers(
-    space: Space,
-    shares: Shares,
-    settings: LearningSettings,
-    threads: int = 1,
+    space: Space, shares: Shares, settings: LearningSettings, threads: int = 1
 ) -> tuple[Answers, dict[int, float]]:
     """Return the answers of linear models, and the penalty chosen for each fold.
 
@@ -133,9 +113,7 @@ def linear_answers(
 
 
 def question_data(
-    space: Space,
-    shares: Shares,
-    settings: LearningSettings,
+    space: Space, shares: Shares, settings: LearningSettings
 ) -> list[QuestionData]:
     """Return the data of each question with an answer about a document with a text."""
     questions = []
@@ -168,10 +146,7 @@ def rotated(rows: np.ndarray) -> np.ndarray:
     return axes[:, is_kept] * np.sqrt(values[is_kept])
 
 
-def _penalty_losses(
-    question: QuestionData,
-    settings: LearningSettings,
-) -> Losses:
+def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losses:
     """Return the losses of each penalty on the documents outside a fold.
 
     A model trained without two folds serves both: it predicts either one in the choice
@@ -208,18 +183,12 @@ def _choose_penalties(
                 losses += of_question.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
-        chosen[number] = min(
-            means,
-            key=means.get,
-            default=penalties[0],
-        )
+        chosen[number] = min(means, key=means.get, default=penalties[0])
     return chosen
 
 
 def _predict(
-    question: QuestionData,
-    penalties: Mapping[int, float],
-    settings: LearningSettings,
+    question: QuestionData, penalties: Mapping[int, float], settings: LearningSettings
 ) -> Answers:
     """Return the answers to a question.
 
@@ -237,18 +206,10 @@ def _predict(
 
 
 def _fit(
-    question: QuestionData,
-    rows: np.ndarray,
-    penalty: float,
-    settings: LearningSettings,
+    question: QuestionData, rows: np.ndarray, penalty: float, settings: LearningSettings
 ) -> Linear:
     features, target = question.features[rows], question.target[rows]
-    return fit_shares(
-        features,
-        target,
-        penalty=penalty,
-        pseudo=settings.pseudo,
-    )
+    return fit_shares(features, target, penalty=penalty, pseudo=settings.pseudo)
 
 
 def _shares(model: Linear, features: np.ndarray) -> np.ndarray:
@@ -280,36 +241,21 @@ def linear_marks(
     """
     predicted = similarity_marks(space)
     texts = data.texts()
-    words = vocabulary(
-        texts,
-        longest=settings.longest,
-        least=settings.least,
-    )
+    words = vocabulary(texts, longest=settings.longest, least=settings.least)
     features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
     of_documents = [fold(document, settings.folds) for document in space.documents]
     folds = np.repeat(of_documents, np.diff(space.bounds))
-    options = {
-        "alpha": settings.alpha,
-        "epochs": settings.epochs,
-        "threads": threads,
-    }
+    options = {"alpha": settings.alpha, "epochs": settings.epochs, "threads": threads}
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number
             if not rows.all():
-                model = fit_many(
-                    features[~rows],
-                    marked[~rows],
-                    **options,
-                )
+                model = fit_many(features[~rows], marked[~rows], **options)
                 predicted[rows] = probabilities(model.logits(features[rows]))
     return predicted
 
 
-def is_marked(
-    data: Collection,
-    marked: Mapping[str, set[str]],
-) -> np.ndarray:
+def is_marked(data: Collection, marked: Mapping[str, set[str]]) -> np.ndarray:
     """Return which paragraphs were marked, bool (paragraphs, questions)."""
     ids = [paragraph.paragraph_id for paragraph in data.all_paragraphs()]
     columns = [np.isin(ids, [*marked.get(name, ())]) for name in data.questions]

@@ -7,32 +7,18 @@ data set's tables, and of the column with the document ids, are the task's ``nam
 
 import hashlib
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    NamedTuple,
-)
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-    read,
-)
+from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.errors import BadInput
 
 if TYPE_CHECKING:
@@ -96,12 +82,7 @@ RESPONSES = Table(
             pa.list_(pa.int32()),
             "places of the chosen options, ascending; may be empty",
         ),
-        Column(
-            "confidence",
-            pa.float64(),
-            "the reader's own, 0 to 1",
-            nullable=True,
-        ),
+        Column("confidence", pa.float64(), "the reader's own, 0 to 1", nullable=True),
     ),
     key=("document_id", "question_id", "response"),
 )
@@ -196,10 +177,7 @@ class Collection:
         return [paragraph.text for paragraph in self.all_paragraphs()]
 
 
-def load(
-    data: Sequence[str | Path],
-    names: Mapping[str, str],
-) -> Collection:
+def load(data: Sequence[str | Path], names: Mapping[str, str]) -> Collection:
     """Read the tables `ANSWERED_FROM`; without the third there are no texts."""
     questions = questions_of(data[0])
     shares = shares_of(data[1], questions, names["document"])
@@ -219,9 +197,7 @@ def questions_of(path: str | Path) -> dict[str, DocumentQuestion]:
 
 
 def shares_of(
-    path: str | Path,
-    questions: Mapping[str, DocumentQuestion],
-    document: str,
+    path: str | Path, questions: Mapping[str, DocumentQuestion], document: str
 ) -> dict[str, dict[str, np.ndarray]]:
     """Return the share of each option in the responses to each question and document.
 
@@ -241,11 +217,7 @@ def shares_of(
         if not all(0 <= option < size for option in row["options"]):
             options = row["options"]
             what = f"options {options} where the question {name!r} has {size} options"
-            raise BadInput(
-                what,
-                where=where,
-                do="correct the data set",
-            )
+            raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
             of_document = counts[name].setdefault(row[document], np.zeros(size))
             np.add.at(of_document, row["options"], 1)
@@ -258,10 +230,7 @@ def shares_of(
     return shares
 
 
-def paragraphs_of(
-    path: str | Path,
-    document: str,
-) -> dict[str, list[Paragraph]]:
+def paragraphs_of(path: str | Path, document: str) -> dict[str, list[Paragraph]]:
     """Return {document: its paragraphs in reading order}, sorted.
 
     Documents without a text are left out.
@@ -327,10 +296,7 @@ def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[
     return rows
 
 
-def marked_rows(
-    data: Collection,
-    probabilities: np.ndarray,
-) -> Iterator[Row]:
+def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
     """Yield sorted rows of `MARKED` for the answered pairs.
 
     ``probabilities`` are float64 (paragraphs, questions).
@@ -345,11 +311,7 @@ def marked_rows(
         ids = [paragraph.paragraph_id for paragraph in data.paragraphs[document]]
         key = {"document_id": document, "question_id": question}
         for name, value in sorted(zip(ids, values.tolist(), strict=True)):
-            yield {
-                **key,
-                "paragraph_id": name,
-                "probability": value,
-            }
+            yield {**key, "paragraph_id": name, "probability": value}
 
 
 @dataclass(frozen=True)
@@ -391,12 +353,7 @@ class Space:
         """The rows of a document's paragraphs."""
         return slice(int(self.bounds[document]), int(self.bounds[document + 1]))
 
-    def best(
-        self,
-        document: int,
-        question: int,
-        count: int,
-    ) -> np.ndarray:
+    def best(self, document: int, question: int, count: int) -> np.ndarray:
         """Return the rows of the paragraphs of a document most similar to a question.
 
         They are ``count``, in reading order; of equally similar paragraphs the first
@@ -407,11 +364,7 @@ class Space:
         best = np.sort(order[:count])
         return rows.start + best
 
-    def described(
-        self,
-        question: int,
-        counts: Sequence[int],
-    ) -> np.ndarray:
+    def described(self, question: int, counts: Sequence[int]) -> np.ndarray:
         """Return the features of each document for a question.
 
         They are float64 (documents, len(counts) x dimensions).  For each of ``counts``:
@@ -419,11 +372,7 @@ class Space:
         """
         return np.hstack([self._means(question, count) for count in counts])
 
-    def _means(
-        self,
-        question: int,
-        count: int,
-    ) -> np.ndarray:
+    def _means(self, question: int, count: int) -> np.ndarray:
         """Return means of the `best` paragraphs, float64 (documents, dimensions)."""
         means = []
         for at in range(len(self.documents)):
@@ -431,11 +380,7 @@ class Space:
             mean = self.paragraphs[best].mean(axis=0)
             means.append(np.asarray(mean, dtype=np.float64).ravel())
         stacked = np.stack(means)
-        lengths = np.linalg.norm(
-            stacked,
-            axis=1,
-            keepdims=True,
-        )
+        lengths = np.linalg.norm(stacked, axis=1, keepdims=True)
         return stacked / np.maximum(lengths, 1e-12)
 
 
@@ -448,18 +393,12 @@ def of_words(data: Collection) -> Space:
     # Loads scikit-learn, which scoring does not need.
     from lextables.models.linear import vocabulary
 
-    words = vocabulary(
-        data.texts(),
-        longest=1,
-        least=MIN_PARAGRAPHS,
-    )
+    words = vocabulary(data.texts(), longest=1, least=MIN_PARAGRAPHS)
     return of_vectors(data, words.weigh, words.weigh)
 
 
 def of_vectors(
-    data: Collection,
-    encode_paragraphs: Encode,
-    encode_questions: Encode,
+    data: Collection, encode_paragraphs: Encode, encode_questions: Encode
 ) -> Space:
     """Return the space of an encoder with unit vectors.
 

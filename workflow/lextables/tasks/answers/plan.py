@@ -6,25 +6,11 @@ one run both trains and predicts.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-)
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    Field,
-    NonNegativeFloat,
-    PositiveInt,
-    model_validator,
-)
+from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
-from lextables.models.resolve import (
-    Missing,
-    model_settings,
-)
+from lextables.models.resolve import Missing, model_settings
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
@@ -205,11 +191,7 @@ class AnswersPlanner(Planner):
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         return replace(super().submitted_row(extra), about={"part": ANSWERS})
 
-    def answered(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> Row:
+    def answered(self, key: str, panel: Panel) -> Row:
         """The row of a baseline."""
         encoder = self.encoder(panel)
         if isinstance(encoder, Missing):
@@ -225,18 +207,9 @@ class AnswersPlanner(Planner):
         typed = ANSWERING[panel.kind](**settings)
         run = self.add(self.run(ANSWER, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(
-            ANSWERS,
-            panel,
-            runs=runs,
-            trained=is_trained,
-        )
+        return self.row(ANSWERS, panel, runs=runs, trained=is_trained)
 
-    def marked(
-        self,
-        key: str,
-        marker: Marker,
-    ) -> Row:
+    def marked(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
         if marker.unpublished:
             return self.row(MARKS, marker, reason=marker.unpublished)
@@ -252,12 +225,7 @@ class AnswersPlanner(Planner):
         typed = MARKING[marker.kind](**settings)
         run = self.add(self.run(MARK, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(
-            MARKS,
-            marker,
-            runs=runs,
-            trained=is_trained,
-        )
+        return self.row(MARKS, marker, runs=runs, trained=is_trained)
 
     def encoder(self, panel: Panel | Marker) -> JsonObject | Missing:
         """The settings of a panel's encoder, if it has one, or why it is missing."""
@@ -269,11 +237,7 @@ class AnswersPlanner(Planner):
         max_length = self.context.models[panel.model].max_length
         return {**model_settings(panel.model, weights), "max_length": max_length}
 
-    def asked(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> list[Row]:
+    def asked(self, key: str, panel: Panel) -> list[Row]:
         """The row of a language model.
 
         If the prompt of a published row is unknown, there is one more with our prompt.
@@ -283,37 +247,16 @@ class AnswersPlanner(Planner):
             panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
-            return [
-                self.row(
-                    ANSWERS,
-                    panel,
-                    reason=reason,
-                    asked=True,
-                )
-            ]
+            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
         rows = []
         if panel.unpublished:
             reason = panel.unpublished
-            rows.append(
-                self.row(
-                    ANSWERS,
-                    panel,
-                    reason=reason,
-                    asked=True,
-                )
-            )
+            rows.append(self.row(ANSWERS, panel, reason=reason, asked=True))
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         runs = {self.MAIN: (run,)}
-        rows.append(
-            self.row(
-                ANSWERS,
-                panel,
-                runs=runs,
-                asked=True,
-            )
-        )
+        rows.append(self.row(ANSWERS, panel, runs=runs, asked=True))
         return rows
 
     def asking(self, panel: Panel) -> JsonObject | Missing:
@@ -328,21 +271,13 @@ class AnswersPlanner(Planner):
                 f"its context of {window:,} tokens is shorter than the longest document"
             )
         asking = self.task.asking
-        settings.update(
-            asking.settings(),
-            kind=panel.kind,
-            text=panel.text,
-        )
+        settings.update(asking.settings(), kind=panel.kind, text=panel.text)
         if not is_whole:
             settings["best"] = asking.best
         settings["prompt"] = self.context.prompt(asking.prompt)
         return AskingRun(**settings).plain()
 
-    def marked_when_asked(
-        self,
-        key: str,
-        marker: Marker,
-    ) -> Row:
+    def marked_when_asked(self, key: str, marker: Marker) -> Row:
         """The row of a language model that is asked about paragraphs.
 
         Its prompt has no options.
@@ -351,37 +286,16 @@ class AnswersPlanner(Planner):
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
-            return self.row(
-                MARKS,
-                marker,
-                reason=settings.reason,
-                asked=True,
-            )
-        settings.update(
-            asking.settings(),
-            kind=marker.kind,
-            best=asking.marked,
-        )
+            return self.row(MARKS, marker, reason=settings.reason, asked=True)
+        settings.update(asking.settings(), kind=marker.kind, best=asking.marked)
         settings["prompt"] = self.context.prompt(asking.marks)
-        run = self.add(
-            self.run(MARK, key, self.MAIN),
-            AskingRun(**settings).plain(),
-        )
+        run = self.add(self.run(MARK, key, self.MAIN), AskingRun(**settings).plain())
         runs = {self.MAIN: (run,)}
-        return self.row(
-            MARKS,
-            marker,
-            runs=runs,
-            asked=True,
-        )
+        return self.row(MARKS, marker, runs=runs, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""
-        return self.panel_row(
-            panel,
-            about={"part": part},
-            **fields,
-        )
+        return self.panel_row(panel, about={"part": part}, **fields)
 
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:

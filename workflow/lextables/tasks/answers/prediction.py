@@ -1,14 +1,8 @@
 """What a job that answers questions, or marks paragraphs, is given."""
 
 from collections.abc import Mapping
-from dataclasses import (
-    dataclass,
-    field,
-)
-from typing import (
-    Any,
-    Literal,
-)
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from lextables.models.settings import StepSettings
 from lextables.pipeline.files import JsonObject

@@ -1,31 +1,17 @@
 """Scores of a run: of its answers, or of its marked paragraphs."""
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from lextables.metrics import (
-    answers,
-    marks,
-)
+from lextables.metrics import answers, marks
 from lextables.metrics.classification import by_key
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers.collection import (
-    Collection,
-    fold,
-)
+from lextables.tasks.answers.collection import Collection, fold
 
 WITH_TEXT = "with a text"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
@@ -35,9 +21,7 @@ Scored = tuple[list[Row], list[Row]]
 
 
 def of_answers(
-    predictions: Iterable[Row],
-    data: Collection,
-    smoothing: float,
+    predictions: Iterable[Row], data: Collection, smoothing: float
 ) -> Scored:
     """Score the answers of a run on the documents it predicts.
 
@@ -56,13 +40,7 @@ def of_answers(
             "no answered pair is predicted", where="predictions", do="check the ids"
         )
     rows, units = answers.scores_and_units(questions, smoothing)
-    with_text = list(
-        _answered(
-            predicted,
-            data,
-            documents & data.paragraphs.keys(),
-        )
-    )
+    with_text = list(_answered(predicted, data, documents & data.paragraphs.keys()))
     if with_text:
         scored_rows, scored_units = answers.scores_and_units(with_text, smoothing)
         rows += _regrouped(scored_rows)
@@ -103,11 +81,7 @@ def _answered(
             )
 
 
-def _missing(
-    what: str,
-    question: str,
-    document: str,
-) -> BadInput:
+def _missing(what: str, question: str, document: str) -> BadInput:
     return BadInput(
         f"no {what} the question {question!r} about {document!r}",
         where="predictions",
@@ -115,11 +89,7 @@ def _missing(
     )
 
 
-def _check_distribution(
-    probabilities: list[float],
-    options: int,
-    where: str,
-) -> None:
+def _check_distribution(probabilities: list[float], options: int, where: str) -> None:
     """Raise `BadInput` for anything but a distribution over so many options."""
     values = np.asarray(probabilities, dtype=np.float64)
     is_valid = len(values) == options and (values >= 0).all()
@@ -176,11 +146,7 @@ def of_marks(
     questions = [_joined([*each.values()]) for each in predicted.values() if each]
     if not questions:
         what = "no paragraph of an answered question is predicted"
-        raise BadInput(
-            what,
-            where="predictions",
-            do="check the ids",
-        )
+        raise BadInput(what, where="predictions", do="check the ids")
     of_documents = np.array([fold(each, folds) for each in place])
     return marks.scores_and_units(questions, of_documents, [*place])
 

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import (
-    Field,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from lextables.models.settings import (
     LanguageModelSettings,

@@ -3,19 +3,12 @@
 An option is named by its text, or by its index among the question's options, from 0.
 """
 
-from collections.abc import (
-    Sequence,
-)
+from collections.abc import Sequence
 from pathlib import Path
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.answers.collection import (
-    PREDICTIONS,
-    load,
-    pairs,
-    prediction_rows,
-)
+from lextables.tasks.answers.collection import PREDICTIONS, load, pairs, prediction_rows
 from lextables.tasks.submitted import (
     Distribution,
     File,
@@ -42,10 +35,7 @@ class AnswerRow(SubmittedRow):
 
 
 def predictions(
-    file: File,
-    form: str,
-    data: Sequence[str | Path],
-    task: JsonObject,
+    file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`.
 
@@ -65,22 +55,11 @@ def predictions(
             skipped.add((document, name))
             continue
         options, key = collection.questions[name].options, (name, document)
-        new = Distribution(
-            "question",
-            key,
-            "option",
-            options,
-            place,
-            by_index=True,
-        )
+        new = Distribution("question", key, "option", options, place, by_index=True)
         answers.setdefault(key, new).add(row.probabilities, place)
     if not answers:
         what = "no document of the data set is answered"
-        raise BadInput(
-            what,
-            where=file.name,
-            do="correct the ids",
-        )
+        raise BadInput(what, where=file.name, do="correct the ids")
     documents = collection.paragraphs.keys() | {document for _, document in answers}
     wanted = [(name, each) for each, name in pairs(collection.shares, documents)]
     check_complete(wanted, answers, "answered pairs", file.name)

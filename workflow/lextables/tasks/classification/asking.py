@@ -4,27 +4,14 @@ The probabilities of the answers sum to one; their log odds are stored as logits
 """
 
 import math
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from lextables.models.language_model import LanguageModel
-from lextables.models.multiple_choice import (
-    Answered,
-    ChoiceQuestion,
-    ask,
-)
+from lextables.models.multiple_choice import Answered, ChoiceQuestion, ask
 from lextables.models.prompts import plain_template
-from lextables.pipeline.dataset import (
-    Row,
-    batched,
-    read,
-)
+from lextables.pipeline.dataset import Row, batched, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     key_of,
@@ -33,10 +20,7 @@ from lextables.tasks.classification.examples import (
     under_view,
     with_condition,
 )
-from lextables.tasks.classification.settings import (
-    AskingSettings,
-    Reading,
-)
+from lextables.tasks.classification.settings import AskingSettings, Reading
 
 ASKED_AT_ONCE = 256  # questions; their prompts are in memory together
 _CERTAIN = 1e-9
@@ -58,9 +42,7 @@ class AskedFiles(NamedTuple):
 
 
 def asked_examples(
-    files: AskedFiles,
-    settings: AskingSettings,
-    test: Sequence[str],
+    files: AskedFiles, settings: AskingSettings, test: Sequence[str]
 ) -> list[AskedExample]:
     """Return the examples of the splits ``test`` to ask about, under each reading.
 
@@ -110,10 +92,7 @@ def answer(
     return rows, answers
 
 
-def _texts(
-    asked: Iterable[AskedExample],
-    path: str | Path,
-) -> dict[str, str]:
+def _texts(asked: Iterable[AskedExample], path: str | Path) -> dict[str, str]:
     """Return the texts of the examples by their ids; `BadInput` if one is missing."""
     text_ids: set[str] = set()
     for _, row in asked:
@@ -126,11 +105,7 @@ def _texts(
     missing = text_ids - texts.keys()
     if missing:
         what = f"the text {min(missing)!r} is not there"
-        raise BadInput(
-            what,
-            where=str(path),
-            do="make the data set again",
-        )
+        raise BadInput(what, where=str(path), do="make the data set again")
     return texts
 
 
@@ -152,12 +127,7 @@ def _questions(
             fields["question"] = head[settings.question]
         wordings = settings.wordings
         options = [wordings.get(answer, answer) for answer in head["answers"]]
-        yield ChoiceQuestion(
-            template,
-            fields,
-            tuple(options),
-            cut=("text",),
-        )
+        yield ChoiceQuestion(template, fields, tuple(options), cut=("text",))
 
 
 def _prediction(row: Row, answered: Answered) -> Row:

@@ -3,25 +3,14 @@
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
 
-from lextables.pipeline.dataset import (
-    Row,
-    parquet_file,
-    read,
-)
+from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import (
@@ -48,26 +37,16 @@ def named(key: Key) -> str:
     return " with ".join(repr(text_id) for text_id in key if text_id)
 
 
-def under_view(
-    rows: Iterable[Row],
-    view: View | None,
-) -> Iterator[Row]:
+def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
     """Yield examples with the ``text_id`` and ``pair_id`` of a view; None: unchanged."""
     for row in rows:
         if view:
             text_id, pair_id = key_of(row, view)
-            row = {
-                **row,
-                "text_id": text_id,
-                "pair_id": pair_id,
-            }
+            row = {**row, "text_id": text_id, "pair_id": pair_id}
         yield row
 
 
-def with_condition(
-    rows: Iterable[Row],
-    condition: str,
-) -> Iterator[Row]:
+def with_condition(rows: Iterable[Row], condition: str) -> Iterator[Row]:
     """Yield predictions with the ``condition`` of their reading, if it has one."""
     for row in rows:
         yield {"condition": condition, **row} if condition else row
@@ -78,18 +57,13 @@ def labels_of(row: Row) -> tuple[int, ...]:
     return tuple(row["labels"]) if "labels" in row else (row["label"],)
 
 
-def of_splits(
-    rows: Iterable[Row],
-    splits: Sequence[str],
-) -> Iterator[Row]:
+def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
     """Yield the examples of these splits."""
     return (row for row in rows if row["split"] in splits)
 
 
 def training_rows(
-    rows: Iterable[Row],
-    splits: Sequence[str],
-    selection: ExampleSelection,
+    rows: Iterable[Row], splits: Sequence[str], selection: ExampleSelection
 ) -> list[Row]:
     """Return the examples of the splits and heads for which ``where`` is true."""
     chosen = []
@@ -99,18 +73,12 @@ def training_rows(
     return chosen
 
 
-def of_heads(
-    rows: Iterable[Row],
-    heads: Collection[str],
-) -> Iterator[Row]:
+def of_heads(rows: Iterable[Row], heads: Collection[str]) -> Iterator[Row]:
     """Yield the examples of these heads; all if there are none."""
     return (row for row in rows if not heads or row["head_id"] in heads)
 
 
-def check_test_size(
-    rows: Iterable[Row],
-    selection: ExampleSelection,
-) -> None:
+def check_test_size(rows: Iterable[Row], selection: ExampleSelection) -> None:
     """Raise `BadInput` if the test has fewer examples than ``min_test``."""
     if not selection.min_test:
         return
@@ -120,10 +88,7 @@ def check_test_size(
 
 
 def by_head(
-    rows: Iterable[Row],
-    heads: Iterable[str],
-    *,
-    labelled: bool = False,
+    rows: Iterable[Row], heads: Iterable[str], *, labelled: bool = False
 ) -> dict[str, list[Row]]:
     """Return {head: its examples, sorted by id}.
 
@@ -145,9 +110,7 @@ def by_head(
 
 
 def check_labels(
-    rows: Iterable[Row],
-    answers: Mapping[str, int],
-    multi_label: bool,
+    rows: Iterable[Row], answers: Mapping[str, int], multi_label: bool
 ) -> None:
     """Raise `BadInput` for labels that do not fit {head: number of answers}."""
     for row in rows:
@@ -158,11 +121,7 @@ def check_labels(
             raise BadInput(f"head {head!r} is not among the heads", where=where)
         if not multi_label and len(labels) != 1:
             what = f"{len(labels)} right answers where the task has one an example"
-            raise BadInput(
-                what,
-                where=where,
-                do="mark the task as multi_label",
-            )
+            raise BadInput(what, where=where, do="mark the task as multi_label")
         for label in labels:
             if not 0 <= label < answers[head]:
                 what = f"label {label} where head {head!r} has {answers[head]} answers"
@@ -179,9 +138,7 @@ class Text:
 
 
 def texts_of(
-    examples: str | Path,
-    texts: str | Path,
-    views: Iterable[View] = (),
+    examples: str | Path, texts: str | Path, views: Iterable[View] = ()
 ) -> Iterator[Text]:
     """Yield the texts and pairs of the examples, each once, in the order of ``texts``.
 
@@ -225,11 +182,7 @@ Labels = Sequence[Sequence[int]]  # the right answers of each example of a head
 
 
 def subset(
-    rows: Sequence[Row],
-    fraction: float,
-    seed: int,
-    *,
-    multi_label: bool = False,
+    rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool = False
 ) -> list[Row]:
     """Return a random share of the examples of each answer of each head, in their order.
 
@@ -256,10 +209,7 @@ def _generator(seed: int, *names: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 
 
-def balanced(
-    labels: Labels,
-    generator: np.random.Generator,
-) -> Iterator[int]:
+def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     """Yield indices into ``labels`` endlessly, every answer equally often (MAUD, A.4).
 
     Each of the ``labels`` is one answer.  In a shuffled pass each answer appears as often
@@ -279,10 +229,7 @@ def balanced(
         yield from one_pass.tolist()
 
 
-def shuffled(
-    labels: Labels,
-    generator: np.random.Generator,
-) -> Iterator[int]:
+def shuffled(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     """Yield indices into ``labels`` endlessly, each once in a pass, in a new order."""
     while True:
         yield from generator.permutation(len(labels)).tolist()
@@ -295,10 +242,7 @@ QUEUES: dict[str, Callable[[Labels, np.random.Generator], Iterator[int]]] = {
 
 
 def draws(
-    labels: Mapping[str, Labels],
-    total: int,
-    seed: int,
-    sampling: str = "balanced",
+    labels: Mapping[str, Labels], total: int, seed: int, sampling: str = "balanced"
 ) -> np.ndarray:
     """Return ``total`` training examples in drawing order: int64 (total, 2).
 

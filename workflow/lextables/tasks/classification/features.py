@@ -1,34 +1,18 @@
 """Tokens of the texts or pairs that classifiers read, each once for all heads."""
 
-from collections.abc import (
-    Collection,
-    Iterable,
-    Mapping,
-)
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from transformers import (
-    AutoConfig,
-    BatchEncoding,
-)
+from transformers import AutoConfig, BatchEncoding
 
 from lextables.models.positions import positions
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-    row_groups,
-    write,
-)
+from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.classification.examples import (
-    Key,
-    Text,
-)
+from lextables.tasks.classification.examples import Key, Text
 
 TOKENS = Table(
     "tokens",
@@ -84,10 +68,7 @@ class Tokens:
 
 
 def tokenise(
-    texts: Iterable[Text],
-    folder: str,
-    max_length: int,
-    path: str | Path,
+    texts: Iterable[Text], folder: str, max_length: int, path: str | Path
 ) -> dict[str, int]:
     """Write the `TOKENS` of ``texts`` to ``path``, by the tokenizer of a model's folder.
 
@@ -103,11 +84,7 @@ def tokenise(
     if max_length > limit:
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
-    counts = {
-        "texts": 0,
-        "cut": 0,
-        "longest": 0,
-    }
+    counts = {"texts": 0, "cut": 0, "longest": 0}
     options = {
         "verbose": False,
         "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,
@@ -119,19 +96,12 @@ def tokenise(
         if not text.text.strip() and not (text.second or "").strip():
             raise BadInput("the text is empty", where=f"text {text.key[0]}")
         pair = text.text, text.second
-        encoding = tokenizer(
-            *pair,
-            truncation=False,
-            **options,
-        )
+        encoding = tokenizer(*pair, truncation=False, **options)
         length = len(encoding["input_ids"])
         if length > max_length:
             counts["cut"] += 1
             encoding = tokenizer(
-                *pair,
-                truncation="longest_first",
-                max_length=max_length,
-                **options,
+                *pair, truncation="longest_first", max_length=max_length, **options
             )
         counts["texts"] += 1
         counts["longest"] = max(counts["longest"], length)
@@ -155,10 +125,7 @@ def _first(encoding: BatchEncoding) -> int:
     return len(encoding["input_ids"])
 
 
-def read_tokens(
-    path: str | Path,
-    keys: Collection[Key] | None = None,
-) -> Tokens:
+def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
     """Read a file of `tokenise`, or only the texts ``keys``; 4 bytes for each token."""
     nothing = np.empty(0, dtype=np.int32)
     ids, lengths, firsts = [nothing], [nothing], [nothing]

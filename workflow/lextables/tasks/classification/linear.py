@@ -9,21 +9,13 @@ association with the answer (`models.linear.fit_weighed`).
 """
 
 import re
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import (
-    csr_matrix,
-    hstack,
-)
+from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
@@ -35,10 +27,7 @@ from lextables.models.linear import (
     overlap_shares,
     probabilities,
 )
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
@@ -58,11 +47,7 @@ from lextables.tasks.classification.examples import (
     under_view,
     with_condition,
 )
-from lextables.tasks.classification.settings import (
-    LinearSettings,
-    Reading,
-    Sides,
-)
+from lextables.tasks.classification.settings import LinearSettings, Reading, Sides
 from lextables.tasks.classification.vectors import read_vectors
 
 WORDS = 2**20  # hash buckets for the words and word pairs that are compared
@@ -89,12 +74,7 @@ class Features:
         return np.column_stack([np.empty((len(rows), 0)), *blocks])
 
 
-def sides_of(
-    texts: Iterable[Text],
-    sides: Sides,
-    *,
-    pairs: bool,
-) -> list[Side]:
+def sides_of(texts: Iterable[Text], sides: Sides, *, pairs: bool) -> list[Side]:
     """Return the sides that a model reads: both for ``pairs``, else the one of ``sides``.
 
     Among pairs, a single text has an empty second side.  Raises `BadInput` for a single
@@ -104,11 +84,7 @@ def sides_of(
     for text in texts:
         if sides == "second" and text.second is None:
             what, where = "the text has no second side", f"text {text.key[0]}"
-            raise BadInput(
-                what,
-                where=where,
-                do="set sides to first or both",
-            )
+            raise BadInput(what, where=where, do="set sides to first or both")
         firsts.append((text.key[0], text.text))
         seconds.append((text.key[1], text.second or ""))
     if pairs:
@@ -160,18 +136,10 @@ def _contents(side: Side) -> Iterable[str]:
 
 def _compared_ngrams(side: Side, length: int) -> csr_matrix:
     """Return the n-grams of ``length`` words for comparisons, (texts, WORDS)."""
-    return hashed_ngrams(
-        _contents(side),
-        length,
-        length,
-        buckets=WORDS,
-    )
+    return hashed_ngrams(_contents(side), length, length, buckets=WORDS)
 
 
-def _comparison_features(
-    sides: Sequence[Side],
-    rare: np.ndarray,
-) -> np.ndarray:
+def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
     """Return overlaps, negations and lengths of pairs, float64 (pairs, 7)."""
     ngrams, negations, lengths = [], [], []
     for side in sides:
@@ -185,10 +153,7 @@ def _comparison_features(
     return np.column_stack([shares, counts.T])
 
 
-def _vector_features(
-    sides: Sequence[Side],
-    vectors: Vectors,
-) -> list[np.ndarray]:
+def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:
     """Return the blocks of features from vectors, (texts, columns) each."""
     pieces = [_pieces(side, vectors) for side in sides]
     means = [_means(of_side) for of_side in pieces]
@@ -222,11 +187,7 @@ def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
 def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
     means = np.array([of_text.mean(axis=0) for of_text in pieces])
-    lengths = np.linalg.norm(
-        means,
-        axis=1,
-        keepdims=True,
-    )
+    lengths = np.linalg.norm(means, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
     return means / lengths
 
@@ -248,11 +209,7 @@ class HeadModel:
     columns: np.ndarray
     model: Linear
 
-    def logits(
-        self,
-        features: Features,
-        rows: np.ndarray,
-    ) -> np.ndarray:
+    def logits(self, features: Features, rows: np.ndarray) -> np.ndarray:
         """Return the logit of each answer for these rows, float64 (rows, answers)."""
         words = chosen(features.words[rows], self.columns)
         numbers = features.numbers(rows)
@@ -282,10 +239,7 @@ def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
 
 
 def fit(
-    features: Features,
-    rows: np.ndarray,
-    right: np.ndarray,
-    settings: LinearSettings,
+    features: Features, rows: np.ndarray, right: np.ndarray, settings: LinearSettings
 ) -> HeadModel:
     """Train the model of one head.
 
@@ -328,11 +282,7 @@ def fit(
     return HeadModel(answers, columns, model)
 
 
-def shares(
-    logits: np.ndarray,
-    *,
-    multi_label: bool,
-) -> np.ndarray:
+def shares(logits: np.ndarray, *, multi_label: bool) -> np.ndarray:
     """Return the probability of each answer, shape as ``logits``.
 
     They sum to one unless ``multi_label``.
@@ -405,10 +355,7 @@ def predict(
             }
 
 
-def _places(
-    rows: Iterable[Row],
-    place: Mapping[Key, int],
-) -> np.ndarray:
+def _places(rows: Iterable[Row], place: Mapping[Key, int]) -> np.ndarray:
     return np.array([place[key_of(row)] for row in rows], dtype=np.int64)
 
 
@@ -425,11 +372,7 @@ class LinearFiles:
         """Return the vectors of each text, or None without a file."""
         return read_vectors(self.vectors) if self.vectors else None
 
-    def contents(
-        self,
-        rows: RowsByHead,
-        view: View | None,
-    ) -> list[Text]:
+    def contents(self, rows: RowsByHead, view: View | None) -> list[Text]:
         """Return the texts of examples; `BadInput` for a missing or empty text."""
         example_of = {}
         for of_head in rows.values():
@@ -470,19 +413,10 @@ def train(
     rows = list(under_view(selected, settings.view))
     if not rows:
         what = f"no example is in {' or '.join(splits)}"
-        raise BadInput(
-            what,
-            where="examples",
-            do="check the splits",
-        )
+        raise BadInput(what, where="examples", do="check the splits")
     check_labels(rows, answers, settings.multi_label)
     share = settings.percent / 100
-    part = subset(
-        rows,
-        share,
-        0,
-        multi_label=settings.multi_label,
-    )
+    part = subset(rows, share, 0, multi_label=settings.multi_label)
     training = by_head(part, answers, labelled=True)
     texts = files.contents(training, settings.view)
     vectors = files.vectors_by_text()

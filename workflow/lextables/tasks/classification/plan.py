@@ -4,21 +4,10 @@ In a task with views, a model is trained with each of some views, and each train
 tested with several.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-)
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     Field,
@@ -30,11 +19,7 @@ from pydantic import (
 )
 
 from lextables.metrics.classification import METRICS
-from lextables.models.resolve import (
-    Missing,
-    Weights,
-    model_settings,
-)
+from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
@@ -326,11 +311,7 @@ class ClassificationPlanner(Planner):
                 rows += self.panel_rows(key, panel)
         return rows
 
-    def panel_rows(
-        self,
-        key: str,
-        panel: ClassificationPanel,
-    ) -> list[Row]:
+    def panel_rows(self, key: str, panel: ClassificationPanel) -> list[Row]:
         """The rows of a panel: one, or one for each of `SETTINGS`."""
         if panel.kind == "language-model":
             return self.asked(key, panel)
@@ -353,11 +334,7 @@ class ClassificationPlanner(Planner):
 
         The sample has no fewest number of test examples.
         """
-        return {
-            "only": self.heads(panel),
-            "where": panel.where,
-            **self.min_test(),
-        }
+        return {"only": self.heads(panel), "where": panel.where, **self.min_test()}
 
     def min_test(self) -> JsonObject:
         """The fewest test examples for training; none on the sample."""
@@ -365,11 +342,7 @@ class ClassificationPlanner(Planner):
             return {}
         return {"min_test": self.task.min_test, "test": self.task.test}
 
-    def asked(
-        self,
-        key: str,
-        panel: ClassificationPanel,
-    ) -> list[Row]:
+    def asked(self, key: str, panel: ClassificationPanel) -> list[Row]:
         """The row of a language model that is asked; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
@@ -409,11 +382,7 @@ class ClassificationPlanner(Planner):
                 runs[str(percent)] = (run,)
         about = {"setting": "single"}
         return self.panel_row(
-            panel,
-            reason=reason,
-            trained=True,
-            runs=runs,
-            about=about,
+            panel, reason=reason, trained=True, runs=runs, about=about
         )
 
     def linear_run(
@@ -424,12 +393,7 @@ class ClassificationPlanner(Planner):
         percent: int,
     ) -> Run:
         """The run that predicts the test examples; its training is a separate run."""
-        settings = self.linear_settings(
-            panel,
-            weights,
-            percent=percent,
-            view=None,
-        )
+        settings = self.linear_settings(panel, weights, percent=percent, view=None)
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run("train", key, name), settings)
         inference = self.run("read", key, name)
@@ -452,11 +416,7 @@ class ClassificationPlanner(Planner):
         )
         return settings.plain()
 
-    def grid(
-        self,
-        panel: ClassificationPanel,
-        setting: str,
-    ) -> ClassificationGrid:
+    def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def by_authors(self, panel: ClassificationPanel) -> str | None:
@@ -465,10 +425,7 @@ class ClassificationPlanner(Planner):
         return panel.published if uses else None
 
     def differences(
-        self,
-        row: Row,
-        panel: ClassificationPanel,
-        setting: str,
+        self, row: Row, panel: ClassificationPanel, setting: str
     ) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid = self.grid(panel, setting)
@@ -490,12 +447,7 @@ class ClassificationPlanner(Planner):
         seeds = len(row.runs.get(self.MAIN, ()))
         return differences + fewer_seeds(seeds, self.task.averages)
 
-    def row(
-        self,
-        key: str,
-        panel: ClassificationPanel,
-        setting: str,
-    ) -> Row:
+    def row(self, key: str, panel: ClassificationPanel, setting: str) -> Row:
         """The row of a panel in a task without views."""
         weights = self.context.weights(panel.model)
         grid = self.grid(panel, setting)
@@ -568,18 +520,10 @@ class ClassificationPlanner(Planner):
                 tokenizer=training.tokenizer,
             )
             reading = self.run("read", key, name, seed)
-            yield self.add(
-                reading,
-                inference.plain(),
-                weights_of=run,
-            )
+            yield self.add(reading, inference.plain(), weights_of=run)
 
     def choice(
-        self,
-        key: str,
-        name: str,
-        training: TrainingSettings,
-        grid: ClassificationGrid,
+        self, key: str, name: str, training: TrainingSettings, grid: ClassificationGrid
     ) -> Run:
         """The run that chooses a trial, by the authors' settings or by a search."""
         searched = []
@@ -602,11 +546,7 @@ class ClassificationPlanner(Planner):
             learning_rates=rates,
         )
         run = self.run("choice", key, name)
-        return self.add(
-            run,
-            settings.plain(),
-            needs=tuple(searched),
-        )
+        return self.add(run, settings.plain(), needs=tuple(searched))
 
     def training_settings(
         self, grid: ClassificationGrid, start: Start, **fields: Any
@@ -696,11 +636,7 @@ class ClassificationPlanner(Planner):
         weights = Weights(self.weights_folder(run), None, found)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
-    def trained(
-        self,
-        key: str,
-        view: str,
-    ) -> tuple[Run, ...] | Missing:
+    def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
         """The trainings of a model under a view, one per seed, for runs that use them."""
         panel = self.task.models[key]
         start = self.start(panel)
@@ -718,12 +654,7 @@ class ClassificationPlanner(Planner):
         return [view for view in self.task.readings if view in views]
 
     def training(
-        self,
-        key: str,
-        panel: ClassificationPanel,
-        start: Start,
-        view: str,
-        seed: int,
+        self, key: str, panel: ClassificationPanel, start: Start, view: str, seed: int
     ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
         seen = view
@@ -733,10 +664,7 @@ class ClassificationPlanner(Planner):
         if panel.kind == "linear":
             run = self.run("train", key, f"{panel.kind}-{view}")
             settings = self.linear_settings(
-                panel,
-                start.weights,
-                percent=WHOLE,
-                view=columns,
+                panel, start.weights, percent=WHOLE, view=columns
             )
             return self.add(run, settings)
         grid = self.grid(panel, "multi")
@@ -754,24 +682,13 @@ class ClassificationPlanner(Planner):
         if view == UNTRAINED:
             fields.update(passes=None, updates=[0])
         settings = self.training_settings(
-            grid,
-            start,
-            **self.selection(panel),
-            **fields,
+            grid, start, **self.selection(panel), **fields
         )
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(
-            run,
-            settings.plain(),
-            weights_of=start.run,
-        )
+        return self.add(run, settings.plain(), weights_of=start.run)
 
     def read(
-        self,
-        key: str,
-        panel: ClassificationPanel,
-        start: Start,
-        seed: int,
+        self, key: str, panel: ClassificationPanel, start: Start, seed: int
     ) -> Run:
         """The run that predicts with all views, using the training of each view.
 
@@ -784,11 +701,7 @@ class ClassificationPlanner(Planner):
         readings = self.readings(panel)
         if panel.kind == "linear":
             run = self.run("read", key, panel.kind)
-            settings = self.linear_settings(
-                panel,
-                start.weights,
-                readings=readings,
-            )
+            settings = self.linear_settings(panel, start.weights, readings=readings)
         else:
             run = self.run("read", key, self.context.grid, seed)
             inference = InferenceSettings(
@@ -824,11 +737,7 @@ class ClassificationPlanner(Planner):
                 readings.append(reading)
         return readings
 
-    def max_length(
-        self,
-        panel: ClassificationPanel,
-        view: str,
-    ) -> int:
+    def max_length(self, panel: ClassificationPanel, view: str) -> int:
         """The number of tokens that a panel's encoder reads with a view."""
         longest = self.grid(panel, "multi").max_length
         return min(longest, self.task.views[view].max_length or longest)

@@ -2,11 +2,7 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +13,7 @@ from lextables.models import multi_head
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import (
     Key,
@@ -32,10 +25,7 @@ from lextables.tasks.classification.examples import (
     under_view,
     with_condition,
 )
-from lextables.tasks.classification.features import (
-    Tokens,
-    read_tokens,
-)
+from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts
@@ -82,9 +72,7 @@ def read_views(
 
 
 def inputs(
-    tokens: Tokens,
-    keys: Sequence[Key],
-    padding: int,
+    tokens: Tokens, keys: Sequence[Key], padding: int
 ) -> dict[str, torch.Tensor]:
     """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
     batch = padded([tokens[key] for key in keys], padding)
@@ -97,10 +85,7 @@ def inputs(
     return batch
 
 
-def padded(
-    texts: Sequence[np.ndarray],
-    padding: int,
-) -> dict[str, torch.Tensor]:
+def padded(texts: Sequence[np.ndarray], padding: int) -> dict[str, torch.Tensor]:
     """Return token ids padded on the right to the longest text, and the attention mask.
 
     Both are int64 (texts, tokens).

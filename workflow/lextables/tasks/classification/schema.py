@@ -4,10 +4,7 @@ import hashlib
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Table
 
 JOINT = "all heads"  # the head of a multi-task model's settings
 

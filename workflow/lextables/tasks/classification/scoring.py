@@ -2,19 +2,12 @@
 
 import math
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from lextables.metrics import (
-    classification,
-    minority_aupr,
-)
+from lextables.metrics import classification, minority_aupr
 from lextables.metrics.classification import (
     METRICS,
     Jackknife,
@@ -23,28 +16,14 @@ from lextables.metrics.classification import (
     by_key,
     score_row,
 )
-from lextables.metrics.intervals import (
-    pseudo_values,
-    unit_rows,
-)
+from lextables.metrics.intervals import pseudo_values, unit_rows
 from lextables.metrics.minority_aupr import head_auprs
-from lextables.pipeline.dataset import (
-    Row,
-    Sources,
-    read,
-)
+from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
-from lextables.tasks.classification.examples import (
-    Trial,
-    labels_of,
-    of_splits,
-)
+from lextables.tasks.classification.examples import Trial, labels_of, of_splits
 from lextables.tasks.classification.schema import JOINT
-from lextables.tasks.classification.settings import (
-    ChoiceSettings,
-    ScoreSettings,
-)
+from lextables.tasks.classification.settings import ChoiceSettings, ScoreSettings
 
 LEFT_OUT = "heads left out"
 ANSWER, PROBABILITY = "answer", "probability"
@@ -109,11 +88,7 @@ def by_condition(
     return by_key(rows), by_key(units)
 
 
-def _renamed(
-    rows: Iterable[Row],
-    condition: str,
-    group: str,
-) -> list[Row]:
+def _renamed(rows: Iterable[Row], condition: str, group: str) -> list[Row]:
     """Return rows with `<condition>, <group>, ` before their own group; `all` once."""
     renamed = []
     for row in rows:
@@ -142,11 +117,7 @@ def _minority_aupr(
     if not comparable:
         examples = [row for row in examples if row["head_id"] in predicted]
     rows, jackknives = minority_aupr.scores_and_jackknives(
-        predictions,
-        examples,
-        heads,
-        partial=not comparable,
-        unit=settings.unit,
+        predictions, examples, heads, partial=not comparable, unit=settings.unit
     )
     return rows, _by_unit(jackknives)
 
@@ -173,10 +144,7 @@ def _general(
     return by_key(rows), _by_unit(jackknives)
 
 
-def _labelled(
-    examples: Iterable[Row],
-    heads: Iterable[str],
-) -> list[Row]:
+def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
     """Return the examples of these heads with their ``labels``."""
     labelled = []
     for row in examples:
@@ -195,9 +163,7 @@ def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
 
 
 def published(
-    settings: ChoiceSettings,
-    heads: Iterable[str],
-    best: Iterable[Row],
+    settings: ChoiceSettings, heads: Iterable[str], best: Iterable[Row]
 ) -> dict[str, Trial]:
     """Return the authors' best trial of each head, or of `JOINT` for a multi-task model.
 
@@ -263,18 +229,12 @@ def _validation_scores(
     if settings.evaluator == "minority AUPR":
         return head_auprs(predictions, labelled, heads)
     answered_heads = answered(
-        predictions,
-        labelled,
-        heads,
-        multi_label=settings.multi_label,
+        predictions, labelled, heads, multi_label=settings.multi_label
     )
     return by_head(METRICS[settings.choose_by], answered_heads)
 
 
-def _question_mean(
-    scores: Mapping[str, float],
-    heads: Sequence[Row],
-) -> float:
+def _question_mean(scores: Mapping[str, float], heads: Sequence[Row]) -> float:
     """Return the mean over questions of the mean scores of their heads."""
     by_question: dict[str, list[float]] = defaultdict(list)
     for head in heads:

@@ -6,11 +6,7 @@ They are apart from the modules that use them because the planner does not load 
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import (
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
 from lextables.models.optimiser import Optimiser
 from lextables.models.settings import (

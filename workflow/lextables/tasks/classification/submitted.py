@@ -34,10 +34,7 @@ class ExampleRow(SubmittedRow):
 
 
 def predictions(
-    file: File,
-    form: str,
-    data: Sequence[str | Path],
-    task: JsonObject,
+    file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
     """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples and heads.
 
@@ -65,11 +62,7 @@ def predictions(
         head = head_of[example]
         if row.head_id is not None and known(row.head_id, [head]) != head:
             what = f"example {example!r} belongs to the head {head!r}, not to {row.head_id!r}"
-            raise BadInput(
-                what,
-                where=place,
-                do="correct one of the two",
-            )
+            raise BadInput(what, where=place, do="correct one of the two")
         if example not in test:
             skipped.add(example)
             continue

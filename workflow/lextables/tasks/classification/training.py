@@ -11,49 +11,22 @@ import gc
 import hashlib
 import itertools
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch.utils.data import (
-    DataLoader,
-    Dataset,
-)
+from torch.utils.data import DataLoader, Dataset
 from transformers import TrainingArguments
 
-from lextables.models import (
-    checkpoints,
-    multi_head,
-)
-from lextables.models.checkpoints import (
-    AtUpdates,
-    arguments,
-    work_folder,
-)
-from lextables.models.in_parts import (
-    Batch,
-    InParts,
-)
-from lextables.models.multi_head import (
-    MultiHead,
-    balanced_weights,
-)
+from lextables.models import checkpoints, multi_head
+from lextables.models.checkpoints import AtUpdates, arguments, work_folder
+from lextables.models.in_parts import Batch, InParts
+from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-    read_table,
-    write,
-)
+from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import (
@@ -73,20 +46,9 @@ from lextables.tasks.classification.examples import (
     training_rows,
     under_view,
 )
-from lextables.tasks.classification.features import (
-    Tokens,
-    read_tokens,
-)
-from lextables.tasks.classification.reading import (
-    inputs,
-    padding,
-    read_heads,
-)
-from lextables.tasks.classification.schema import (
-    JOINT,
-    PREDICTIONS,
-    TRIED,
-)
+from lextables.tasks.classification.features import Tokens, read_tokens
+from lextables.tasks.classification.reading import inputs, padding, read_heads
+from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.settings import TrainingSettings
 
 
@@ -135,12 +97,7 @@ def material(
     sizes = {head["head_id"]: len(head["answers"]) for head in used}
     check_labels(training, sizes, settings.multi_label)
     share = settings.percent / 100
-    training = subset(
-        training,
-        share,
-        seed,
-        multi_label=settings.multi_label,
-    )
+    training = subset(training, share, seed, multi_label=settings.multi_label)
     answers = usable(used, training, to_predict)
     if settings.setting == "single" and settings.heads is not None:
         answers = evenly_spaced(answers, settings.heads)
@@ -154,9 +111,7 @@ def material(
 
 
 def usable(
-    heads: Iterable[Row],
-    training: Iterable[Row],
-    to_predict: Iterable[Row],
+    heads: Iterable[Row], training: Iterable[Row], to_predict: Iterable[Row]
 ) -> dict[str, list[str]]:
     """Return {head: answers} of the heads that can be trained and read, sorted."""
     labels: dict[str, set[tuple[int, ...]]] = defaultdict(set)
@@ -174,10 +129,7 @@ def usable(
     return answers
 
 
-def evenly_spaced(
-    answers: Mapping[str, list[str]],
-    most: int,
-) -> dict[str, list[str]]:
+def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list[str]]:
     """Return at most ``most`` heads, evenly spaced in their order."""
     names = list(answers)
     count = min(most, len(names))
@@ -243,11 +195,7 @@ def prepare(
 
 
 def read_while_training(
-    run: Training,
-    trials: Mapping[str, Trial],
-    output: str | Path,
-    *,
-    tried: bool,
+    run: Training, trials: Mapping[str, Trial], output: str | Path, *, tried: bool
 ) -> JsonObject:
     """Train, predict at every number of updates, and return the record for `run.json`.
 
@@ -271,11 +219,7 @@ def read_while_training(
     return _record(run, records, trials)
 
 
-def train(
-    run: Training,
-    trial: Trial,
-    output: str | Path,
-) -> JsonObject:
+def train(run: Training, trial: Trial, output: str | Path) -> JsonObject:
     """Train one model with all heads, save it to ``output`` and return the record."""
     heads = sorted(run.material.answers)
     work = _work(run, heads, trial)
@@ -300,9 +244,7 @@ class _OneModel:
 
 
 def _record(
-    run: Training,
-    models: Sequence[_OneModel],
-    trials: Mapping[str, Trial],
+    run: Training, models: Sequence[_OneModel], trials: Mapping[str, Trial]
 ) -> JsonObject:
     """Return what `run.json` records of the trainings of a run."""
     training_examples, resumed = 0, {}
@@ -322,11 +264,7 @@ def _record(
     }
 
 
-def _work(
-    run: Training,
-    heads: Sequence[str],
-    trial: Trial,
-) -> Path:
+def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
     """Return the work folder of a model: a hash of all that its training depends on."""
     digest = hashlib.sha256()
     for head in heads:
@@ -346,9 +284,7 @@ def _work(
 
 
 def _train_once(
-    run: Training,
-    heads: Sequence[str],
-    trial: Trial,
+    run: Training, heads: Sequence[str], trial: Trial
 ) -> tuple[Path, _OneModel]:
     """Train one model unless it was finished before; return the path of its predictions."""
     work = _work(run, heads, trial)
@@ -408,11 +344,7 @@ def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
 class _DrawnExamples(Dataset):
     """The training examples in drawing order: (head number, example)."""
 
-    def __init__(
-        self,
-        drawn: np.ndarray,
-        rows: Sequence[Sequence[Row]],
-    ) -> None:
+    def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
         self.drawn, self.rows = drawn, rows
 
     def __len__(self) -> int:
@@ -439,11 +371,7 @@ class _InOrder(InParts):
 
 
 def _train(
-    run: Training,
-    heads: Sequence[str],
-    trial: Trial,
-    work: Path,
-    visit: Visit,
+    run: Training, heads: Sequence[str], trial: Trial, work: Path, visit: Visit
 ) -> tuple[MultiHead, int]:
     """Train a model with these heads; ``visit`` it after each number of updates.
 
@@ -471,11 +399,7 @@ def _train(
         else:
             targets = torch.tensor([answer for (answer,) in right])
         features = inputs(run.tokens, keys, padding(model))
-        return {
-            **features,
-            "head": list(numbers),
-            "label": targets,
-        }
+        return {**features, "head": list(numbers), "label": targets}
 
     training_arguments = TrainingArguments(
         **arguments(
@@ -510,10 +434,7 @@ def _train(
     return model, resumed
 
 
-def _untrained_model(
-    run: Training,
-    labels: Mapping[str, Labels],
-) -> MultiHead:
+def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     """Return the encoder with untrained heads, for examples with these ``labels``."""
     settings = run.settings
     sizes = [len(run.material.answers[head]) for head in labels]
@@ -535,10 +456,7 @@ def _untrained_model(
     return model.to(run.environment.device)
 
 
-def _multi_label_targets(
-    labels: Labels,
-    answers: int,
-) -> torch.Tensor:
+def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
     for number, of_example in enumerate(labels):

@@ -1,25 +1,12 @@
 """Frozen sentence vectors of texts, each once, in pieces that fit a small encoder."""
 
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-    batched,
-    row_groups,
-    write,
-)
+from lextables.pipeline.dataset import Column, Row, Table, batched, row_groups, write
 from lextables.tasks.classification.examples import Text
 
 VECTORS = Table(
@@ -66,11 +53,7 @@ def encode_texts(
                     places.append((text_id, place))
             vectors = encode(all_pieces).astype(np.float16)
             for (text_id, place), vector in zip(places, vectors, strict=True):
-                yield {
-                    "text_id": text_id,
-                    "piece": place,
-                    "vector": vector,
-                }
+                yield {"text_id": text_id, "piece": place, "vector": vector}
 
     return write(VECTORS, rows(), path)
 

@@ -1,37 +1,23 @@
 """Fine-tuning a bi-encoder on a retrieval data set; a `training.Tuning`."""
 
 import itertools
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from lextables.models import (
-    bi_encoder,
-    bi_encoder_training,
-)
+from lextables.models import bi_encoder, bi_encoder_training
 from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.own_settings import PRODUCTS
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    Pair,
-    TextPair,
-)
+from lextables.tasks.retrieval.collection import Collection, Pair, TextPair
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 
 def load(
-    settings: TuningSettings,
-    device: torch.device,
-    seed: int,
+    settings: TuningSettings, device: torch.device, seed: int
 ) -> SentenceTransformer:
     """Load the model; ``seed`` is not used, since no weights are initialised."""
     folder = weights_folder(settings.plain())
@@ -69,21 +55,11 @@ def finetune(
         documents=[collection.documents[document] for document in documents],
         gains=gains,
     )
-    resumed = bi_encoder_training.finetune(
-        model,
-        data,
-        settings,
-        seed,
-        work,
-        visit,
-    )
+    resumed = bi_encoder_training.finetune(model, data, settings, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(batches)}
 
 
-def score(
-    model: SentenceTransformer,
-    pairs: Sequence[TextPair],
-) -> np.ndarray:
+def score(model: SentenceTransformer, pairs: Sequence[TextPair]) -> np.ndarray:
     """Return the model's own similarity of each pair of a query's and a document's text."""
     query_texts = [query for query, _ in pairs]
     document_texts = [document for _, document in pairs]
@@ -133,10 +109,7 @@ def _by_gain(
     return [_endless(documents[gain], generator) for gain in gains]
 
 
-def _endless(
-    names: Sequence[str],
-    generator: np.random.Generator,
-) -> Iterator[str]:
+def _endless(names: Sequence[str], generator: np.random.Generator) -> Iterator[str]:
     while True:
         for at in generator.permutation(len(names)):
             yield names[at]

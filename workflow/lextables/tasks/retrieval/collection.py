@@ -1,26 +1,14 @@
 """A retrieval data set as its runs read it (documents, queries, judgements), and predictions: ranked hits."""
 
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-    read,
-)
+from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.files import JsonObject
 
 Task = JsonObject  # a registry's `RetrievalTask`, as plain values
@@ -83,10 +71,7 @@ class Collection:
         return queries
 
     def texts(
-        self,
-        form: str,
-        parts: Iterable[str],
-        only: Sequence[str] | None = None,
+        self, form: str, parts: Iterable[str], only: Sequence[str] | None = None
     ) -> dict[str, str]:
         """Return {query id: its text in ``form``} of the queries of ``parts``, or of those in ``only``."""
         texts = {}
@@ -104,11 +89,7 @@ class Collection:
             gains = self.judged[name]
             queries[name] = query
             judged[name] = {document: gains.get(document, 0) for document in hits[name]}
-        return replace(
-            self,
-            queries=queries,
-            judged=judged,
-        )
+        return replace(self, queries=queries, judged=judged)
 
     def pool(self, query_id: str, pool: str) -> Iterable[str]:
         """Return the documents to rank for a query: the ``judged`` ones, or ``all``."""
@@ -174,10 +155,7 @@ def best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
-def reorder(
-    hits: Mapping[str, Iterable[str]],
-    scores: Mapping[Pair, float],
-) -> Hits:
+def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[Pair, float]) -> Hits:
     """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
     reordered = {}
     for query_id, documents in sorted(hits.items()):

@@ -9,10 +9,7 @@ from sentence_transformers import CrossEncoder
 from lextables.models import cross_encoder
 from lextables.models.cross_encoder import score
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    TextPair,
-)
+from lextables.tasks.retrieval.collection import Collection, TextPair
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 __all__ = ["finetune", "load", "score", "training_pairs"]
@@ -31,19 +28,11 @@ def training_pairs(collection: Collection) -> tuple[list[TextPair], list[float]]
     return pairs, targets
 
 
-def load(
-    settings: TuningSettings,
-    device: torch.device,
-    seed: int,
-) -> CrossEncoder:
+def load(settings: TuningSettings, device: torch.device, seed: int) -> CrossEncoder:
     """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
     folder = weights_folder(settings.plain())
     return cross_encoder.load(
-        folder,
-        device,
-        settings.max_length,
-        seed,
-        fresh_head=True,
+        folder, device, settings.max_length, seed, fresh_head=True
     )
 
 
@@ -57,13 +46,5 @@ def finetune(
 ) -> dict[str, int]:
     """Fine-tune on all judged pairs of the training queries, every gain equally often."""
     pairs, targets = training_pairs(collection)
-    resumed = cross_encoder.finetune(
-        model,
-        pairs,
-        targets,
-        settings,
-        seed,
-        work,
-        visit,
-    )
+    resumed = cross_encoder.finetune(model, pairs, targets, settings, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

@@ -1,31 +1,15 @@
 """First stages with vectors: documents and queries are encoded, and the pool is ranked by similarity."""
 
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
 
 from lextables.models.okapi import Paragraphs
-from lextables.models.own_settings import (
-    COSINE,
-    PRODUCTS,
-    closeness,
-)
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    HitsByCondition,
-    best_first,
-)
-from lextables.tasks.retrieval.ranking import (
-    Encoders,
-    RankingSettings,
-)
+from lextables.models.own_settings import COSINE, PRODUCTS, closeness
+from lextables.tasks.retrieval.collection import Collection, HitsByCondition, best_first
+from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 
 Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
 RunQuery = tuple[str, str]  # a condition and a query id
@@ -36,9 +20,7 @@ BATCH = 16384
 
 
 def retrieve(
-    collection: Collection,
-    runs: Mapping[str, RankingSettings],
-    encoders: Encoders,
+    collection: Collection, runs: Mapping[str, RankingSettings], encoders: Encoders
 ) -> HitsByCondition:
     """Rank the pool of each validation and test query, ties by document id ascending.
 
@@ -63,11 +45,7 @@ def _retrieve(
     first = next(iter(runs.values()))
     texts: dict[RunQuery, str] = {}
     for name, run in runs.items():
-        of_form = collection.texts(
-            run.form,
-            ("validation", "test"),
-            run.queries,
-        )
+        of_form = collection.texts(run.form, ("validation", "test"), run.queries)
         for query_id, text in of_form.items():
             texts[name, query_id] = text
     distinct = sorted(set(texts.values()))
@@ -123,9 +101,7 @@ def _batches(
 
 
 def _similarities(
-    batch: Batch,
-    vectors: Mapping[str, np.ndarray],
-    encoders: Encoders,
+    batch: Batch, vectors: Mapping[str, np.ndarray], encoders: Encoders
 ) -> dict[tuple[str, str], float]:
     """Return {(document id, text of a query): similarity}; each distinct part is encoded once."""
     row_of: dict[str, int] = {}
@@ -142,11 +118,7 @@ def _similarities(
     return similarities
 
 
-def nearest(
-    query: np.ndarray,
-    parts: np.ndarray,
-    similarity: str = COSINE,
-) -> float:
+def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
     """Return the largest similarity of a query's vector with those of a document's parts.
 
     ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the similarity

@@ -2,15 +2,9 @@
 
 from sentence_transformers import SentenceTransformer
 
-from lextables.models import (
-    bi_encoder,
-    device,
-)
+from lextables.models import bi_encoder, device
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.ranking import (
-    Encoders,
-    Ranking,
-)
+from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 
 def load(ranking: Ranking) -> tuple[SentenceTransformer, Encoders]:

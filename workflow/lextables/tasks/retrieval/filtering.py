@@ -1,18 +1,13 @@
 """What a system reads of a document: all of it, or the paragraphs that BM25 finds for the query."""
 
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 
 from lextables.models.okapi import Paragraphs
 
 
 def read_as(
-    how: str,
-    documents: Mapping[str, str],
-    pairs: Sequence[tuple[str, str]],
+    how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]
 ) -> list[str]:
     """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
 

@@ -1,32 +1,13 @@
 """The runs of a retrieval task: retrievers, alone or with a reranker; both may be fine-tuned."""
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-    Set,
-)
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from typing import (
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    TypeVar,
-)
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import (
-    PositiveFloat,
-    PositiveInt,
-    field_validator,
-    model_validator,
-)
+from pydantic import PositiveFloat, PositiveInt, field_validator, model_validator
 
 from lextables.metrics.ranking import by_name
-from lextables.models.resolve import (
-    Missing,
-    Weights,
-    model_settings,
-)
+from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
@@ -288,11 +269,7 @@ class RetrievalTask(Entry):
                 raise ValueError(f"retrievers.{key}: {fault}")
         return self
 
-    def _fault_of_fusion(
-        self,
-        fusion: Retriever,
-        tuned: Set[str],
-    ) -> str:
+    def _fault_of_fusion(self, fusion: Retriever, tuned: Set[str]) -> str:
         """What is wrong with the systems of a fusion; empty if nothing is."""
         if not fusion.of:
             return ""
@@ -334,12 +311,7 @@ class RetrievalPlanner(Planner):
     }
     task: RetrievalTask
 
-    def __init__(
-        self,
-        name: str,
-        task: RetrievalTask,
-        context: Any,
-    ) -> None:
+    def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
         super().__init__(name, task, context)
         self.MAIN = task.forms[0]
         self.found: list[Row] = []
@@ -368,11 +340,7 @@ class RetrievalPlanner(Planner):
             first[key] = self.tuned_retriever(key, tuned)
             self.show(tuned, None, first[key])
         for key, fusion in fusions.items():
-            self.show(
-                fusion,
-                None,
-                self.fuse(key, fusion, first),
-            )
+            self.show(fusion, None, self.fuse(key, fusion, first))
         return self.found
 
     def retrievers(self) -> dict[str, Retriever]:
@@ -384,33 +352,17 @@ class RetrievalPlanner(Planner):
             if retriever.kind == "bi-encoder"
         ]
         fields = {"kind": "bi-encoder", "documents": [*documents, ("whole",)][0]}
-        retrievers.update(
-            self.user_panels(
-                Retriever,
-                ["bi-encoder"],
-                **fields,
-            )
-        )
+        retrievers.update(self.user_panels(Retriever, ["bi-encoder"], **fields))
         return retrievers
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
-        retriever = Retriever(
-            row=submitted.row,
-            kind="bm25",
-            additional=True,
-        )
+        retriever = Retriever(row=submitted.row, kind="bm25", additional=True)
         row = self.system(retriever, None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = {**row.about, "read": {self.MAIN: "whole"}}
-        return replace(
-            row,
-            submitted=True,
-            reason=reason,
-            parameters=None,
-            about=about,
-        )
+        return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
     def finetuned(self, kind: str) -> dict[str, Finetuned]:
         return {
@@ -477,14 +429,7 @@ class RetrievalPlanner(Planner):
         pairwise: bool = False,
     ) -> None:
         """Add a row (`system`)."""
-        self.found.append(
-            self.system(
-                retriever,
-                reranker,
-                outcome,
-                pairwise,
-            )
-        )
+        self.found.append(self.system(retriever, reranker, outcome, pairwise))
 
     def parts(
         self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None
@@ -518,11 +463,7 @@ class RetrievalPlanner(Planner):
         if retriever.kind == "bm25":
             settings.update(BM25, index=retriever.index or "corpus")
         elif retriever.kind == "linear":
-            settings.update(
-                BM25,
-                topics=retriever.topics,
-                penalty=retriever.penalty,
-            )
+            settings.update(BM25, topics=retriever.topics, penalty=retriever.penalty)
         if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
@@ -535,20 +476,12 @@ class RetrievalPlanner(Planner):
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.gpu:
                 continue
-            of_form = {
-                "form": form,
-                "documents": read,
-                "queries": self.wanted(form),
-            }
+            of_form = {"form": form, "documents": read, "queries": self.wanted(form)}
             run = self.run("retrieve", key, condition)
             found[condition] = (self.add(run, {**settings, **of_form}),)
         return found
 
-    def hits_to_rerank(
-        self,
-        retriever: Retriever,
-        found: Found,
-    ) -> Found:
+    def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
         """{form: the runs whose hits rerankers get}."""
         if isinstance(found, Missing):
             return found
@@ -565,12 +498,7 @@ class RetrievalPlanner(Planner):
         """The system of a fusion with this key."""
         return self.task.retrievers.get(key) or self.task.finetuned[key]
 
-    def fuse(
-        self,
-        key: str,
-        fusion: Retriever,
-        first: Mapping[str, Found],
-    ) -> Found:
+    def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
         """The runs of a fusion: for each form that all its systems have, one per seed of a trained system."""
         parts = [first[part] for part in fusion.of]
         for part in parts:
@@ -584,11 +512,7 @@ class RetrievalPlanner(Planner):
         return fused
 
     def fused(
-        self,
-        key: str,
-        form: str,
-        parts: Sequence[tuple[Run, ...]],
-        fusion: Retriever,
+        self, key: str, form: str, parts: Sequence[tuple[Run, ...]], fusion: Retriever
     ) -> tuple[Run, ...]:
         """The runs of a fusion for a form of the queries, one per seed."""
         fused = []
@@ -606,41 +530,22 @@ class RetrievalPlanner(Planner):
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
                 stage, sources = "feedback", encoder.sources
-                settings = {
-                    **encoder.settings,
-                    **settings,
-                    "kind": stage,
-                }
+                settings = {**encoder.settings, **settings, "kind": stage}
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
-            fused.append(
-                self.add(
-                    made,
-                    settings,
-                    needs=needs,
-                    sources=sources,
-                )
-            )
+            fused.append(self.add(made, settings, needs=needs, sources=sources))
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
         registered = self.context.models.get(model)
         return registered.max_length if registered else None
 
-    def zero_shot(
-        self,
-        key: str,
-        retriever: Retriever,
-        first: Found,
-    ) -> None:
+    def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
         """Add the rows of rerankers that are not trained here, for a retriever's hits."""
         rerankers = dict(self.task.rerankers)
         # Not additional here, so that a reason is shown if their weights are missing.
         encoders = self.user_panels(
-            Reranker,
-            ["cross-encoder"],
-            kind="cross-encoder",
-            additional=False,
+            Reranker, ["cross-encoder"], kind="cross-encoder", additional=False
         )
         rerankers.update(encoders)
         rerankers.update(self.user_language_models(Reranker))
@@ -722,11 +627,7 @@ class RetrievalPlanner(Planner):
             outcome = {}
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
-                settings = {
-                    **model,
-                    **self.question(way),
-                    **of_form,
-                }
+                settings = {**model, **self.question(way), **of_form}
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
             self.show(retriever, reranker, outcome, way == "pairwise")
@@ -767,12 +668,7 @@ class RetrievalPlanner(Planner):
                 run = self.run(
                     "rerank-classified", f"{key}+{name}", form, training.seed
                 )
-                added = self.add(
-                    run,
-                    settings,
-                    needs=hits,
-                    weights_of=training,
-                )
+                added = self.add(run, settings, needs=hits, weights_of=training)
                 runs.append(added)
             outcome[form] = tuple(runs)
         if self.context.grid != PAPER_GRID and not reranker.additional:
@@ -790,11 +686,7 @@ class RetrievalPlanner(Planner):
             return Missing(f"{reranker.of} is not a data set of this configuration")
         return self.others[reranker.of].trained(reranker.model, reranker.view)
 
-    def classifier_settings(
-        self,
-        reranker: Reranker,
-        training: Run,
-    ) -> JsonObject:
+    def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
         """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
         learnt = self.others[reranker.of].specs[training].settings
         return {
@@ -807,12 +699,7 @@ class RetrievalPlanner(Planner):
             "answers": dict(reranker.answers),
         }
 
-    def tuned(
-        self,
-        key: str,
-        retriever: Retriever,
-        first: Found,
-    ) -> None:
+    def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
         """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
@@ -820,13 +707,7 @@ class RetrievalPlanner(Planner):
             if missing:
                 self.show(retriever, tuned, missing)
                 continue
-            runs = self.reranked(
-                key,
-                name,
-                tuned,
-                weights,
-                first[self.MAIN],
-            )
+            runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
             differences = []
             if not tuned.additional:
                 differences = self.differences(self.grid(tuned), len(runs))
@@ -850,40 +731,19 @@ class RetrievalPlanner(Planner):
         """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
         runs, model = [], f"{key}+{name}"
         for training in self.trained(name, tuned, weights, model, hits):
-            run = self.run(
-                "rerank-tuned",
-                model,
-                self.context.grid,
-                training.seed,
-            )
+            run = self.run("rerank-tuned", model, self.context.grid, training.seed)
             settings = self.read(training)
-            runs.append(
-                self.add(
-                    run,
-                    settings,
-                    needs=hits,
-                    weights_of=training,
-                )
-            )
+            runs.append(self.add(run, settings, needs=hits, weights_of=training))
         return tuple(runs)
 
-    def tuned_retriever(
-        self,
-        name: str,
-        tuned: Finetuned,
-    ) -> Found:
+    def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
         """The runs of a fine-tuned bi-encoder, one per seed."""
         weights = self.context.weights(tuned.model)
         if isinstance(weights, Missing):
             return weights
         runs = []
         for training in self.trained(name, tuned, weights, name):
-            reading = self.run(
-                "retrieve-tuned",
-                name,
-                self.context.grid,
-                training.seed,
-            )
+            reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
             settings = {"pool": self.task.pool, "top": self.task.top}
             settings.update(self.read(training))
             runs.append(self.add(reading, settings, weights_of=training))
@@ -930,12 +790,7 @@ class RetrievalPlanner(Planner):
             runs = [self.run("train", name, budget, seed) for seed in seeds]
             return [self.add(run, settings) for run in runs]
         found = self.search(
-            name,
-            budget,
-            settings,
-            trials,
-            seeds,
-            needs=self.candidates(),
+            name, budget, settings, trials, seeds, needs=self.candidates()
         )
         choice = self.add(
             self.run("choice", chosen, budget),
@@ -955,11 +810,7 @@ class RetrievalPlanner(Planner):
                 runs.append(run)
         return tuple(runs)
 
-    def differences(
-        self,
-        grid: RetrievalGrid,
-        seeds: int,
-    ) -> list[Difference]:
+    def differences(self, grid: RetrievalGrid, seeds: int) -> list[Difference]:
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
         pairs = f"{grid.batch_size} pairs of {grid.max_length} tokens"
         updates = f"{grid.updates[-1]} updates of {pairs}"
@@ -975,10 +826,7 @@ def _missing(*outcomes: Any) -> Missing | None:
     return None
 
 
-def _additional(
-    system: RowType,
-    differences: Sequence[Difference],
-) -> RowType:
+def _additional(system: RowType, differences: Sequence[Difference]) -> RowType:
     """The additional system with these differences from the published one."""
     row = additional_name(system.row, differences)
     return system.model_copy(update={"row": row, "additional": True})

@@ -1,36 +1,15 @@
 """What a job that ranks documents is given: its runs, the files that it reads, and its records."""
 
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import (
-    Any,
-    Literal,
-    TypeVar,
-)
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
 
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    ranked,
-)
+from lextables.pipeline.files import JsonObject, read_json
+from lextables.tasks.retrieval.collection import Collection, ranked
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 

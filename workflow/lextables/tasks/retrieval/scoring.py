@@ -2,30 +2,15 @@
 
 import math
 from collections import defaultdict
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 
 from lextables.metrics import STRICT
-from lextables.metrics.ranking import (
-    by_name,
-    strict_reading,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.metrics.ranking import by_name, strict_reading
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    Pair,
-    Task,
-    reorder,
-)
+from lextables.tasks.retrieval.collection import Collection, Pair, Task, reorder
 
 
 def scores(
@@ -66,12 +51,7 @@ def scores(
                 members[group].append(value)
         for group, of_group in members.items():
             mean, n = _mean(of_group)
-            row = {
-                "metric": metric,
-                "group": group,
-                "value": mean,
-                "n": n,
-            }
+            row = {"metric": metric, "group": group, "value": mean, "n": n}
             rows.append(row)
     return sorted(rows, key=itemgetter("metric", "group"))
 
@@ -92,10 +72,7 @@ def _mean(values: Iterable[float]) -> tuple[float, int]:
     return math.fsum(defined) / len(defined), len(defined)
 
 
-def by_query(
-    scored: Iterable[Row],
-    collection: Collection,
-) -> list[Row]:
+def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
     """Return each query's contribution to the means over queries in ``scored``, as rows of `units.UNITS`.
 
     The groups are ``all`` and each value of the task's columns ``groups``.  Queries for which a metric is
@@ -106,11 +83,7 @@ def by_query(
     for row in scored:
         kind, _, query = row["group"].partition(": ")
         if kind == "query" and not math.isnan(row["value"]):
-            unit = {
-                "metric": row["metric"],
-                "unit": query,
-                "value": row["value"],
-            }
+            unit = {"metric": row["metric"], "unit": query, "value": row["value"]}
             for group in _groups(queries[query], collection.task):
                 rows.append({**unit, "group": group})
     return sorted(rows, key=itemgetter("metric", "group", "unit"))

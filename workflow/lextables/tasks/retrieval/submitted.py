@@ -5,22 +5,14 @@ Documents are ordered by score; ties by id descending, as in trec_eval.
 
 import re
 from collections import defaultdict
-from collections.abc import (
-    Collection,
-    Iterable,
-    Sequence,
-)
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.retrieval.collection import (
-    PREDICTIONS,
-    load,
-    prediction_rows,
-)
+from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
 from lextables.tasks.submitted import (
     File,
     Forms,
@@ -61,10 +53,7 @@ Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
 
 
 def predictions(
-    file: File,
-    form: str,
-    data: Sequence[str | Path],
-    task: JsonObject,
+    file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
     """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
 
@@ -100,10 +89,7 @@ def predictions(
     return Submitted(prediction_rows(ranking), skipped)
 
 
-def _check_ranks(
-    query: str,
-    hits: Iterable[tuple[str, RankedHitRow]],
-) -> None:
+def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
     """Raise `BadInput` if a hit has a better rank than one with a higher score."""
     ranked = sorted(hits, key=lambda hit: (hit[1].rank, -hit[1].score))
     for (_, better), (place, worse) in pairwise(ranked):
@@ -196,8 +182,4 @@ def _csv(file: File) -> Records:
     return file.table("query_id", "document_id", "score")
 
 
-FORMS: Forms = {
-    "trec": _trec,
-    "csv": _csv,
-    "jsonl": File.json_lines,
-}
+FORMS: Forms = {"trec": _trec, "csv": _csv, "jsonl": File.json_lines}

@@ -6,40 +6,22 @@ training with the chosen settings keeps them.  How a kind of model is trained is
 `<kind>_tuning` beside this one: a change in one kind's module does not rerun the other's trainings.
 """
 
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import (
-    Any,
-    Protocol,
-)
+from typing import Any, Protocol
 
 import torch
 
 from lextables.models import checkpoints
 from lextables.models.checkpoints import work_folder
-from lextables.models.in_parts import (
-    random_state,
-    set_random_state,
-)
+from lextables.models.in_parts import random_state, set_random_state
 from lextables.pipeline.atomic import replacing_folder
-from lextables.pipeline.dataset import (
-    read,
-    write,
-)
+from lextables.pipeline.dataset import read, write
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.retrieval.collection import (
-    TRIED,
-    Collection,
-    Pair,
-    TextPair,
-)
+from lextables.tasks.retrieval.collection import TRIED, Collection, Pair, TextPair
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
 Record = JsonObject  # what `run.json` has of a training
@@ -50,10 +32,7 @@ class Tuning(Protocol):
     """How one kind of model is fine-tuned; a module with these functions."""
 
     def load(
-        self,
-        settings: TuningSettings,
-        device: torch.device,
-        seed: int,
+        self, settings: TuningSettings, device: torch.device, seed: int
     ) -> torch.nn.Module:
         """Load the model to train."""
 
@@ -71,11 +50,7 @@ class Tuning(Protocol):
         ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
         """
 
-    def score(
-        self,
-        model: Any,
-        pairs: Sequence[TextPair],
-    ) -> Sequence[float]:
+    def score(self, model: Any, pairs: Sequence[TextPair]) -> Sequence[float]:
         """Return the relevance of each (query's text, document's text)."""
 
 
@@ -93,13 +68,7 @@ def pair_scores(
     if not pairs:
         return {}
     read = [(texts[query], collection.documents[name]) for query, name in pairs]
-    return dict(
-        zip(
-            pairs,
-            map(float, tuning.score(model, read)),
-            strict=True,
-        )
-    )
+    return dict(zip(pairs, map(float, tuning.score(model, read)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -129,11 +98,7 @@ class Training:
         return work_folder(self.work_root, key)
 
 
-def search(
-    run: Training,
-    candidates: Sequence[Pairs],
-    output: str,
-) -> Record:
+def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
     ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
@@ -152,13 +117,7 @@ def search(
 
     def visit(model: torch.nn.Module, updates: int) -> None:
         """Write the scores of the candidates after this number of updates."""
-        scores = pair_scores(
-            run.tuning,
-            model,
-            run.collection,
-            texts,
-            pools,
-        )
+        scores = pair_scores(run.tuning, model, run.collection, texts, pools)
         rows = []
         for (query, name), score in sorted(scores.items()):
             row = {
@@ -196,11 +155,7 @@ def _train(
     run: Training, visit: Callable[[torch.nn.Module, int], None]
 ) -> tuple[torch.nn.Module, Record]:
     """Return the trained model and the record; ``visit`` gets the model at each number of updates."""
-    model = run.tuning.load(
-        run.settings,
-        run.device,
-        run.seed,
-    )
+    model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:
         # Dropout uses the same generators as training, so their state is restored.

@@ -4,10 +4,7 @@ from typing import Literal
 
 from pydantic import PositiveInt
 
-from lextables.models.settings import (
-    UpdateSettings,
-    WeightSettings,
-)
+from lextables.models.settings import UpdateSettings, WeightSettings
 
 
 class TuningSettings(WeightSettings, UpdateSettings):

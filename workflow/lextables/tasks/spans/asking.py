@@ -9,47 +9,21 @@ occur in the piece are counted.
 
 import math
 import re
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import itemgetter
 
-from pydantic import (
-    Field,
-    PositiveInt,
-)
+from pydantic import Field, PositiveInt
 
-from lextables.models.language_model import (
-    LanguageModel,
-    Prompt,
-    Request,
-)
+from lextables.models.language_model import LanguageModel, Prompt, Request
 from lextables.models.multiple_choice import weighed
 from lextables.models.prompts import plain_template
-from lextables.models.settings import (
-    LanguageModelSettings,
-    StepSettings,
-)
+from lextables.models.settings import LanguageModelSettings, StepSettings
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.outputs import contract_of
-from lextables.tasks.spans.schema import (
-    PredictedSpan,
-    ranked,
-    span_rows,
-)
+from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
 from lextables.tasks.spans.squad import collapsed
 
 NONE = "NONE"
@@ -129,70 +103,38 @@ def ask(
     model.expect(requests, characters)
     for piece in pieces:
         contract = piece.contract
-        reader.read(
-            piece,
-            texts[contract],
-            by_contract[contract],
-            extracted,
-        )
+        reader.read(piece, texts[contract], by_contract[contract], extracted)
     rows = []
     for question, contract in sorted(contract_of(questions, "test").items()):
         spans = extracted.spans[question]
-        rows += nbest(
-            question,
-            texts[contract],
-            spans,
-            settings.n_best,
-        )
+        rows += nbest(question, texts[contract], spans, settings.n_best)
     return rows, extracted.counts
 
 
 class Reader:
     """A language model that reads contracts."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        settings: AskingSettings,
-    ) -> None:
+    def __init__(self, model: LanguageModel, settings: AskingSettings) -> None:
         self.model, self.settings = model, settings
         self.clause = plain_template(settings.clause)
         self.presence = plain_template(settings.presence)
 
-    def pieces(
-        self,
-        contract: str,
-        text: str,
-        questions: Sequence[Row],
-    ) -> list[Piece]:
+    def pieces(self, contract: str, text: str, questions: Sequence[Row]) -> list[Piece]:
         """Return the pieces of a contract, with which all ``questions`` fit the window.
 
         Raises `BadInput` if not even one word fits.
         """
-        longest = max(
-            (row["question"] for row in questions),
-            key=len,
-            default="",
-        )
+        longest = max((row["question"] for row in questions), key=len, default="")
 
         def fits(shown: str) -> bool:
             prompt = self.clause.filled(text=shown, question=longest)
             return fits_window(self.model, prompt, self.settings.tokens)
 
-        places = fitting_parts(
-            text,
-            self.settings.words,
-            fits,
-            self.model.name,
-        )
+        places = fitting_parts(text, self.settings.words, fits, self.model.name)
         return [Piece(contract, start, end) for start, end in places]
 
     def read(
-        self,
-        piece: Piece,
-        text: str,
-        questions: Sequence[Row],
-        extracted: Extracted,
+        self, piece: Piece, text: str, questions: Sequence[Row], extracted: Extracted
     ) -> None:
         """Ask all ``questions`` about a piece of a contract's ``text``.
 
@@ -224,10 +166,7 @@ class Reader:
                     spans[span] = max(probability, spans.get(span, 0.0))
 
     def _presence(
-        self,
-        shown: str,
-        questions: Sequence[Row],
-        counts: Counter[str],
+        self, shown: str, questions: Sequence[Row], counts: Counter[str]
     ) -> list[float]:
         """Return for each question the probability that ``shown`` has a passage."""
         prompts = []
@@ -244,11 +183,7 @@ class Reader:
         return probabilities
 
 
-def fits_window(
-    model: LanguageModel,
-    prompt: Prompt,
-    tokens: int,
-) -> bool:
+def fits_window(model: LanguageModel, prompt: Prompt, tokens: int) -> bool:
     """Whether a prompt and an answer of ``tokens`` tokens fit the model's window."""
     return model.window is None or model.tokens(prompt) + tokens <= model.window
 
@@ -269,10 +204,7 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
 
 
 def fitting_parts(
-    text: str,
-    words: int,
-    fits: Callable[[str], bool],
-    model: str,
+    text: str, words: int, fits: Callable[[str], bool], model: str
 ) -> list[tuple[int, int]]:
     """Return `parts` of at most ``words`` words that all fit.
 
@@ -284,11 +216,7 @@ def fitting_parts(
             return places
         words //= 2
     what = "a question and one word do not fit its window"
-    raise BadInput(
-        what,
-        where=model,
-        do="choose another model",
-    )
+    raise BadInput(what, where=model, do="choose another model")
 
 
 def quotes(answer: str) -> list[str]:
@@ -314,10 +242,7 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-def asked_questions(
-    questions: Iterable[Row],
-    most: int | None,
-) -> dict[str, list[Row]]:
+def asked_questions(questions: Iterable[Row], most: int | None) -> dict[str, list[Row]]:
     """Return {contract: its test questions}, the first ``most`` by id (None: all)."""
     by_contract: dict[str, list[Row]] = {}
     for row in sorted(questions, key=itemgetter("contract_id", "question_id")):
@@ -328,10 +253,7 @@ def asked_questions(
 
 
 def nbest(
-    question_id: str,
-    text: str,
-    spans: Mapping[tuple[int, int], float],
-    n_best: int,
+    question_id: str, text: str, spans: Mapping[tuple[int, int], float], n_best: int
 ) -> Iterator[Row]:
     """Yield a question's rows of `schema.NBEST`, each text once.
 
@@ -345,12 +267,7 @@ def nbest(
     yield from span_rows(question_id, ranked(predicted, empty, n_best))
 
 
-def _predicted(
-    words: str,
-    start: int,
-    end: int,
-    probability: float,
-) -> PredictedSpan:
+def _predicted(words: str, start: int, end: int, probability: float) -> PredictedSpan:
     """Return the span with these words, a probability and its logit."""
     share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
     logit = math.log(share) - math.log1p(-share)

@@ -15,11 +15,7 @@ scores of its units in the other categories, and `text_features` its form.
 
 import itertools
 import re
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -28,10 +24,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import FeatureHasher
 
-from lextables.tasks.spans.units import (
-    Span,
-    Units,
-)
+from lextables.tasks.spans.units import Span, Units
 
 _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
@@ -149,20 +142,12 @@ def _names_in(words: str) -> Iterator[Span]:
     yield start, end
 
 
-def _moved(
-    start: int,
-    end: int,
-    by: int,
-) -> Span:
+def _moved(start: int, end: int, by: int) -> Span:
     """Return the position in a text of a span of its part that begins at ``by``."""
     return start + by, end + by
 
 
-PARTS = {
-    "date": dates,
-    "title": titles,
-    "name": names,
-}  # in order of precedence
+PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
 LONGEST_RUN = 3  # units
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
 RANKS = (1, 2, 4)
@@ -255,11 +240,7 @@ def candidates(
 
 
 def _of_contract(
-    units: Units,
-    contract: int,
-    best: Sequence[int],
-    longest: int,
-    parts: Sequence[str],
+    units: Units, contract: int, best: Sequence[int], longest: int, parts: Sequence[str]
 ) -> Iterator[Candidate]:
     """Yield the ``best`` units of a contract with the runs and parts of each.
 
@@ -278,10 +259,7 @@ def _of_contract(
 
 
 def _parts(
-    units: Units,
-    contract: int,
-    unit: int,
-    parts: Sequence[str],
+    units: Units, contract: int, unit: int, parts: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
     """Yield the positions in the contract of these parts of a unit."""
     unit_start, unit_end = int(units.start[unit]), int(units.end[unit])
@@ -293,9 +271,7 @@ def _parts(
 
 
 def candidate_features(
-    candidates: Candidates,
-    units: Units,
-    logits: np.ndarray,
+    candidates: Candidates, units: Units, logits: np.ndarray
 ) -> np.ndarray:
     """Return the features of each candidate, float64 (candidates, features).
 
@@ -353,9 +329,7 @@ def candidate_features(
 
 
 def _neighbours(
-    candidates: Candidates,
-    units: Units,
-    logits: np.ndarray,
+    candidates: Candidates, units: Units, logits: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the logits of the units before and after each, float64 (candidates,).
 
@@ -395,10 +369,7 @@ def _contract_scores(
     return ranks, best, second, total
 
 
-def part_words(
-    candidates: Candidates,
-    units: Units,
-) -> csr_matrix:
+def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     """Return hashed counts of the words in and beside each part.
 
     float64 (candidates, `TOKENS`); zero for whole units.
@@ -415,12 +386,7 @@ def part_words(
     return csr_matrix(WORDS_WEIGHT * counts)
 
 
-def _tokens(
-    text: str,
-    unit: Span,
-    start: int,
-    end: int,
-) -> list[str]:
+def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
     """Return the words in and beside the part [start, end), with positions."""
     unit_start, unit_end = unit
     first = max(unit_start, start - BESIDE_CHARACTERS)
@@ -459,9 +425,7 @@ FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
 def context_features(
-    candidates: Candidates,
-    logits: np.ndarray,
-    category: int,
+    candidates: Candidates, logits: np.ndarray, category: int
 ) -> np.ndarray:
     """Return scores of each candidate's units in the other categories.
 
@@ -471,20 +435,13 @@ def context_features(
     scores = (logits[candidates.first] + logits[candidates.last]) / 2
     own = scores[:, category]
     others = np.delete(scores, category, axis=1)
-    padded = np.pad(
-        others,
-        ((0, 0), (2, 0)),
-        constant_values=OUTSIDE,
-    )
+    padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
     ascending = np.sort(padded, axis=1)
     best, second = ascending[:, -1], ascending[:, -2]
     return np.column_stack([best, own - best, second])
 
 
-def text_features(
-    candidates: Candidates,
-    units: Units,
-) -> np.ndarray:
+def text_features(candidates: Candidates, units: Units) -> np.ndarray:
     """Return the form of each text and, for parts, of its mentions.
 
     float32 (candidates, `FORM` + `MENTIONS`); the mentions of whole units are zero.
@@ -503,11 +460,7 @@ def text_features(
     return rows
 
 
-def _form(
-    text: str,
-    start: int,
-    end: int,
-) -> list[float]:
+def _form(text: str, start: int, end: int) -> list[float]:
     """Return the features of the characters [start, end) of a contract."""
     span = text[start:end]
     first, last = span[0], span[-1]
@@ -533,10 +486,7 @@ def _form(
 
 
 def _mentions(
-    text: str,
-    start: int,
-    end: int,
-    defined: Mapping[str, int],
+    text: str, start: int, end: int, defined: Mapping[str, int]
 ) -> list[float]:
     """Return the features of the mentions of a part in its contract.
 
@@ -570,10 +520,7 @@ def _bare(name: str) -> str:
     return _NOT_NAME.sub("", name).strip()
 
 
-def overlap_features(
-    candidates: Candidates,
-    logits: np.ndarray,
-) -> np.ndarray:
+def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
     """Return features of each candidate and of those ranked above it.
 
     float64 (candidates, features).  ``logits`` (candidates,) are the scores of the
@@ -602,19 +549,13 @@ def overlap_features(
         is_apart = is_above & ~is_over
         count = np.log1p(is_apart.sum(axis=1))
         apart_logits = np.where(is_apart, own, OUTSIDE)
-        total = np.logaddexp.reduce(
-            apart_logits,
-            axis=1,
-            initial=OUTSIDE,
-        )
+        total = np.logaddexp.reduce(apart_logits, axis=1, initial=OUTSIDE)
         elsewhere[rows] = np.column_stack([count, total])
     return np.column_stack([logits, overlapping, elsewhere])
 
 
 def new_answers(
-    candidates: Candidates,
-    logits: np.ndarray,
-    matched: Sequence[frozenset[int]],
+    candidates: Candidates, logits: np.ndarray, matched: Sequence[frozenset[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which candidates find a new answer, and which are used for training.
 
@@ -638,11 +579,7 @@ def ranked_by_contract(
     candidates: Candidates, logits: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
-    changes = np.diff(
-        candidates.contract,
-        prepend=-1,
-        append=-1,
-    )
+    changes = np.diff(candidates.contract, prepend=-1, append=-1)
     edges = np.flatnonzero(changes)
     for first, last in itertools.pairwise(edges.tolist()):
         yield first + np.argsort(-logits[first:last], kind="stable")

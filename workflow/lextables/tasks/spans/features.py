@@ -8,12 +8,7 @@ once for each question.
 import json
 import math
 import tempfile
-from collections.abc import (
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,24 +19,11 @@ import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.atomic import (
-    replacing,
-    write_text,
-)
-from lextables.pipeline.dataset import (
-    batches,
-    read,
-    read_table,
-)
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.dataset import batches, read, read_table
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.settings import (
-    CuttingSettings,
-    WindowSettings,
-)
-from lextables.tasks.spans.squad import (
-    contract_splits,
-    held_out_contracts,
-)
+from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
+from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 from lextables.tasks.spans.tokens import (
     Layout,
     Tokens,
@@ -63,11 +45,7 @@ from lextables.tasks.spans.windows import (
 _ROWS = 65_536
 
 
-def spans(
-    count: int,
-    capacity: int,
-    step: int,
-) -> tuple[np.ndarray, np.ndarray]:
+def spans(count: int, capacity: int, step: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the windows over ``count`` tokens: starts and stops, int32.
 
     A window has ``capacity`` tokens and starts ``step`` after the one before; the last
@@ -130,13 +108,7 @@ def write_features(
         names = sorted(by_contract)[shard::shards]
         examples = {name: by_contract[name] for name in names}
         job = _Shard(
-            shard,
-            folder,
-            source.contracts,
-            examples,
-            used,
-            tokenizer,
-            settings,
+            shard, folder, source.contracts, examples, used, tokenizer, settings
         )
         done += _write_shard(job)
     # A category whose examples were all left out is in no window.
@@ -159,12 +131,7 @@ def write_features(
         "shards": shards,
         "counts": counts,
     }
-    text = json.dumps(
-        record,
-        indent=2,
-        sort_keys=True,
-        ensure_ascii=False,
-    )
+    text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(folder / RECORD, text + "\n")
     return counts
 
@@ -254,15 +221,9 @@ def _write_shard(job: _Shard) -> list[_Done]:
     with (
         replacing(job.file("tokens")) as tokens_path,
         replacing(job.file("windows")) as windows_path,
+        pq.ParquetWriter(tokens_path, TOKENS.schema, compression="zstd") as tokens_out,
         pq.ParquetWriter(
-            tokens_path,
-            TOKENS.schema,
-            compression="zstd",
-        ) as tokens_out,
-        pq.ParquetWriter(
-            windows_path,
-            WINDOWS.schema,
-            compression="zstd",
+            windows_path, WINDOWS.schema, compression="zstd"
         ) as windows_out,
     ):
         texts: list[tuple[str, Tokens]] = []
@@ -270,20 +231,8 @@ def _write_shard(job: _Shard) -> list[_Done]:
         for contract_id, text in _texts(job.contracts, job.examples):
             where = f"{job.contracts.name}, contract_id {contract_id!r}"
             tokens = tokenise(job.tokenizer, text, where)
-            labelled = _labels(
-                job,
-                text,
-                tokens,
-                job.examples[contract_id],
-            )
-            batch = _windows(
-                job,
-                contract_id,
-                len(tokens),
-                labelled,
-                around,
-                lengths,
-            )
+            labelled = _labels(job, text, tokens, job.examples[contract_id])
+            batch = _windows(job, contract_id, len(tokens), labelled, around, lengths)
             done.append(_done(len(labelled), len(tokens), batch))
             texts.append((contract_id, tokens))
             windows.append(batch)
@@ -300,11 +249,7 @@ def _write_shard(job: _Shard) -> list[_Done]:
     return done
 
 
-def _done(
-    examples: int,
-    tokens: int,
-    windows: pa.RecordBatch,
-) -> _Done:
+def _done(examples: int, tokens: int, windows: pa.RecordBatch) -> _Done:
     """Return the counts of one contract with these ``windows`` (`WINDOWS`)."""
     starts = windows.column("start_position").to_numpy()
     ends = windows.column("end_position").to_numpy()
@@ -319,11 +264,7 @@ def _done(
     )
 
 
-def _check_capacity(
-    category: str,
-    settings: WindowSettings,
-    capacity: int,
-) -> None:
+def _check_capacity(category: str, settings: WindowSettings, capacity: int) -> None:
     """Raise `BadInput` if windows with ``capacity`` contract tokens leave gaps."""
     if capacity < settings.step:
         raise BadInput(
@@ -335,10 +276,7 @@ def _check_capacity(
         )
 
 
-def _texts(
-    contracts: Path,
-    wanted: Collection[str],
-) -> Iterator[tuple[str, str]]:
+def _texts(contracts: Path, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield (contract, text) of the ``wanted`` contracts, in the table's order."""
     for batch in batches(contracts, ["contract_id", "text"], CONTRACTS_A_BATCH):
         for row, contract_id in enumerate(batch.column("contract_id").to_pylist()):
@@ -350,10 +288,7 @@ _Labelled = tuple[_Example, tuple[int, int] | None]
 
 
 def _labels(
-    job: _Shard,
-    text: str,
-    tokens: Tokens,
-    examples: Sequence[_Example],
+    job: _Shard, text: str, tokens: Tokens, examples: Sequence[_Example]
 ) -> list[_Labelled]:
     """Return the examples with the first and the last token of their answers.
 
@@ -369,14 +304,7 @@ def _labels(
             labelled.append((example, None))
             continue
         start, end = example.start, example.end
-        found = answer_tokens(
-            job.tokenizer,
-            text,
-            tokens,
-            words,
-            start,
-            end,
-        )
+        found = answer_tokens(job.tokenizer, text, tokens, words, start, end)
         if found and found[1] < found[0]:
             raise BadInput(
                 f"the answer, characters {start} to {end}, has no token with this "
@@ -469,25 +397,12 @@ def write_parts(
         sources = {
             "train": WindowSource(contracts, examples, texts),
             "validation": WindowSource(
-                contracts,
-                held_questions,
-                texts,
-                labelled=False,
+                contracts, held_questions, texts, labelled=False
             ),
-            "test": WindowSource(
-                contracts,
-                questions,
-                texts,
-                "test",
-                labelled=False,
-            ),
+            "test": WindowSource(contracts, questions, texts, "test", labelled=False),
         }
         for part, source in sources.items():
             counts[part] = write_features(
-                source,
-                folder / part,
-                tokenizer,
-                settings,
-                shards,
+                source, folder / part, tokenizer, settings, shards
             )
     return counts

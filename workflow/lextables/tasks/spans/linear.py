@@ -14,65 +14,31 @@ Each model is trained on out-of-fold predictions of the previous one, which keep
 probabilities calibrated on unseen contracts and comparable across categories.
 """
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
-from dataclasses import (
-    dataclass,
-    fields,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields
 from itertools import compress
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import (
-    csr_matrix,
-    hstack,
-)
+from scipy.sparse import csr_matrix, hstack
 from threadpoolctl import threadpool_limits
 
 from lextables.metrics.spans import paper_words
 from lextables.metrics.spans import similar as similar_words
-from lextables.models import (
-    linear,
-    trees,
-)
-from lextables.models.linear import (
-    Linear,
-    Vocabulary,
-    probabilities,
-)
+from lextables.models import linear, trees
+from lextables.models.linear import Linear, Vocabulary, probabilities
 from lextables.models.trees import Trees
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import candidates as spans
 from lextables.tasks.spans import units as unit_scores
 from lextables.tasks.spans.candidates import Candidates
-from lextables.tasks.spans.linear_settings import (
-    LinearRun,
-    LinearSettings,
-)
-from lextables.tasks.spans.schema import (
-    PredictedSpan,
-    ranked,
-    span_rows,
-)
-from lextables.tasks.spans.units import (
-    Span,
-    UnitModel,
-    Units,
-    units_of,
-)
+from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
+from lextables.tasks.spans.schema import PredictedSpan, ranked, span_rows
+from lextables.tasks.spans.units import Span, UnitModel, Units, units_of
 
 WEIGHTS = "linear.npz"
 # Logit of the second model; candidates below it are dropped (under 0.3 % of the correct
@@ -133,14 +99,7 @@ def fit(
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
     folds = [shuffled == number for number in range(settings.folds)]
     is_answer = unit_scores.answering(units, answers, len(categories))
-    unit_model, logits = _first(
-        units,
-        is_answer,
-        folds,
-        settings,
-        threads,
-        vectors,
-    )
+    unit_model, logits = _first(units, is_answer, folds, settings, threads, vectors)
 
     relaxed = []
     for category in categories:
@@ -150,35 +109,19 @@ def fit(
         golds = Golds(units, answers, category, relaxes)
         kinds = golds.parts()
         own = spans.candidates(
-            units,
-            logits[:, category],
-            settings.units,
-            kinds,
-            not relaxes,
+            units, logits[:, category], settings.units, kinds, not relaxes
         )
         parts.append(kinds)
         candidates.append(own)
         matched.append(golds.matched(own))
-    training = _second_rows(
-        units,
-        candidates,
-        logits,
-        matched,
-        parts,
-    )
+    training = _second_rows(units, candidates, logits, matched, parts)
     # Categories answered by whole units are similar, and some have few answers: they
     # share a prior model.
     similar = set()
     for category, (relaxes, kinds) in enumerate(zip(relaxed, parts, strict=True)):
         if not relaxes and not kinds:
             similar.add(category)
-    second, scores = _second(
-        training,
-        candidates,
-        folds,
-        similar,
-        settings,
-    )
+    second, scores = _second(training, candidates, folds, similar, settings)
 
     new_rows, used_rows = [], []
     for category, score in enumerate(scores):
@@ -203,12 +146,7 @@ def fit(
             held_logits[held] = model_of_fold.logits(features[held])
         out_of_fold = _by_category(candidates, held_logits)
     model = SpanModel(
-        tuple(categories),
-        tuple(relaxed),
-        tuple(parts),
-        unit_model,
-        second,
-        third,
+        tuple(categories), tuple(relaxed), tuple(parts), unit_model, second, third
     )
     return Fitted(model, out_of_fold)
 
@@ -229,23 +167,11 @@ def _first(
     logits = np.zeros(is_answer.shape, dtype=np.float32)
     for fold in folds:
         held = fold[units.contract]
-        models = unit_scores.fit(
-            views,
-            is_answer,
-            ~held,
-            settings,
-            threads,
-        )
+        models = unit_scores.fit(views, is_answer, ~held, settings, threads)
         held_views = [view[held] for view in views]
         logits[held] = unit_scores.logits(models, held_views, settings.share)
     everything = np.ones(len(is_answer), dtype=bool)
-    models = unit_scores.fit(
-        views,
-        is_answer,
-        everything,
-        settings,
-        threads,
-    )
+    models = unit_scores.fit(views, is_answer, everything, settings, threads)
     return UnitModel(words, models, settings.share), logits
 
 
@@ -277,13 +203,7 @@ def _by_category(
 ) -> list[ScoredCandidates]:
     """Return the candidates of each category with their part of ``logits``."""
     *bounds, _ = np.cumsum([len(own.contract) for own in candidates])
-    return list(
-        zip(
-            candidates,
-            np.split(logits, bounds),
-            strict=True,
-        )
-    )
+    return list(zip(candidates, np.split(logits, bounds), strict=True))
 
 
 @dataclass(frozen=True)
@@ -370,22 +290,10 @@ def _fit_categories(
     for category, own in enumerate(training):
         known = inputs[category], targets[category]
         if category in similar:
-            models.append(
-                linear.fit_near(
-                    shared,
-                    *known,
-                    penalty=settings.near,
-                )
-            )
+            models.append(linear.fit_near(shared, *known, penalty=settings.near))
             continue
         words = None if own.words is None else own.words[rows[category]]
-        models.append(
-            linear.fit_few(
-                *known,
-                penalty=settings.penalty,
-                words=words,
-            )
-        )
+        models.append(linear.fit_few(*known, penalty=settings.penalty, words=words))
     return tuple(models)
 
 
@@ -405,11 +313,7 @@ class Golds:
     """The answers of one category, and the rule by which a candidate matches one."""
 
     def __init__(
-        self,
-        units: Units,
-        answers: Answers,
-        category: int,
-        relaxed: bool,
+        self, units: Units, answers: Answers, category: int, relaxed: bool
     ) -> None:
         """Collect the answers of ``category`` by contract."""
         self.units, self.relaxed = units, relaxed
@@ -429,11 +333,7 @@ class Golds:
         """
         matched = []
         texts = candidates.texts(self.units)
-        for contract, text in zip(
-            candidates.contract.tolist(),
-            texts,
-            strict=True,
-        ):
+        for contract, text in zip(candidates.contract.tolist(), texts, strict=True):
             numbers = set()
             golds = self.golds.get(contract)
             if golds:
@@ -481,20 +381,10 @@ def predict(
     candidates, scores = [], []
     for category, second in enumerate(model.second):
         parts, relaxed = model.parts[category], model.relaxed[category]
-        own = spans.candidates(
-            units,
-            logits[:, category],
-            likely,
-            parts,
-            not relaxed,
-        )
+        own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
         features = spans.candidate_features(own, units, logits[:, category])
         words = spans.part_words(own, units) if parts else None
-        rows = _SecondRows(
-            features,
-            words,
-            correct=np.zeros(0, dtype=bool),
-        )
+        rows = _SecondRows(features, words, correct=np.zeros(0, dtype=bool))
         every_row = np.arange(len(features))
         score = second.logits(rows.inputs(every_row))[:, 0]
         kept = score > LEAST
@@ -527,24 +417,11 @@ def train(
             span = (row["start"], row["end"])
             answers[number_of[row["contract_id"]]].append((category, span))
     ordered = [texts[name] for name in names]
-    fitted = fit(
-        ordered,
-        answers,
-        categories,
-        settings,
-        threads,
-        vectors,
-    )
+    fitted = fit(ordered, answers, categories, settings, threads, vectors)
     asked = {row["question_id"]: row for row in examples}.values()
     rows = []
     if fitted.out_of_fold:
-        rows += _rows(
-            categories,
-            fitted.out_of_fold,
-            texts,
-            asked,
-            settings.n_best,
-        )
+        rows += _rows(categories, fitted.out_of_fold, texts, asked, settings.n_best)
     model = fitted.model
     sizes = [each.weights.size for each in (*model.units.linear, *model.second)]
     counts = {
@@ -576,11 +453,7 @@ def spans_of(
     new = sorted(categories - set(model.categories))
     if new:
         what = f"the model was not trained on the category {new[0]!r}"
-        raise BadInput(
-            what,
-            where="questions",
-            do="train it again",
-        )
+        raise BadInput(what, where="questions", do="train it again")
     ordered = [texts[name] for name in sorted(texts)]
     predicted = predict(model, ordered, settings.units, vectors)
     yield from _rows(model.categories, predicted, texts, asked, settings.n_best)
@@ -607,10 +480,7 @@ def _rows(
 
 
 def nbest(
-    question_id: str,
-    text: str,
-    places: Sequence[tuple[float, int, int]],
-    n_best: int,
+    question_id: str, text: str, places: Sequence[tuple[float, int, int]], n_best: int
 ) -> Iterator[Row]:
     """Yield the rows of a question, best first.
 
@@ -625,12 +495,7 @@ def nbest(
     yield from span_rows(question_id, ranked(spans, empty, n_best))
 
 
-def _predicted(
-    words: str,
-    logit: float,
-    start: int,
-    end: int,
-) -> PredictedSpan:
+def _predicted(words: str, logit: float, start: int, end: int) -> PredictedSpan:
     """Return the span with these words, a logit and its probability."""
     probability = float(probabilities(np.array(logit)))
     return PredictedSpan(words, words, start, end, logit, 0.0, probability)
@@ -680,10 +545,7 @@ def load(path: str | Path) -> SpanModel:
     )
 
 
-def _linear_models(
-    arrays: Mapping[str, np.ndarray],
-    stage: str,
-) -> tuple[Linear, ...]:
+def _linear_models(arrays: Mapping[str, np.ndarray], stage: str) -> tuple[Linear, ...]:
     """Return the linear models of a stage, in the order in which `save` wrote them."""
     models = []
     while f"{stage}_weights_{len(models)}" in arrays:

@@ -2,10 +2,7 @@
 
 from typing import Literal
 
-from pydantic import (
-    Field,
-    PositiveInt,
-)
+from pydantic import Field, PositiveInt
 
 from lextables.models.settings import StepSettings
 

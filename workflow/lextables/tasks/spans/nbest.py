@@ -1,11 +1,6 @@
 """N-best lists of spans: joining spans of windows, and choosing a trial by its AUPR."""
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,10 +9,7 @@ import numpy as np
 
 from lextables.metrics import spans
 from lextables.models.settings import StepSettings
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.tasks.spans.settings import SpanTrial
 from lextables.tasks.spans.squad import collapsed
 
@@ -58,11 +50,7 @@ def choose(
     return settings.trials[int(np.argmax(areas))], areas
 
 
-def _area(
-    path: str | Path,
-    gold: spans.Gold,
-    settings: ScoringSettings,
-) -> float:
+def _area(path: str | Path, gold: spans.Gold, settings: ScoringSettings) -> float:
     """Return the AUPR of predictions by the released evaluator."""
     nbest = spans.nbest_rows(read(path))
     spans.check_questions(nbest, gold)
@@ -72,10 +60,7 @@ def _area(
     return float(spans.aupr(counts.curve())[0])
 
 
-def join(
-    predictions: Iterable[Row],
-    texts: Mapping[str, str],
-) -> Iterator[Row]:
+def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     """Yield the n-best spans with overlapping and touching ones joined.
 
     A model that reads one window at a time cannot predict a span longer than its window
@@ -112,10 +97,7 @@ def _by_probability(row: Row) -> tuple[float, int, int]:
     return -row["probability"], row["start"], row["end"]
 
 
-def _touching(
-    places: Sequence[Row],
-    text: str,
-) -> Iterator[list[Row]]:
+def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
     """Yield the groups of touching spans; ``places`` are sorted by position."""
     group: list[Row] = []
     end = 0

@@ -5,12 +5,7 @@ contract.  For a linear model the probability is chosen on its out-of-fold predi
 for the training contracts.
 """
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from string import Template
@@ -19,18 +14,9 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from lextables.metrics.containment import (
-    COUNTS,
-    NO_CLAUSE,
-    counts,
-    values,
-)
+from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
 from lextables.models.settings import StepSettings
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 OUTPUTS = Table(
     "predictions",
@@ -60,11 +46,7 @@ class QuotingSettings(StepSettings):
     """The fixed output; ${contract} is the contract's text."""
 
 
-def passages(
-    text: str,
-    spans: ScoredSpans,
-    least: float,
-) -> list[str]:
+def passages(text: str, spans: ScoredSpans, least: float) -> list[str]:
     """Return the passages of a contract's ``text`` with at least this probability.
 
     They are in the order of the contract.  ``spans`` are (start, end, probability);
@@ -83,11 +65,7 @@ def passages(
     return [text[start:end] for start, end in joined]
 
 
-def quoted(
-    text: str,
-    spans: ScoredSpans,
-    least: float,
-) -> str:
+def quoted(text: str, spans: ScoredSpans, least: float) -> str:
     """Return the output with all passages of at least this probability (`passages`)."""
     return BETWEEN.join(passages(text, spans, least)) or NO_CLAUSE
 
@@ -151,10 +129,7 @@ def outputs(
 
 
 def candidate_passages(
-    nbest: Iterable[Row],
-    asked: Iterable[Row],
-    texts: Mapping[str, str],
-    least: float,
+    nbest: Iterable[Row], asked: Iterable[Row], texts: Mapping[str, str], least: float
 ) -> dict[str, list[str]]:
     """Return {question: its `passages` with at least this probability}.
 
@@ -168,9 +143,7 @@ def candidate_passages(
 
 
 def fixed(
-    contracts: Mapping[str, str],
-    texts: Mapping[str, str],
-    output: str,
+    contracts: Mapping[str, str], texts: Mapping[str, str], output: str
 ) -> Iterator[Row]:
     """Yield rows of `OUTPUTS` with the same ``output`` for each question.
 
@@ -181,10 +154,7 @@ def fixed(
         yield {"question_id": question, "output": shown}
 
 
-def contract_of(
-    questions: Iterable[Row],
-    split: str,
-) -> dict[str, str]:
+def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:
     """Return {question: contract} of a split's questions."""
     return {
         row["question_id"]: row["contract_id"]

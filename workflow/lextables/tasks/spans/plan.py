@@ -2,23 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import (
-    ClassVar,
-    Literal,
-    Self,
-)
+from typing import ClassVar, Literal, Self
 
-from pydantic import (
-    Field,
-    PositiveInt,
-    model_validator,
-)
+from pydantic import Field, PositiveInt, model_validator
 
-from lextables.models.resolve import (
-    Missing,
-    Weights,
-    model_settings,
-)
+from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
@@ -36,14 +24,8 @@ from lextables.tasks.plan import (
     fewer_seeds,
     rate_name,
 )
-from lextables.tasks.spans.asking import (
-    AskingSettings,
-    Pieces,
-)
-from lextables.tasks.spans.linear_settings import (
-    LinearRun,
-    LinearSettings,
-)
+from lextables.tasks.spans.asking import AskingSettings, Pieces
+from lextables.tasks.spans.linear_settings import LinearRun, LinearSettings
 from lextables.tasks.spans.nbest import ChoosingSettings
 from lextables.tasks.spans.outputs import QuotingSettings
 from lextables.tasks.spans.settings import (
@@ -54,10 +36,7 @@ from lextables.tasks.spans.settings import (
     SpanTrial,
     Training,
 )
-from lextables.tasks.spans.writing import (
-    WritingLimits,
-    WritingSettings,
-)
+from lextables.tasks.spans.writing import WritingLimits, WritingSettings
 
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
@@ -210,11 +189,7 @@ class SpanPlanner(Planner):
         """The formats of submitted predictions; text outputs may also be tables."""
         if not task.quotes:
             return cls.FORMS
-        return {
-            **cls.FORMS,
-            "csv": (".csv",),
-            "jsonl": (".jsonl",),
-        }
+        return {**cls.FORMS, "csv": (".csv",), "jsonl": (".jsonl",)}
 
     @property
     def grid(self) -> SpanGrid:
@@ -227,28 +202,14 @@ class SpanPlanner(Planner):
             rows += self.panel_rows(key, panel)
         if not self.task.quotes:
             for extra in self.user_models("encoder", "question-answering"):
-                panel = Panel(
-                    row=extra.name,
-                    model=extra.key,
-                    additional=True,
-                )
+                panel = Panel(row=extra.name, model=extra.key, additional=True)
                 trained = extra.kind == "encoder"
-                rows.append(
-                    self.encoder_row(
-                        extra.key,
-                        panel,
-                        trained=trained,
-                    )
-                )
+                rows.append(self.encoder_row(extra.key, panel, trained=trained))
         for key, panel in self.user_language_models(Panel).items():
             rows += self.asked(key, panel)
         return rows
 
-    def panel_rows(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> list[Row]:
+    def panel_rows(self, key: str, panel: Panel) -> list[Row]:
         """The rows of a model of the panel."""
         if panel.kind == "linear":
             row = self.linear(key, panel)
@@ -263,35 +224,17 @@ class SpanPlanner(Planner):
             rows.append(self.joined(panel, rows[-1]))
         return rows
 
-    def joined(
-        self,
-        panel: Panel,
-        row: Row,
-    ) -> Row:
+    def joined(self, panel: Panel, row: Row) -> Row:
         """The row in which spans of adjacent windows of ``row`` are joined."""
         runs = []
         for run in row.runs.get(self.MAIN, ()):
-            after = self.run(
-                "join",
-                run.model,
-                run.condition,
-                run.seed,
-            )
+            after = self.run("join", run.model, run.condition, run.seed)
             runs.append(self.add(after, {}, needs=(run,)))
         name = panel.joined + row.row.removeprefix(panel.row)
         by_condition = {self.MAIN: tuple(runs)} if runs else {}
-        return replace(
-            row,
-            row=name,
-            additional=True,
-            runs=by_condition,
-        )
+        return replace(row, row=name, additional=True, runs=by_condition)
 
-    def fixed(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> Row:
+    def fixed(self, key: str, panel: Panel) -> Row:
         """The row of a model with the same output for every question."""
         settings = QuotingSettings(kind="fixed", output=panel.output)
         run = self.add(self.run(QUOTE, key, panel.kind), settings.plain())
@@ -302,11 +245,7 @@ class SpanPlanner(Planner):
             about={"family": panel.family},
         )
 
-    def differences(
-        self,
-        row: Row,
-        panel: Panel,
-    ) -> list[Difference]:
+    def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
         grid, config, differences = self.grid, self.context.config, []
         if panel.pretrained:
@@ -327,11 +266,7 @@ class SpanPlanner(Planner):
             differences += fewer_seeds(seeds, self.task.averages)
         return differences
 
-    def quoted(
-        self,
-        key: str,
-        row: Row,
-    ) -> list[Row]:
+    def quoted(self, key: str, row: Row) -> list[Row]:
         """The rows of a linear model that quotes its spans: one for each threshold."""
         rows = []
         for metric in self.task.thresholds:
@@ -349,11 +284,7 @@ class SpanPlanner(Planner):
             rows.append(replace(row, row=name, runs=runs))
         return rows
 
-    def asked(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> list[Row]:
+    def asked(self, key: str, panel: Panel) -> list[Row]:
         """The rows of a language model about the test contracts.
 
         There are none of an additional model that cannot be asked.
@@ -376,11 +307,7 @@ class SpanPlanner(Planner):
         about = {"family": panel.family}
         return [self.asked_row(key, panel, settings.plain(), about)]
 
-    def written(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> list[Row]:
+    def written(self, key: str, panel: Panel) -> list[Row]:
         """The rows of a language model whose outputs are scored.
 
         One is over whole contracts, one over the candidates of a linear model.
@@ -391,12 +318,7 @@ class SpanPlanner(Planner):
         else:
             model = self.language_model(panel.model)
         if isinstance(model, Missing):
-            row = Row(
-                panel.row,
-                asked=True,
-                reason=model.reason,
-                about=about,
-            )
+            row = Row(panel.row, asked=True, reason=model.reason, about=about)
             return [] if panel.additional else [row]
         limits = writing.grids.get(self.context.grid, WritingLimits())
         settings = WritingSettings(
@@ -405,12 +327,7 @@ class SpanPlanner(Planner):
             kind="language-model",
             prompt=self.context.prompt(writing.prompt),
         )
-        row = self.asked_row(
-            key,
-            panel,
-            settings.plain(),
-            about,
-        )
+        row = self.asked_row(key, panel, settings.plain(), about)
         row = replace(row, additional=panel.additional)
         settings = settings.model_copy(update={"least": writing.least})
         run = self.add(
@@ -420,30 +337,13 @@ class SpanPlanner(Planner):
         )
         name = f"{panel.row}, candidates only"
         runs = {self.MAIN: (run,)}
-        return [
-            row,
-            replace(
-                row,
-                row=name,
-                additional=True,
-                runs=runs,
-            ),
-        ]
+        return [row, replace(row, row=name, additional=True, runs=runs)]
 
-    def linear(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> Row:
+    def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which needs its frozen encoder at most."""
         encoders = () if panel.features == "words" else (panel.model,)
         parameters, about = self.context.parameters(*encoders), {"family": panel.family}
-        row = self.panel_row(
-            panel,
-            parameters=parameters,
-            trained=True,
-            about=about,
-        )
+        row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         model: JsonObject = {}
         for encoder in encoders:
             weights = self.context.weights(encoder)
@@ -467,31 +367,17 @@ class SpanPlanner(Planner):
             training = self.add(self.run("train", key, condition), of_training.plain())
             inference = self.run("read", key, condition)
             runs[str(percent)] = (
-                self.add(
-                    inference,
-                    settings.plain(),
-                    weights_of=training,
-                ),
+                self.add(inference, settings.plain(), weights_of=training),
             )
         return replace(row, runs=runs)
 
-    def encoder_row(
-        self,
-        key: str,
-        panel: Panel,
-        *,
-        trained: bool = True,
-    ) -> Row:
+    def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
         """The row of an encoder; without runs it has a reason.
 
         A user's question-answering model is not ``trained``.
         """
         about = {"family": panel.family}
-        row = self.panel_row(
-            panel,
-            averages=self.task.averages,
-            about=about,
-        )
+        row = self.panel_row(panel, averages=self.task.averages, about=about)
         if released := self.released(key, panel):
             return replace(row, runs={self.MAIN: (released,)})
         if not self.in_grid(panel):
@@ -510,17 +396,9 @@ class SpanPlanner(Planner):
         runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             runs[str(percent)] = self.trained(key, panel, weights, percent)
-        return replace(
-            row,
-            runs=runs,
-            trained=True,
-        )
+        return replace(row, runs=runs, trained=True)
 
-    def released(
-        self,
-        key: str,
-        panel: Panel,
-    ) -> Run | None:
+    def released(self, key: str, panel: Panel) -> Run | None:
         """The run with the authors' weights, if they are wanted and available."""
         config = self.context.config
         wanted = config.released_checkpoints and config.data != "sample"
@@ -538,11 +416,7 @@ class SpanPlanner(Planner):
             weights_of=release,
         )
 
-    def pretrained(
-        self,
-        key: str,
-        weights: Weights,
-    ) -> Weights | Missing:
+    def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
         """The weights after pretraining on contracts, or why there are none."""
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
@@ -559,11 +433,7 @@ class SpanPlanner(Planner):
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def cutting(
-        self,
-        panel: Panel,
-        weights: Weights,
-    ) -> CuttingSettings:
+    def cutting(self, panel: Panel, weights: Weights) -> CuttingSettings:
         """The settings of windows by the tokenizer of these weights."""
         return CuttingSettings(
             **model_settings(panel.model, weights),
@@ -585,11 +455,7 @@ class SpanPlanner(Planner):
         )
 
     def trained(
-        self,
-        key: str,
-        panel: Panel,
-        weights: Weights,
-        percent: int,
+        self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
         """The inferences of the trainings on ``percent`` per cent, by seed."""
         grid, condition = self.grid, f"{self.context.grid}-p{percent}"

@@ -6,11 +6,7 @@ the learning rate.
 """
 
 import itertools
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,24 +20,13 @@ from transformers import (
     set_seed,
 )
 
-from lextables.models.checkpoints import (
-    arguments,
-    train,
-)
+from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import (
-    check_complete,
-    fresh_encoder,
-    quiet,
-    save,
-)
+from lextables.models.loading import check_complete, fresh_encoder, quiet, save
 from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import replacing
-from lextables.pipeline.errors import (
-    BadInput,
-    loading_weights,
-)
+from lextables.pipeline.errors import BadInput, loading_weights
 from lextables.tasks.spans.settings import Pretraining
 
 Block = dict[str, np.ndarray | int]  # its index, and its token ids (`input_ids`)
@@ -90,13 +75,7 @@ def pretrain(
     packed = work / "blocks.bin"
     if not packed.exists():
         count = settings.updates * settings.batch_size
-        pack(
-            tokenizer,
-            texts,
-            packed,
-            settings.max_length,
-            count,
-        )
+        pack(tokenizer, texts, packed, settings.max_length, count)
     common = arguments(
         work,
         settings.updates,
@@ -164,9 +143,7 @@ def _encoded(
     while batch := list(itertools.islice(iterator, TEXTS_AT_ONCE)):
         with quiet():
             encoded = tokenizer(
-                batch,
-                add_special_tokens=False,
-                return_attention_mask=False,
+                batch, add_special_tokens=False, return_attention_mask=False
             )
         for ids in encoded["input_ids"]:
             if ids:
@@ -185,16 +162,9 @@ class Blocks(Dataset):
     """
 
     def __init__(
-        self,
-        path: Path,
-        tokenizer: PreTrainedTokenizerBase,
-        max_length: int,
+        self, path: Path, tokenizer: PreTrainedTokenizerBase, max_length: int
     ) -> None:
-        ids = np.memmap(
-            path,
-            dtype=_integer(tokenizer),
-            mode="r",
-        )
+        ids = np.memmap(path, dtype=_integer(tokenizer), mode="r")
         self.ids = ids.reshape(-1, max_length - 2)
         self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
 
@@ -213,11 +183,7 @@ class Masking:
     after a resumption.
     """
 
-    def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        seed: int,
-    ) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
         self.collator = DataCollatorForLanguageModeling(
             tokenizer, mlm_probability=MASKED
         )

@@ -16,11 +16,7 @@ import itertools
 import json
 import re
 import unicodedata
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -29,40 +25,20 @@ from typing import Any
 import numpy as np
 import torch
 from tqdm import tqdm
-from transformers import (
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lextables.models import loading
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.dataset import (
-    Row,
-    write,
-)
+from lextables.pipeline.dataset import Row, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
-from lextables.tasks.spans.schema import (
-    NBEST,
-    NOTHING_ELSE,
-    PredictedSpan,
-    span_rows,
-)
+from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE, PredictedSpan, span_rows
 from lextables.tasks.spans.settings import NbestSettings
-from lextables.tasks.spans.squad import (
-    collapsed,
-    contract_texts,
-    stripped,
-)
-from lextables.tasks.spans.tokens import (
-    Tokens,
-    Words,
-    backend,
-    codes_of,
-)
+from lextables.tasks.spans.squad import collapsed, contract_texts, stripped
+from lextables.tasks.spans.tokens import Tokens, Words, backend, codes_of
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -192,23 +168,14 @@ class FinalText:
     in both texts.
     """
 
-    def __init__(
-        self,
-        spelling: Spelling,
-        text: str,
-        tokens: Tokens,
-    ) -> None:
+    def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
         self.text, self.tokens = text, tokens
         self._words = words = Words.of(text, tokens)
         pieces, self._continues = spelling.pieces(tokens.ids)
         self._spelt = b"".join(pieces)
         self._piece_from = [0, *accumulate(map(len, pieces))]
         numbers = np.arange(len(tokens))
-        word_after = np.searchsorted(
-            words.token_from,
-            numbers,
-            side="right",
-        )
+        word_after = np.searchsorted(words.token_from, numbers, side="right")
         self._word = word_after - 1
 
         written = self._written(spelling.lower)
@@ -235,9 +202,7 @@ class FinalText:
         cache: dict[str, str] = {}
         written = []
         places = zip(
-            self._words.starts.tolist(),
-            self._words.ends.tolist(),
-            strict=True,
+            self._words.starts.tolist(), self._words.ends.tolist(), strict=True
         )
         for start, end in places:
             word = self.text[start:end]
@@ -246,11 +211,7 @@ class FinalText:
             written.append(cache[word])
         return written
 
-    def place(
-        self,
-        first: int,
-        last: int,
-    ) -> tuple[int, int]:
+    def place(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters [start, end) of the released text, before `collapsed`.
 
         ``first`` and ``last`` are the first and the last token of the span.
@@ -277,11 +238,7 @@ class FinalText:
         end = self._character[before + self._solid[last_at]]
         return int(start), int(end) + 1
 
-    def marked(
-        self,
-        first: int,
-        last: int,
-    ) -> tuple[int, int]:
+    def marked(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters [start, end) from the first to the last token.
 
         White space around them is left out.  If the tokens have no characters, the
@@ -326,9 +283,7 @@ class Best:
 
 
 def top(
-    logits: torch.Tensor,
-    mask: torch.Tensor,
-    count: int,
+    logits: torch.Tensor, mask: torch.Tensor, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions and values of the ``count`` greatest logits of each row.
 
@@ -338,12 +293,7 @@ def top(
     """
     # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
-    values, positions = torch.sort(
-        masked,
-        dim=1,
-        descending=True,
-        stable=True,
-    )
+    values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
     values = values[:, :count].cpu().numpy().astype(np.float64)
     positions = positions[:, :count].cpu().numpy()
     missing = ((0, 0), (0, count - values.shape[1]))
@@ -373,13 +323,7 @@ def nbest(
     """
     moved = (token_from - contract_from)[:, None]
     starts, ends = best.start_at + moved, best.end_at + moved
-    fits = _fitting(
-        starts,
-        ends,
-        token_from,
-        token_to,
-        max_answer_length,
-    )
+    fits = _fitting(starts, ends, token_from, token_to, max_answer_length)
     windows, firsts, lasts = np.nonzero(fits)
     start_logits = best.start_logits[windows, firsts]
     end_logits = best.end_logits[windows, lasts]
@@ -473,11 +417,7 @@ def predict(
     groups = np.split(order, bounds)
     groups.sort(key=lambda items: int(example[items[0]]))
     waiting: dict[int, list[PredictedSpan]] = {}
-    with tqdm(
-        total=len(rows),
-        unit="window",
-        desc="predict",
-    ) as progress:
+    with tqdm(total=len(rows), unit="window", desc="predict") as progress:
         for items in groups:
             first = int(example[items[0]])
             yield from _finished(waiting, windows.examples, first)
@@ -487,9 +427,7 @@ def predict(
 
 
 def _finished(
-    waiting: dict[int, list[PredictedSpan]],
-    examples: tuple[str, ...],
-    before: int,
+    waiting: dict[int, list[PredictedSpan]], examples: tuple[str, ...], before: int
 ) -> Iterator[Row]:
     """Remove questions below ``before`` from ``waiting``; yield their rows in order."""
     for example in sorted(index for index in waiting if index < before):
@@ -508,11 +446,7 @@ class _Reader:
     batch_size: int
 
     @torch.inference_mode()
-    def best(
-        self,
-        items: np.ndarray,
-        progress: tqdm,
-    ) -> Best:
+    def best(self, items: np.ndarray, progress: tqdm) -> Best:
         """Return the best positions of ``items``, in order.
 
         Batches have windows of similar length.
@@ -562,10 +496,7 @@ class _Reader:
         return np.array([self.dataset.contract_from(int(item)) for item in items])
 
     def spans(
-        self,
-        items: np.ndarray,
-        best: Best,
-        texts: Mapping[str, str],
+        self, items: np.ndarray, best: Best, texts: Mapping[str, str]
     ) -> dict[int, list[PredictedSpan]]:
         """Return {index of a question among the examples: its spans} of one contract.
 
@@ -579,13 +510,7 @@ class _Reader:
         token_from = windows.token_from[rows].astype(np.int64)
         token_to = windows.token_to[rows].astype(np.int64)
         contract_from = self._contract_from(items)
-        edges = np.flatnonzero(
-            np.diff(
-                examples,
-                prepend=-1,
-                append=-1,
-            )
-        )
+        edges = np.flatnonzero(np.diff(examples, prepend=-1, append=-1))
         spans = {}
         for low, high in itertools.pairwise(edges.tolist()):
             own = slice(low, high)
@@ -612,17 +537,12 @@ def _cast(model: PreTrainedModel) -> PreTrainedModel:
     return copied
 
 
-def _as_float(
-    _: Any,
-    states: Sequence[torch.Tensor],
-) -> tuple[torch.Tensor, ...]:
+def _as_float(_: Any, states: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     return tuple(state.float() for state in states)
 
 
 def fit_ranker(
-    train: Path,
-    texts: Mapping[str, str],
-    unseen: frozenset[str],
+    train: Path, texts: Mapping[str, str], unseen: frozenset[str]
 ) -> window_ranking.Ranker:
     """Return the model that selects windows, trained without those of ``unseen``.
 
@@ -670,10 +590,7 @@ def read_contracts(
         ranker = fit_ranker(files.training_windows, texts, unseen)
         window_ranking.save(ranker, beside / RANKER)
         chosen = window_ranking.choose(
-            ranker,
-            files.windows,
-            texts,
-            settings.windows_per_question,
+            ranker, files.windows, texts, settings.windows_per_question
         )
     dataset = WindowDataset(
         files.windows,
@@ -684,15 +601,7 @@ def read_contracts(
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
     recorded = settings.model_dump(include=set(NbestSettings.model_fields))
-    write_text(
-        beside / RECORD,
-        json.dumps(
-            recorded,
-            indent=2,
-            sort_keys=True,
-        )
-        + "\n",
-    )
+    write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
 
@@ -704,9 +613,5 @@ def read_windows(
     device: torch.device,
 ) -> Iterator[Row]:
     """Yield the rows of `NBEST` of the model in ``weights``."""
-    model = loading.load_span_model(
-        str(weights),
-        device,
-        trained=True,
-    )
+    model = loading.load_span_model(str(weights), device, trained=True)
     return predict(model, dataset, texts, settings)

@@ -1,10 +1,7 @@
 """Unpacking of the authors' fine-tuned weights."""
 
 import shutil
-from pathlib import (
-    Path,
-    PurePosixPath,
-)
+from pathlib import Path, PurePosixPath
 
 from lextables.pipeline.errors import BadInput
 from lextables.sources import archives

@@ -1,22 +1,12 @@
 """Predicted spans: their table, and the ranking of the spans of a question."""
 
 import math
-from collections.abc import (
-    Iterable,
-    Iterator,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 # Written by the release if a question has only the empty prediction; its logits are 0.
 NOTHING_ELSE = "empty"
@@ -94,9 +84,7 @@ class PredictedSpan:
 
 
 def ranked(
-    spans: Iterable[PredictedSpan],
-    empty: PredictedSpan,
-    n_best: int,
+    spans: Iterable[PredictedSpan], empty: PredictedSpan, n_best: int
 ) -> list[PredictedSpan]:
     """Return the ``n_best`` best spans and the ``empty`` one, best first.
 
@@ -115,14 +103,7 @@ def _order(span: PredictedSpan) -> tuple[float, float, int, int]:
     return -span.score, -span.probability, span.start, span.end
 
 
-def span_rows(
-    question_id: str,
-    spans: Iterable[PredictedSpan],
-) -> Iterator[Row]:
+def span_rows(question_id: str, spans: Iterable[PredictedSpan]) -> Iterator[Row]:
     """Yield the rows of `NBEST` of a question; ``spans`` are its best first."""
     for rank, span in enumerate(spans):
-        yield {
-            "question_id": question_id,
-            "rank": rank,
-            **vars(span),
-        }
+        yield {"question_id": question_id, "rank": rank, **vars(span)}

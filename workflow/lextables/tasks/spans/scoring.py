@@ -4,16 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lextables.metrics import (
-    containment,
-    containment_scores,
-    spans,
-)
+from lextables.metrics import containment, containment_scores, spans
 from lextables.metrics.spans_by_contract import by_contract
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 from lextables.tasks.spans.outputs import contract_of
 from lextables.tasks.spans.squad import read_questions
 
@@ -37,15 +30,6 @@ def score(
         return containment_scores.scores(rows, golds, contract_of(asked, "test"))
     nbest = spans.nbest_rows(rows)
     gold_answers = list(read(answers))
-    scores = spans.scores(
-        nbest,
-        asked,
-        gold_answers,
-        **options,
-    )
-    units = by_contract(
-        nbest,
-        spans.gold(asked, gold_answers),
-        **options,
-    )
+    scores = spans.scores(nbest, asked, gold_answers, **options)
+    units = by_contract(nbest, spans.gold(asked, gold_answers), **options)
     return scores, units

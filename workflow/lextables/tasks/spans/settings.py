@@ -5,16 +5,10 @@ They are apart from the modules that use them because the planner does not load 
 
 from typing import Literal
 
-from pydantic import (
-    NonNegativeInt,
-    PositiveInt,
-)
+from pydantic import NonNegativeInt, PositiveInt
 
 from lextables.models.optimiser import Optimiser
-from lextables.models.settings import (
-    StepSettings,
-    WeightSettings,
-)
+from lextables.models.settings import StepSettings, WeightSettings
 
 
 class WindowSettings(StepSettings):

@@ -7,31 +7,16 @@ of the contract's text.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    BinaryIO,
-)
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-    read,
-)
-from lextables.pipeline.files import (
-    JsonObject,
-    json_value,
-)
+from lextables.pipeline.dataset import Column, Row, Table, read
+from lextables.pipeline.files import JsonObject, json_value
 
 QUESTIONS = Table(
     "questions",
@@ -137,9 +122,7 @@ class Document:
 
 
 def read_squad(
-    source: bytes | BinaryIO,
-    where: str,
-    category: Callable[[str, str], str],
+    source: bytes | BinaryIO, where: str, category: Callable[[str, str], str]
 ) -> Iterator[Document]:
     """Yield the contracts of a SQuAD 2.0 file, in the file's order.
 
@@ -155,10 +138,7 @@ def read_squad(
         yield _document(entries.pop(), category)
 
 
-def _document(
-    entry: JsonObject,
-    category: Callable[[str, str], str],
-) -> Document:
+def _document(entry: JsonObject, category: Callable[[str, str], str]) -> Document:
     """Return the contract and the questions of an entry of ``data``."""
     contract_id = entry["title"]
     (paragraph,) = entry["paragraphs"]
@@ -178,10 +158,7 @@ def _document(
     return Document(contract_id, paragraph["context"], tuple(questions))
 
 
-def question_rows(
-    document: Document,
-    split: str,
-) -> Iterator[Row]:
+def question_rows(document: Document, split: str) -> Iterator[Row]:
     """Yield the document's rows of `QUESTIONS`, in the document's order."""
     for question in document.questions:
         yield {
@@ -208,9 +185,7 @@ def answer_rows(document: Document) -> Iterator[Row]:
 
 
 def example_row(
-    document: Document,
-    example: AnnotatedQuestion,
-    question_id: str,
+    document: Document, example: AnnotatedQuestion, question_id: str
 ) -> Row:
     """Return the row of `EXAMPLES` for a training example of the question.
 
@@ -240,11 +215,7 @@ def collapsed(text: str) -> str:
     return _PARTING.sub(" ", text)
 
 
-def stripped(
-    text: str,
-    start: int,
-    end: int,
-) -> tuple[int, int]:
+def stripped(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the position of text[start:end] without white space around it."""
     part = text[start:end]
     return end - len(part.lstrip()), start + len(part.rstrip())
@@ -256,10 +227,7 @@ def contract_splits(contracts: str | Path) -> dict[str, str]:
     return {row["contract_id"]: row["split"] for row in rows}
 
 
-def contract_texts(
-    contracts: str | Path,
-    split: str | None = None,
-) -> dict[str, str]:
+def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str, str]:
     """Return {contract: text} of the table ``contracts``, or of one split of it."""
     texts = {}
     for row in read(contracts, ["contract_id", "split", "text"]):
@@ -268,10 +236,7 @@ def contract_texts(
     return texts
 
 
-def training_texts(
-    contracts: str | Path,
-    percent: int,
-) -> dict[str, str]:
+def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     """Return {contract: text} of ``percent`` per cent of the training contracts."""
     splits, texts = contract_splits(contracts), contract_texts(contracts)
     names = {name for name, split in splits.items() if split != "test"}
@@ -280,18 +245,12 @@ def training_texts(
     return {name: texts[name] for name in sorted(names)}
 
 
-def read_questions(
-    questions: str | Path,
-    split: str = "test",
-) -> list[Row]:
+def read_questions(questions: str | Path, split: str = "test") -> list[Row]:
     """Return the rows of a split of the table ``questions`` (`QUESTIONS`)."""
     return [row for row in read(questions) if row["split"] == split]
 
 
-def held_out(
-    contract_ids: Iterable[str],
-    share: float,
-) -> frozenset[str]:
+def held_out(contract_ids: Iterable[str], share: float) -> frozenset[str]:
     """Return a random ``share`` of the contracts, at least one.
 
     CUAD's Section 4.1 mentions only "a small validation set", so the draw is our own.
@@ -299,10 +258,7 @@ def held_out(
     return _drawn(contract_ids, share, seed=0)
 
 
-def held_out_contracts(
-    splits: Mapping[str, str],
-    share: float | str,
-) -> frozenset[str]:
+def held_out_contracts(splits: Mapping[str, str], share: float | str) -> frozenset[str]:
     """Return the held-out contracts.
 
     They are those of the split ``share``, or that share of the training contracts.
@@ -314,20 +270,12 @@ def held_out_contracts(
     return held_out(training, share)
 
 
-def part(
-    contract_ids: Iterable[str],
-    percent: int,
-    seed: int,
-) -> frozenset[str]:
+def part(contract_ids: Iterable[str], percent: int, seed: int) -> frozenset[str]:
     """Return ``percent`` per cent of the contracts, at least one (CUAD, Figure 6)."""
     return _drawn(contract_ids, percent / 100, seed)
 
 
-def _drawn(
-    contract_ids: Iterable[str],
-    share: float,
-    seed: int,
-) -> frozenset[str]:
+def _drawn(contract_ids: Iterable[str], share: float, seed: int) -> frozenset[str]:
     """Return a random ``share`` of the contracts, at least one."""
     names = sorted(contract_ids)
     count = max(1, round(len(names) * share))

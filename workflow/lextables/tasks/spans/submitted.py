@@ -11,46 +11,21 @@ import math
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import (
-    Collection,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-)
+from typing import Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    model_validator,
-)
+from pydantic import BeforeValidator, model_validator
 
-from lextables.metrics.spans import (
-    Nbest,
-    nbest_columns,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.metrics.spans import Nbest, nbest_columns
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.spans.outputs import (
-    OUTPUTS,
-    by_question,
-    least_shown,
-    quoted,
-)
+from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quoted
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
-from lextables.tasks.spans.squad import (
-    PARTING,
-    collapsed,
-)
+from lextables.tasks.spans.squad import PARTING, collapsed
 from lextables.tasks.submitted import (
     File,
     Submitted,
@@ -137,10 +112,7 @@ def released_nbest(content: Any, where: str) -> Nbest:
 
 
 def predictions(
-    file: File,
-    form: str,
-    data: Sequence[str | Path],
-    task: JsonObject,
+    file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
     """Return submitted predictions; ``data`` are contracts and questions.
 
@@ -199,11 +171,7 @@ def _output_rows(outputs: Mapping[str, str]) -> list[Row]:
     ]
 
 
-def _outputs(
-    file: File,
-    form: str,
-    questions: Collection[str],
-) -> dict[str, str]:
+def _outputs(file: File, form: str, questions: Collection[str]) -> dict[str, str]:
     """Return {question: output} of a csv or JSON lines file."""
     outputs: dict[str, str] = {}
     if form == "jsonl":
@@ -267,11 +235,7 @@ def _logit(value: Any) -> float:
 class Positions:
     """Positions of texts in a contract, whatever white space is between words."""
 
-    def __init__(
-        self,
-        contract_id: str,
-        text: str,
-    ) -> None:
+    def __init__(self, contract_id: str, text: str) -> None:
         self.contract_id, self.text = contract_id, text
         self._starts: list[int] = []
         # The start of each word in the joined text.
@@ -284,12 +248,7 @@ class Positions:
             at += len(match[0]) + 1
         self._joined = " ".join(words)
 
-    def find(
-        self,
-        span: str,
-        word: int | None,
-        where: str,
-    ) -> tuple[int, int]:
+    def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
         """Return the characters [start, end) of the first occurrence of a span.
 
         Without one from ``word`` on, it is the first of all.
@@ -307,11 +266,7 @@ class Positions:
             what = (
                 f"the text {_short(span)} is not in the contract {self.contract_id!r}"
             )
-            raise BadInput(
-                what,
-                where=where,
-                do="copy spans from the contract's text",
-            )
+            raise BadInput(what, where=where, do="copy spans from the contract's text")
         return self._original(at), self._original(at + len(words) - 1) + 1
 
     def _original(self, at: int) -> int:

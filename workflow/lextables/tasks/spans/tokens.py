@@ -56,19 +56,11 @@ class Words:
     token_from: np.ndarray
 
     @classmethod
-    def of(
-        cls,
-        text: str,
-        tokens: Tokens,
-    ) -> "Words":
+    def of(cls, text: str, tokens: Tokens) -> "Words":
         """Return the words of the contract ``text`` with these ``tokens``."""
         separators = list(map(ord, PARTING))
         is_within = ~np.isin(codes_of(text), separators)
-        changes = np.diff(
-            is_within,
-            prepend=False,
-            append=False,
-        )
+        changes = np.diff(is_within, prepend=False, append=False)
         starts, ends = np.flatnonzero(changes).reshape(-1, 2).T
         # Words are separated by white space, so a token starts in one word only.
         token_from = np.searchsorted(tokens.starts, starts)
@@ -77,22 +69,14 @@ class Words:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def of_characters(
-        self,
-        start: int,
-        end: int,
-    ) -> tuple[int, int]:
+    def of_characters(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last word of the characters [start, end).
 
         White space belongs to the word before it, as in the released conversion; -1 if
         there is none.
         """
         characters = (start, end - 1)
-        after = np.searchsorted(
-            self.starts,
-            characters,
-            side="right",
-        )
+        after = np.searchsorted(self.starts, characters, side="right")
         first, last = (after - 1).tolist()
         return first, last
 
@@ -134,11 +118,7 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     """
     pair = backend(tokenizer).encode("a", "b")
     parts = []
-    for part, special in zip(
-        pair.sequence_ids,
-        pair.special_tokens_mask,
-        strict=True,
-    ):
+    for part, special in zip(pair.sequence_ids, pair.special_tokens_mask, strict=True):
         parts.append(None if special else part)
     if 0 not in parts or 1 not in parts:
         raise unfit(tokenizer, "has no token for one of the letters a and b")
@@ -163,11 +143,7 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
     )
 
 
-def tokenise(
-    tokenizer: PreTrainedTokenizerBase,
-    text: str,
-    where: str,
-) -> Tokens:
+def tokenise(tokenizer: PreTrainedTokenizerBase, text: str, where: str) -> Tokens:
     """Return the tokens of a contract, without special tokens.
 
     Words are separated by blanks, tabs, line ends and U+202F and tokenised separately
@@ -188,9 +164,7 @@ def tokenise(
         parts.append(_tokenise_words(tokenizer, batch))
     if not sum(map(len, parts)):
         raise BadInput(
-            "the contract is empty",
-            where=where,
-            do="give its text or leave it out",
+            "the contract is empty", where=where, do="give its text or leave it out"
         )
     return Tokens(
         ids=np.concatenate([part.ids for part in parts]),
@@ -295,9 +269,7 @@ def answer_tokens(
 
 
 def question_ids(
-    tokenizer: PreTrainedTokenizerBase,
-    question: str,
-    max_length: int,
+    tokenizer: PreTrainedTokenizerBase, question: str, max_length: int
 ) -> np.ndarray:
     """Return the first ``max_length`` token ids of a question (int32)."""
     ids = _encode(tokenizer, question).ids
@@ -314,45 +286,26 @@ class _Encoded:
     word_ids: list[int | None]
 
 
-def _encode(
-    tokenizer: PreTrainedTokenizerBase,
-    text: str | list[str],
-) -> _Encoded:
+def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encoded:
     """Return the tokens of a text or of words, as transformers 4's slow tokenizer."""
     fast = backend(tokenizer)
     encoded = fast.encode(
-        text,
-        is_pretokenized=isinstance(text, list),
-        add_special_tokens=False,
+        text, is_pretokenized=isinstance(text, list), add_special_tokens=False
     )
-    found = _Encoded(
-        encoded.ids,
-        encoded.tokens,
-        encoded.offsets,
-        encoded.word_ids,
-    )
+    found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
     if "Albert" in type(tokenizer).__name__:
         return _with_commas_apart(tokenizer, found)
     return found
 
 
-def _with_commas_apart(
-    tokenizer: PreTrainedTokenizerBase,
-    found: _Encoded,
-) -> _Encoded:
+def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:
     """Return the tokens with a comma after a digit as a separate token.
 
     ALBERT's slow tokenizer, like BERT's, separates it and encodes the text before the
     comma again; the fast one does not.
     """
     apart = _Encoded([], [], [], [])
-    rows = zip(
-        found.ids,
-        found.tokens,
-        found.offsets,
-        found.word_ids,
-        strict=True,
-    )
+    rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
     for token_id, token, (start, end), word in rows:
         pieces, ids = [token], [token_id]
         if token.endswith(",") and token[-2:-1].isdigit():
@@ -372,10 +325,7 @@ def _with_commas_apart(
     return apart
 
 
-def _without_comma(
-    tokenizer: PreTrainedTokenizerBase,
-    token: str,
-) -> list[str]:
+def _without_comma(tokenizer: PreTrainedTokenizerBase, token: str) -> list[str]:
     """Return the tokens of the text of a token before its comma."""
     number = token.removesuffix(",").replace(_MARK, "")
     encoded = backend(tokenizer).encode(number, add_special_tokens=False)
@@ -398,10 +348,7 @@ def backend(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
     return fast
 
 
-def unfit(
-    tokenizer: PreTrainedTokenizerBase,
-    what: str,
-) -> BadInput:
+def unfit(tokenizer: PreTrainedTokenizerBase, what: str) -> BadInput:
     """Return the error for a tokenizer that cannot be used."""
     name = type(tokenizer).__name__
     return BadInput(

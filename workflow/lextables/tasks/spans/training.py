@@ -8,34 +8,19 @@ from typing import Any
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import (
-    PreTrainedModel,
-    TrainingArguments,
-)
+from transformers import PreTrainedModel, TrainingArguments
 
-from lextables.models import (
-    checkpoints,
-    loading,
-)
+from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
-from lextables.models.loading import (
-    save,
-)
+from lextables.models.loading import save
 from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.spans.settings import (
-    FineTuning,
-    Training,
-)
-from lextables.tasks.spans.squad import (
-    contract_splits,
-    held_out_contracts,
-    part,
-)
+from lextables.tasks.spans.settings import FineTuning, Training
+from lextables.tasks.spans.squad import contract_splits, held_out_contracts, part
 from lextables.tasks.spans.windows import (
     Collator,
     WindowDataset,
@@ -99,41 +84,23 @@ def train(
     folder = weights_folder(settings.plain())
     tokenizer = load_tokenizer(folder)
     dataset = WindowDataset(
-        files.windows,
-        tokenizer,
-        settings,
-        question_texts(files.questions),
+        files.windows, tokenizer, settings, question_texts(files.questions)
     )
     windows = dataset.windows
     splits = contract_splits(files.contracts)
-    rows, weight = training_rows(
-        windows,
-        splits,
-        settings,
-        seed,
-        search,
-    )
+    rows, weight = training_rows(windows, splits, settings, seed, search)
     dataset.rows = rows
     if record := checkpoints.finished(work, output):
         return record
     model = loading.load_span_model(folder, device, seed)
     collator = Collator.of(tokenizer)
     resumed = finetune(
-        model,
-        dataset,
-        collator,
-        settings,
-        seed=seed,
-        work=work,
-        empty_weight=weight,
+        model, dataset, collator, settings, seed=seed, work=work, empty_weight=weight
     )
     save(model, tokenizer, output)
     answered = int((windows.start_positions[rows] > 0).sum())
     return {
-        "trial": {
-            "learning_rate": settings.learning_rate,
-            "epochs": settings.epochs,
-        },
+        "trial": {"learning_rate": settings.learning_rate, "epochs": settings.epochs},
         "updates": updates(len(rows), settings),
         "training_windows": {
             "with an answer": answered,
@@ -145,10 +112,7 @@ def train(
 
 
 def work_settings(
-    settings: Training,
-    seed: int,
-    search: bool,
-    identity: JsonObject,
+    settings: Training, seed: int, search: bool, identity: JsonObject
 ) -> JsonObject:
     """Return what identifies the work folder of a training (`checkpoints.work_folder`).
 
@@ -182,11 +146,7 @@ class _SpanTrainer(InParts):
         self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
 
     def compute_loss(
-        self,
-        model,
-        inputs,
-        return_outputs=False,
-        num_items_in_batch=None,
+        self, model, inputs, return_outputs=False, num_items_in_batch=None
     ):
         """Return the mean over windows of weight x half the cross-entropy of both ends.
 
@@ -208,9 +168,7 @@ class _SpanTrainer(InParts):
 
 
 def _cross_entropy(
-    logits: torch.Tensor,
-    positions: torch.Tensor,
-    padding: torch.Tensor,
+    logits: torch.Tensor, positions: torch.Tensor, padding: torch.Tensor
 ) -> torch.Tensor:
     """Return the cross-entropy of each window, float32 (windows,), without padding."""
     masked = logits.float().masked_fill(padding, -torch.inf)

@@ -8,35 +8,17 @@ or the sentence vectors of the unit and its neighbours; or both.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import (
-    csr_matrix,
-    hstack,
-)
+from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import normalize
 
-from lextables.models.linear import (
-    Linear,
-    Vocabulary,
-    fit_dense,
-    fit_many,
-    vocabulary,
-)
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-    read,
-    write,
-)
+from lextables.models.linear import Linear, Vocabulary, fit_dense, fit_many, vocabulary
+from lextables.pipeline.dataset import Column, Table, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.linear_settings import LinearSettings
 from lextables.tasks.spans.squad import stripped
@@ -81,11 +63,7 @@ def units(text: str) -> list[Span]:
     return [(start, end) for start, end in spans if start < end]
 
 
-def _runs_on(
-    text: str,
-    start: int,
-    match: re.Match[str],
-) -> bool:
+def _runs_on(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether the unit that starts at ``start`` continues after this break."""
     stop = match["stop"]
     if stop == ".":
@@ -137,13 +115,7 @@ def units_of(texts: Sequence[str]) -> Units:
     spans = np.array(places, dtype=np.int64).reshape(-1, 2)
     bounds = np.cumsum([0, *sizes], dtype=np.int64)
     contract = np.repeat(np.arange(len(texts)), sizes)
-    return Units(
-        tuple(texts),
-        contract,
-        spans[:, 0],
-        spans[:, 1],
-        bounds,
-    )
+    return Units(tuple(texts), contract, spans[:, 0], spans[:, 1], bounds)
 
 
 VECTORS = Table(
@@ -177,13 +149,7 @@ def write_vectors(
     rows = []
     for contract, name in enumerate(names):
         own = vectors[units.of(contract)]
-        rows.append(
-            {
-                "contract_id": name,
-                "units": len(own),
-                "vectors": own.tobytes(),
-            }
-        )
+        rows.append({"contract_id": name, "units": len(own), "vectors": own.tobytes()})
     write(VECTORS, rows, output)
     return {
         "contracts": len(names),
@@ -228,9 +194,7 @@ LEAST, LEAST_BESIDE = 3, 5
 
 
 def answering(
-    units: Units,
-    answers: Mapping[int, Sequence[tuple[int, Span]]],
-    categories: int,
+    units: Units, answers: Mapping[int, Sequence[tuple[int, Span]]], categories: int
 ) -> np.ndarray:
     """Return which units answer which category, bool (units, categories).
 
@@ -262,11 +226,7 @@ class UnitModel:
     linear: tuple[Linear, ...]
     share: float
 
-    def logits(
-        self,
-        units: Units,
-        vectors: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def logits(self, units: Units, vectors: np.ndarray | None = None) -> np.ndarray:
         """Return the logit of each unit for each category, float32 (units, categories).
 
         ``vectors`` (units, dimensions) are needed if the model was trained with them.
@@ -280,22 +240,12 @@ def vocabularies(units: Units) -> Vocabularies:
     The first has words and word pairs, the second words.
     """
     texts = units.words()
-    own = vocabulary(
-        texts,
-        longest=2,
-        least=LEAST,
-    )
-    return own, vocabulary(
-        texts,
-        longest=1,
-        least=LEAST_BESIDE,
-    )
+    own = vocabulary(texts, longest=2, least=LEAST)
+    return own, vocabulary(texts, longest=1, least=LEAST_BESIDE)
 
 
 def views(
-    units: Units,
-    words: Vocabularies | None,
-    vectors: np.ndarray | None,
+    units: Units, words: Vocabularies | None, vectors: np.ndarray | None
 ) -> list[View]:
     """Return the feature matrices of the units: words, then vectors.
 
@@ -309,21 +259,13 @@ def views(
         count = len(units.start)
         if len(vectors) != count:
             fault = f"{len(vectors)} vectors for {count} units"
-            raise BadInput(
-                fault,
-                where="vectors of units",
-                do="encode them again",
-            )
+            raise BadInput(fault, where="vectors of units", do="encode them again")
         parts = [vectors, *_around(vectors, units), _place(units).toarray()]
         matrices.append(np.hstack(parts, dtype=np.float32))
     return matrices
 
 
-def features(
-    units: Units,
-    words: Vocabulary,
-    beside: Vocabulary,
-) -> csr_matrix:
+def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
     """Return the word features of each unit, float32 (units, features)."""
     texts = units.words()
     near = _around(beside.weigh(texts), units)
@@ -341,11 +283,7 @@ def _around(near: View, units: Units) -> tuple[View, View]:
     return BEFORE_WEIGHT * normalize(before), AFTER_WEIGHT * normalize(after)
 
 
-def _moved(
-    near: View,
-    units: Units,
-    by: int,
-) -> View:
+def _moved(near: View, units: Units, by: int) -> View:
     """Return the row of the unit ``by`` places before each one.
 
     There are zeros beyond the contract's ends.
@@ -416,9 +354,7 @@ def fit(
 
 
 def logits(
-    models: Sequence[Linear],
-    matrices: Sequence[View],
-    share: float,
+    models: Sequence[Linear], matrices: Sequence[View], share: float
 ) -> np.ndarray:
     """Return the logit of each unit for each category, float32 (units, categories).
 

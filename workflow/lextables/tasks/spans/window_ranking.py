@@ -5,10 +5,7 @@ contains an answer; a question reads only the most probable windows.  The papers
 every window: this saves time on machines without a GPU and is recorded with the run.
 """
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
-from lextables.tasks.spans.windows import (
-    Windows,
-    open_windows,
-    read_tokens,
-)
+from lextables.tasks.spans.windows import Windows, open_windows, read_tokens
 
 MAX_TERMS = 100_000
 
@@ -56,10 +49,7 @@ class Passages:
     passage: np.ndarray
 
 
-def passages(
-    folder: str | Path,
-    texts: Mapping[str, str],
-) -> Passages:
+def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     """Return the window texts of a folder of features.
 
     ``texts`` maps contracts to texts.
@@ -95,10 +85,7 @@ def answered(passages: Passages) -> dict[str, np.ndarray]:
     return labels
 
 
-def fit(
-    texts: Sequence[str],
-    labels: Mapping[str, np.ndarray],
-) -> Ranker:
+def fit(texts: Sequence[str], labels: Mapping[str, np.ndarray]) -> Ranker:
     """Return a ranker trained on passages.
 
     ``labels`` states for each category which of them contain an answer, bool
@@ -137,12 +124,7 @@ def fit(
             )
             row[:] = model.fit(counts, has_answer).coef_[0]
     names = tuple(vectorizer.get_feature_names_out().tolist())
-    return Ranker(
-        names,
-        vectorizer.idf_.astype(np.float32),
-        categories,
-        weights,
-    )
+    return Ranker(names, vectorizer.idf_.astype(np.float32), categories, weights)
 
 
 def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
@@ -151,10 +133,7 @@ def scores(ranker: Ranker, texts: Sequence[str]) -> np.ndarray:
     They are comparable within a category only.
     """
     vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        dtype=np.float32,
-        vocabulary=ranker.terms,
+        ngram_range=(1, 2), sublinear_tf=True, dtype=np.float32, vocabulary=ranker.terms
     )
     vectorizer.idf_ = ranker.idf
     features = csr_matrix(vectorizer.transform(texts))

@@ -9,10 +9,7 @@ written last, which records how the features were made.
 
 import hashlib
 import json
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,24 +22,11 @@ from pydantic import BaseModel
 from transformers import PreTrainedTokenizerBase
 
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Table,
-    read,
-)
+from lextables.pipeline.dataset import Column, Table, read
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import (
-    JsonObject,
-    read_json,
-)
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.tasks.spans.settings import WindowSettings
-from lextables.tasks.spans.tokens import (
-    Tokens,
-    backend,
-    layout,
-    question_ids,
-    unfit,
-)
+from lextables.tasks.spans.tokens import Tokens, backend, layout, question_ids, unfit
 
 # Folders with another format cannot be opened.
 FORMAT = 2
@@ -134,21 +118,14 @@ class Windows:
         return len(self.window)
 
 
-def max_context(
-    starts: np.ndarray,
-    stops: np.ndarray,
-) -> np.ndarray:
+def max_context(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """Return the window with the most context for each contract token.
 
     int32; -1 for none.  Windows are half-open token ranges.  The context of a token is
     the smaller number of tokens on its two sides, plus a hundredth of the window's
     length; ties go to the earlier window (transformers 4, _new_check_is_max_context).
     """
-    best = np.full(
-        int(np.max(stops, initial=0)),
-        -1,
-        dtype=np.int32,
-    )
+    best = np.full(int(np.max(stops, initial=0)), -1, dtype=np.int32)
     most = np.full(len(best), -np.inf)
     for window, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         length = stop - start
@@ -318,11 +295,7 @@ class Collator:
         for name in items[0]:
             values = [item[name] for item in items]
             if name in padding:
-                rows = np.full(
-                    (len(items), longest),
-                    padding[name],
-                    dtype=np.int64,
-                )
+                rows = np.full((len(items), longest), padding[name], dtype=np.int64)
                 for row, value in zip(rows, values, strict=True):
                     row[: len(value)] = value
                 batch[name] = torch.from_numpy(rows)
@@ -332,9 +305,7 @@ class Collator:
 
 
 def balanced(
-    start_positions: np.ndarray,
-    end_positions: np.ndarray,
-    seed: int,
+    start_positions: np.ndarray, end_positions: np.ndarray, seed: int
 ) -> np.ndarray:
     """Return all answered windows and as many empty ones, as sorted indices (int64).
 
@@ -347,18 +318,11 @@ def balanced(
     answered = _answered(start_positions, end_positions)
     empty, kept = np.flatnonzero(~answered), np.flatnonzero(answered)
     number = min(len(empty), len(kept))
-    drawn = np.random.default_rng(seed).choice(
-        empty,
-        number,
-        replace=False,
-    )
+    drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
     return np.sort(np.concatenate((kept, drawn)))
 
 
-def empty_weight(
-    start_positions: np.ndarray,
-    end_positions: np.ndarray,
-) -> float:
+def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:
     """Return answered / empty: the weight of empty windows that balances both kinds.
 
     This is the balance of the CUAD paper's text (Section 4.1, Training); 1.0 if no
@@ -369,10 +333,7 @@ def empty_weight(
     return int(np.count_nonzero(answered)) / empty if empty else 1.0
 
 
-def _answered(
-    start_positions: np.ndarray,
-    end_positions: np.ndarray,
-) -> np.ndarray:
+def _answered(start_positions: np.ndarray, end_positions: np.ndarray) -> np.ndarray:
     """Return which windows have an answer, bool (windows,)."""
     answered = (np.asarray(start_positions) > 0) & (np.asarray(end_positions) > 0)
     if not answered.any():
@@ -419,20 +380,13 @@ def _record(folder: Path) -> JsonObject:
     path = folder / RECORD
     if not path.is_file():
         raise BadInput(
-            f"there is no {RECORD}",
-            where=str(folder),
-            do="write the features first",
+            f"there is no {RECORD}", where=str(folder), do="write the features first"
         )
     return read_json(path, _Record)
 
 
 def sha256(value: Any) -> str:
-    text = json.dumps(
-        value,
-        sort_keys=True,
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -6,44 +6,18 @@ that a server or an engine can keep the contract in its cache.  A contract that 
 the model's window is read in parts, and the outputs that quote something are joined.
 """
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import (
-    Field,
-    PositiveInt,
-)
+from pydantic import Field, PositiveInt
 
-from lextables.metrics.containment import (
-    NO_CLAUSE,
-    denies,
-)
-from lextables.models.language_model import (
-    LanguageModel,
-    Request,
-)
-from lextables.models.prompts import (
-    Template,
-    plain_template,
-)
-from lextables.models.settings import (
-    LanguageModelSettings,
-    StepSettings,
-)
+from lextables.metrics.containment import NO_CLAUSE, denies
+from lextables.models.language_model import LanguageModel, Request
+from lextables.models.prompts import Template, plain_template
+from lextables.models.settings import LanguageModelSettings, StepSettings
 from lextables.pipeline.dataset import Row
-from lextables.tasks.spans.asking import (
-    asked_questions,
-    fits_window,
-    fitting_parts,
-)
+from lextables.tasks.spans.asking import asked_questions, fits_window, fitting_parts
 from lextables.tasks.spans.outputs import BETWEEN
 
 Asked = tuple[str, Request]
@@ -125,24 +99,14 @@ class _Writer:
     template: Template
     tokens: int
 
-    def about_contract(
-        self,
-        text: str,
-        asked: Sequence[Row],
-    ) -> Iterator[list[Asked]]:
+    def about_contract(self, text: str, asked: Sequence[Row]) -> Iterator[list[Asked]]:
         """Yield the requests about each part of a contract; they begin alike."""
-        longest = max(
-            (row["question"] for row in asked),
-            key=len,
-            default="",
-        )
+        longest = max((row["question"] for row in asked), key=len, default="")
         for part in self._parts(text, longest):
             yield [self._request(row, part) for row in asked]
 
     def about_passages(
-        self,
-        candidates: Mapping[str, Sequence[str]],
-        asked: Sequence[Row],
+        self, candidates: Mapping[str, Sequence[str]], asked: Sequence[Row]
     ) -> Iterator[Asked]:
         """Yield the requests about the passages of each question."""
         for row in asked:
@@ -151,11 +115,7 @@ class _Writer:
                 for part in self._parts(passages, row["question"]):
                     yield self._request(row, part)
 
-    def _parts(
-        self,
-        text: str,
-        question: str,
-    ) -> list[str]:
+    def _parts(self, text: str, question: str) -> list[str]:
         """Return the text, or overlapping parts of it that fit the model's window."""
 
         def fits(shown: str) -> bool:
@@ -164,18 +124,9 @@ class _Writer:
 
         if fits(text):
             return [text]
-        places = fitting_parts(
-            text,
-            len(text.split()) // 2,
-            fits,
-            self.model.name,
-        )
+        places = fitting_parts(text, len(text.split()) // 2, fits, self.model.name)
         return [text[start:end] for start, end in places]
 
-    def _request(
-        self,
-        row: Row,
-        context: str,
-    ) -> Asked:
+    def _request(self, row: Row, context: str) -> Asked:
         prompt = self.template.filled(context=context, question=row["question"])
         return row["question_id"], Request(prompt, self.tokens)

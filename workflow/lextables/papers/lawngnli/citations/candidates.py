@@ -20,17 +20,9 @@ from lextables.papers.lawngnli.citations.case_index import (
 )
 from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
 from lextables.papers.lawngnli.citations.resolution import Resource
-from lextables.papers.lawngnli.steps import (
-    CITING,
-    STRINGS,
-    StepCounts,
-)
+from lextables.papers.lawngnli.steps import CITING, STRINGS, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 CITING_DATE = Column(
     "citing_date", pa.string(), "its date of decision: YYYY, YYYY-MM or YYYY-MM-DD"
@@ -73,12 +65,7 @@ CANDIDATES = Table(
             "whether a later case has the citing case's party names",
         ),
         *CITED,
-        Column(
-            "pincite",
-            pa.string(),
-            "the pincite as matched",
-            nullable=True,
-        ),
+        Column("pincite", pa.string(), "the pincite as matched", nullable=True),
         Column(
             "pages",
             STRINGS,
@@ -195,13 +182,7 @@ def write_candidates(
     dataset.write(
         CITES,
         (
-            dict(
-                zip(
-                    ("citing_case_id", "cited_case_id"),
-                    e,
-                    strict=True,
-                )
-            )
+            dict(zip(("citing_case_id", "cited_case_id"), e, strict=True))
             for e in edges.tolist()
         ),
         cites,

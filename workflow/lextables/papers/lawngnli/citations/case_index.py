@@ -9,10 +9,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,14 +19,8 @@ from eyecite.tokenizers import EDITIONS_LOOKUP
 from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.pipeline.atomic import (
-    replacing,
-    write_text,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    batches,
-)
+from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.dataset import Row, batches
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.sources.records import whole_number
@@ -57,11 +48,7 @@ _PARTIES = np.dtype(
         ("case", "<i8"),
     ]
 )
-_ARRAYS = {
-    "citations": _CITATION,
-    "cases": _CASE,
-    "parties": _PARTIES,
-}
+_ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
 _Tables = tuple[np.ndarray, ...]  # the cases, citations and parties of a file
 _HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
 _COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
@@ -97,11 +84,7 @@ def volume_key(volume: str, reporter: str) -> str:
     return f"{volume} {reporter_name(reporter)}"
 
 
-def page_key(
-    volume: str,
-    reporter: str,
-    page: str,
-) -> str:
+def page_key(volume: str, reporter: str, page: str) -> str:
     """Return volume, reporter and page in the form in which citations are compared."""
     return f"{volume_key(volume, reporter)} {page}"
 
@@ -147,11 +130,7 @@ def build_case_index(
         )
     citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
     parties_of_cases = _joined(_PARTIES, [part for _, _, part in tables])
-    arrays = {
-        "citations": citations,
-        "cases": cases,
-        "parties": parties_of_cases,
-    }
+    arrays = {"citations": citations, "cases": cases, "parties": parties_of_cases}
     folder = Path(folder)
     for name, array in arrays.items():
         with (
@@ -161,13 +140,7 @@ def build_case_index(
             np.save(file, array, allow_pickle=False)
     record = {"shards": names, "jurisdictions": jurisdictions}
     write_text(
-        folder / "index.json",
-        json.dumps(
-            record,
-            indent=1,
-            ensure_ascii=False,
-        )
-        + "\n",
+        folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )
     return {
         "cases": len(cases),
@@ -191,11 +164,7 @@ class CaseIndex:
         folder = Path(folder)
         try:
             self._citations, self._cases, self._parties = (
-                np.load(
-                    folder / f"{name}.npy",
-                    mmap_mode="r",
-                    allow_pickle=False,
-                )
+                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
                 for name in _ARRAYS
             )
         except (OSError, ValueError) as error:
@@ -297,9 +266,7 @@ def _later(other: np.void, entry: np.void) -> bool:
     if other["case"] == entry["case"]:
         return False
     for first, second in zip(
-        _parts(int(other["date"])),
-        _parts(int(entry["date"])),
-        strict=True,
+        _parts(int(other["date"])), _parts(int(entry["date"])), strict=True
     ):
         if not first or not second:
             break  # from here on one of the dates is not given
@@ -341,19 +308,13 @@ def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
     )
 
 
-def _joined(
-    kind: np.dtype,
-    arrays: Iterable[np.ndarray],
-) -> np.ndarray:
+def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
     joined = np.concatenate([np.empty(0, kind), *arrays])
     joined.sort()
     return joined
 
 
-def _drop_repeated(
-    tables: list[_Tables],
-    names: Sequence[str],
-) -> None:
+def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
     """Remove the cases from ``tables``, one per file in ``names``, that an earlier file has."""
     cases = _joined(_CASE, [part for part, _, _ in tables])
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1
@@ -374,11 +335,7 @@ def _drop_repeated(
         tables[number] = tuple(kept)
 
 
-def _shard(
-    number: int,
-    path: Path,
-    codes: dict[str, int],
-) -> _Tables:
+def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
     """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
@@ -398,10 +355,5 @@ def _shard(
                 cases[case_id] = (case_id, number, at, place)
     rows = (list(cases.values()), citations, headings)
     return tuple(
-        np.array(*pair)
-        for pair in zip(
-            rows,
-            (_CASE, _CITATION, _PARTIES),
-            strict=True,
-        )
+        np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True)
     )

@@ -49,11 +49,7 @@ SHORT = 3
 """Words of a parenthetical that may only name its source, as "(Lemon II)" does."""
 
 
-def closing(
-    plain: str,
-    start: int,
-    limit: int,
-) -> int | None:
+def closing(plain: str, start: int, limit: int) -> int | None:
     """Return the offset after the bracket that closes the one at ``start``; None if none does.
 
     A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes nothing.
@@ -105,12 +101,7 @@ def _neighbours(item: str) -> set[str]:
     return names
 
 
-def next_open(
-    plain: str,
-    end: int,
-    limit: int,
-    brackets: str,
-) -> int | None:
+def next_open(plain: str, end: int, limit: int, brackets: str) -> int | None:
     """Return where the parenthesis opens that directly follows ``end``; None if none of ``brackets`` does."""
     match = _NEXT.match(plain, end, limit)
     if match is None or plain[match.end()] not in brackets:

@@ -7,10 +7,7 @@ parenthesis, and a citation without a parenthetical may be given that of a later
 
 import re
 from collections import Counter
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eyecite.tokenizers import Tokenizer
@@ -22,10 +19,7 @@ from lextables.papers.lawngnli.citations.parentheses import (
     explanatory,
     next_open,
 )
-from lextables.papers.lawngnli.citations.pincites import (
-    pages_of,
-    read_pincite,
-)
+from lextables.papers.lawngnli.citations.pincites import pages_of, read_pincite
 from lextables.papers.lawngnli.citations.resolution import (
     Cited,
     LocatedCitation,
@@ -120,9 +114,7 @@ class Reading:
 
 
 def read_parentheticals(
-    text: str,
-    tokens: Tokenizer,
-    resource_of: Resolver = lambda key: key,
+    text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key
 ) -> Reading:
     """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
 
@@ -210,9 +202,7 @@ def _pincite_start(plain: str, item: LocatedCitation) -> int:
 
 
 def _first_parenthesis(
-    plain: str,
-    item: LocatedCitation,
-    pincite_end: int,
+    plain: str, item: LocatedCitation, pincite_end: int
 ) -> re.Match[str] | None:
     """Return the match up to the first parenthesis after a citation; None if none follows it."""
     date_start = max(item.paragraph_start, item.start - 80)
@@ -233,11 +223,7 @@ def _first_parenthesis(
 
 
 def _chain(
-    plain: str,
-    first: int,
-    before: str,
-    limit: int,
-    unread: dict[int, Unread],
+    plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]
 ) -> _Chain | None:
     """The chain that begins at ``first``; None if nothing in it can be read.
 
@@ -329,12 +315,7 @@ def _parenthetical(
     )
 
 
-def _has_history(
-    plain: str,
-    item: LocatedCitation,
-    start: int,
-    end: int,
-) -> bool:
+def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
     """Whether a history flag is before the citation, between it and its chain, or after the chain.
 
     A.1.2, second filter.  The released code looks for eleven flags between two commas right before

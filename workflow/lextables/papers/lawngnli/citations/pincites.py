@@ -47,11 +47,7 @@ class Pages:
     text: tuple[str, ...] = ()
 
 
-def read_pincite(
-    plain: str,
-    start: int,
-    limit: int,
-) -> tuple[str | None, int]:
+def read_pincite(plain: str, start: int, limit: int) -> tuple[str | None, int]:
     """Return the pincite that begins at ``start``, and the offset after it; None if there is none."""
     match = _PINCITE.match(plain, start, limit)
     if match is None:

@@ -9,11 +9,7 @@ Short forms are resolved over the whole opinion, in its order.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import (
-    Callable,
-    Hashable,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -21,10 +17,7 @@ from pathlib import Path
 from platform import machine
 from typing import ClassVar
 
-from eyecite import (
-    get_citations,
-    resolve_citations,
-)
+from eyecite import get_citations, resolve_citations
 from eyecite.models import (
     CaseCitation,
     CitationBase,
@@ -39,10 +32,7 @@ from eyecite.models import (
     Token,
     Tokens,
 )
-from eyecite.tokenizers import (
-    HyperscanTokenizer,
-    Tokenizer,
-)
+from eyecite.tokenizers import HyperscanTokenizer, Tokenizer
 
 from lextables.papers.lawngnli.citations.case_index import (
     page_key,
@@ -51,10 +41,7 @@ from lextables.papers.lawngnli.citations.case_index import (
 )
 from lextables.papers.lawngnli.citations.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
-from lextables.pipeline.cache import (
-    make_cache,
-    user_cache,
-)
+from lextables.pipeline.cache import make_cache, user_cache
 
 Resource = Hashable
 Resolver = Callable[[str], Resource]
@@ -81,11 +68,7 @@ class _AsciiTable(dict[int, str]):
     """A table for str.translate that gives every character one character that Hyperscan can count."""
 
     _PUNCTUATION: ClassVar = dict(
-        zip(
-            "‐‑‒–—―−‘’‚‛“”„‟′″…",
-            "-------''''\"\"\"\"'\".",
-            strict=True,
-        )
+        zip("‐‑‒–—―−‘’‚‛“”„‟′″…", "-------''''\"\"\"\"'\".", strict=True)
     )
 
     def __missing__(self, code: int) -> str:
@@ -186,9 +169,7 @@ class LocatedCitation:
 
 
 def find_citations(
-    text: str,
-    tokens: Tokenizer,
-    counts: Counter[str],
+    text: str, tokens: Tokenizer, counts: Counter[str]
 ) -> list[LocatedCitation]:
     """Return the citations of an opinion in its order; ``text`` is the opinion's own.
 
@@ -229,10 +210,7 @@ class _Tokenized(Tokenizer):
         return self._tokens
 
 
-def citations_of(
-    paragraph: str,
-    tokens: Tokenizer,
-) -> list[CitationBase]:
+def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
     """Return eyecite's citations of one paragraph, after `searchable`.
 
     eyecite would look through the text after every full citation for the party's name with a page
@@ -318,9 +296,7 @@ class _NoCase:
 
 
 def _full_resources(
-    text: str,
-    citations: Sequence[LocatedCitation],
-    resource_of: Resolver,
+    text: str, citations: Sequence[LocatedCitation], resource_of: Resolver
 ) -> dict[int, Resource]:
     """The resource of each full citation, by its id(); a chain of parallel citations has one.
 
@@ -357,11 +333,7 @@ def _full_resources(
     return resources
 
 
-def _are_parallel(
-    text: str,
-    first: LocatedCitation,
-    second: LocatedCitation,
-) -> bool:
+def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) -> bool:
     """Whether two citations follow each other with nothing but pincites between, in two reporters."""
     if (
         not isinstance(first.citation, FullCaseCitation)

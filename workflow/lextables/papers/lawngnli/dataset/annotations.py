@@ -8,18 +8,12 @@ happen to be in both are no random sample of it.
 import csv
 import hashlib
 import io
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.papers.lawngnli.dataset.labels import (
-    LABELS,
-    draw,
-)
+from lextables.papers.lawngnli.dataset.labels import LABELS, draw
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
@@ -61,9 +55,7 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
                 if column not in (rows.fieldnames or ()):
                     do = "take the rows of a sheet that lawngnli_to_read drew"
                     raise BadInput(
-                        f"the column {column} is missing",
-                        where=path.name,
-                        do=do,
+                        f"the column {column} is missing", where=path.name, do=do
                     )
             for row in rows:
                 reading = Reading(row["reading"], row["confidence"] == "high")
@@ -81,11 +73,7 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
     return sets
 
 
-def drawn(
-    rows: Sequence[Row],
-    seed: int,
-    size: int = SIZE,
-) -> list[Row]:
+def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     """Draw ``size`` examples in random order, stratified proportionally by label and pivotal negation.
 
     Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the division go to the
@@ -110,11 +98,7 @@ def drawn(
     return sorted(chosen, key=lambda row: _drawn(seed, "reading order", row))
 
 
-def _drawn(
-    seed: int,
-    purpose: str,
-    row: Row,
-) -> tuple[int, str, bool]:
+def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
     return (
         draw(seed, purpose, row["example_id"], row["is_twin"]),
         row["example_id"],
@@ -126,11 +110,7 @@ def sheet(rows: Iterable[Row], data_set: str) -> str:
     """Return the csv that a reader fills in: two texts per example, without the label."""
     out = io.StringIO()
     writer = csv.DictWriter(
-        out,
-        SHEET,
-        restval="",
-        extrasaction="ignore",
-        lineterminator="\n",
+        out, SHEET, restval="", extrasaction="ignore", lineterminator="\n"
     )
     writer.writeheader()
     for row in rows:

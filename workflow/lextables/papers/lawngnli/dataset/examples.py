@@ -5,19 +5,11 @@ jurisdiction of the premise, because neutral premises are searched within a juri
 """
 
 import heapq
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import (
-    groupby,
-    islice,
-)
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,10 +29,7 @@ from lextables.papers.lawngnli.dataset.labels import (
 )
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
-from lextables.papers.lawngnli.premises.long_premises import (
-    LONG_PREMISES,
-    outcomes,
-)
+from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES, outcomes
 from lextables.papers.lawngnli.premises.neutralization import (
     CitationNetwork,
     Encode,
@@ -48,18 +37,9 @@ from lextables.papers.lawngnli.premises.neutralization import (
     neutralized,
     pairs_of,
 )
-from lextables.papers.lawngnli.steps import (
-    CITING,
-    OUTCOME,
-    SPANS,
-    STRINGS,
-)
+from lextables.papers.lawngnli.steps import CITING, OUTCOME, SPANS, STRINGS
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 _PREMISE = (
     Column(
@@ -248,10 +228,7 @@ def write_examples(
         return steps | {TWINNED: written}
 
 
-def _with_splits(
-    paired: Sequence[Path],
-    splits: Mapping[str, str],
-) -> Iterator[Row]:
+def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[Row]:
     """The examples that have a split, sorted by their ids, with it."""
     rows = heapq.merge(*map(dataset.read, paired), key=itemgetter("example_id"))
     for row in rows:
@@ -259,10 +236,7 @@ def _with_splits(
             yield row | {"split": splits[row["example_id"]]}
 
 
-def write_unfiltered(
-    shards: Sequence[Shard],
-    path: str | Path,
-) -> int:
+def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
 
     def rows() -> Iterator[Row]:
@@ -273,10 +247,7 @@ def write_unfiltered(
     return dataset.write(UNFILTERED, rows(), path)
 
 
-def long_premises_of(
-    cases: set[int],
-    shards: Sequence[Shard],
-) -> Iterator[Row]:
+def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
     """Yield the long premises of ``cases``, sorted by case, so that the order does not depend on the shards.
 
     A shard's file is opened at its first case: all files at once would not fit in memory.
@@ -311,10 +282,7 @@ def entail_rows(
                 yield row | outcome
 
 
-def _converted(
-    shards: Sequence[Shard],
-    settings: ExampleSettings,
-) -> Iterator[Row]:
+def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
     """The labelled rows that pass the difficulty filters after conversion (all without them)."""
     rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])
     labels = assign_labels(rows, settings.seed)
@@ -326,10 +294,7 @@ def _converted(
 
 
 def _paired(
-    converted: Sequence[Path],
-    shards: Sequence[Shard],
-    encode: Encode,
-    folder: Path,
+    converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
 ) -> Iterator[Path]:
     """For each jurisdiction, a table of `PAIRED` with the rows that have a neutral premise."""
     # Only neighbours of citing cases are needed.
@@ -352,9 +317,7 @@ def _paired(
 
 
 def _with_premises(
-    rows: Sequence[Row],
-    network: CitationNetwork,
-    encode: Encode,
+    rows: Sequence[Row], network: CitationNetwork, encode: Encode
 ) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
@@ -372,10 +335,7 @@ def _tokens(shards: Sequence[Shard]) -> dict[int, int]:
     return {row["case_id"]: row["tokens"] for row in rows}
 
 
-def _read(
-    paths: Iterable[str | Path],
-    columns: list[str],
-) -> Iterator[Row]:
+def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
     """The rows of several tables, one after the other."""
     for path in paths:
         yield from dataset.read(path, columns)
@@ -406,11 +366,7 @@ def twin(row: Row) -> Row:
     The premise and the split stay the same. The hypothesis gains or loses pivotal negation; Entail and
     Contradict are exchanged, and Neutral stays. ``is_twin`` is true.
     """
-    return {
-        **contradicted(row),
-        "label": OPPOSITE[row["label"]],
-        "is_twin": True,
-    }
+    return {**contradicted(row), "label": OPPOSITE[row["label"]], "is_twin": True}
 
 
 def twinned(rows: Iterable[Row]) -> Iterator[Row]:
@@ -421,9 +377,7 @@ def twinned(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def split_by_jurisdiction(
-    rows: Iterable[Row],
-    table: Table,
-    folder: Path,
+    rows: Iterable[Row], table: Table, folder: Path
 ) -> list[Path]:
     """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
 
@@ -438,9 +392,7 @@ def split_by_jurisdiction(
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
                 writers[jurisdiction] = files.enter_context(
                     pq.ParquetWriter(
-                        paths[jurisdiction],
-                        table.schema,
-                        compression="zstd",
+                        paths[jurisdiction], table.schema, compression="zstd"
                     )
                 )
             writers[jurisdiction].write_batch(
@@ -449,9 +401,7 @@ def split_by_jurisdiction(
     return [path for _, path in sorted(paths.items())]
 
 
-def _by_jurisdiction(
-    rows: Iterable[Row],
-) -> Iterator[tuple[str, list[Row]]]:
+def _by_jurisdiction(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
     """The rows of each batch by jurisdiction."""
     remaining = iter(rows)
     jurisdiction = itemgetter("cited_jurisdiction")

@@ -6,19 +6,12 @@ The seeded draw depends on names and never on the order of rows.
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
-from itertools import (
-    cycle,
-    islice,
-)
+from itertools import cycle, islice
 
 from lextables.pipeline.dataset import Row
 
 ENTAIL, NEUTRAL, CONTRADICT = LABELS = ("entail", "neutral", "contradict")
-OPPOSITE = {
-    ENTAIL: CONTRADICT,
-    CONTRADICT: ENTAIL,
-    NEUTRAL: NEUTRAL,
-}
+OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
 
 # The longest premise, in RoBERTa tokens with its two special tokens, that the paper's models read whole.
 # Table 2 settles which text is measured: the median of the full set (3,692) is the 90th percentile of the
@@ -50,10 +43,7 @@ def draw(seed: int, *names: object) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
-def assign_labels(
-    rows: Iterable[Row],
-    seed: int,
-) -> dict[str, str]:
+def assign_labels(rows: Iterable[Row], seed: int) -> dict[str, str]:
     """Return a label for each ``example_id``, a third of each stratum each (Appendix A.1.4).
 
     A stratum is the jurisdiction (a state, or the federal courts) crossed with ``negated``, whether
@@ -117,23 +107,14 @@ def closed_group(label: str, negated: bool) -> str:
     return FROM_NEGATED if (label == ENTAIL) == negated else FROM_PLAIN
 
 
-def split_sizes(
-    n: int,
-    test_share: float = TEST_SHARE,
-) -> dict[str, int]:
+def split_sizes(n: int, test_share: float = TEST_SHARE) -> dict[str, int]:
     """Return how many of ``n`` examples go to each split: 5 % val and the test's share, rounded half up."""
     val, test = (int(n * share + 0.5) for share in (VAL_SHARE, test_share))
-    return {
-        TRAIN: n - val - test,
-        VAL: val,
-        TEST: test,
-    }
+    return {TRAIN: n - val - test, VAL: val, TEST: test}
 
 
 def balance(
-    rows: Iterable[Row],
-    seed: int,
-    test_share: float | None = TEST_SHARE,
+    rows: Iterable[Row], seed: int, test_share: float | None = TEST_SHARE
 ) -> dict[str, str]:
     """Return the split of each ``example_id`` that is kept (Appendix A.1.8); the others are dropped.
 

@@ -10,10 +10,7 @@ The last paragraphs of a long premise are repeated before it (A.1.9). The BM25 f
 repeated paragraphs, as in the released code.
 """
 
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -23,17 +20,9 @@ import pyarrow as pa
 
 from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.dataset.annotations import pair_name
-from lextables.papers.lawngnli.dataset.labels import (
-    ENTAIL,
-    LABELS,
-    TRAIN,
-)
+from lextables.papers.lawngnli.dataset.labels import ENTAIL, LABELS, TRAIN
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id

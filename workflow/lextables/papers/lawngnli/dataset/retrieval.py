@@ -19,27 +19,10 @@ Two choices are ours because the paper leaves them open: the hundred opinions ar
 the cited case, as in the pools, and the draw depends on the example's id.
 """
 
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-    replace,
-)
-from itertools import (
-    groupby,
-    islice,
-)
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -58,11 +41,7 @@ from lextables.papers.lawngnli.dataset.labels import (
     draw,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.tasks.classification import schema
 from lextables.tasks.classification.schema import content_id
 
@@ -200,11 +179,7 @@ class Jurisdiction:
     row per query, best first.
     """
 
-    def __init__(
-        self,
-        queries: Sequence[Row],
-        encode: Encode,
-    ) -> None:
+    def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
         self.queries = queries
         self.vectors = np.ascontiguousarray(
             encode([row["text"] for row in queries]), dtype=np.float32
@@ -216,12 +191,7 @@ class Jurisdiction:
             int, tuple[int, np.ndarray]
         ] = {}  # {case id: its place, its product with each}
 
-    def search(
-        self,
-        batch: Sequence[Row],
-        encode: Encode,
-        most: int,
-    ) -> None:
+    def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
         """Search a batch; keep the ``most`` nearest opinions to each query so far."""
         vectors = np.ascontiguousarray(
             encode([opinion["text"] for opinion in batch]), dtype=np.float32
@@ -247,19 +217,11 @@ class Jurisdiction:
         """The opinions nearest to query number ``at``, best first."""
         return [self.ids[place] for place in self.nearest[at]]
 
-    def pool(
-        self,
-        at: int,
-        others: int,
-    ) -> dict[str, tuple[int, float]]:
+    def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
         """{opinion: gain and product} of the pool of query number ``at``, the target first."""
         target, products = self.targets[self.queries[at]["cited_case_id"]]
         target_entry = {self.ids[target]: (1, float(products[at]))}
-        near = zip(
-            self.nearest[at],
-            self.products[at],
-            strict=True,
-        )
+        near = zip(self.nearest[at], self.products[at], strict=True)
         neighbours = [(place, product) for place, product in near if place != target][
             :others
         ]
@@ -388,10 +350,7 @@ def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
             yield name, list(alike)
 
 
-def _documents(
-    opinions: Sequence[str | Path],
-    opinion_ids: set[str],
-) -> Iterator[Row]:
+def _documents(opinions: Sequence[str | Path], opinion_ids: set[str]) -> Iterator[Row]:
     """The rows of `DOCUMENTS`, in the order of the files."""
     for row in read_opinions(opinions, [*_OPINION, "text"]):
         if row["opinion_id"] in opinion_ids:
@@ -486,12 +445,7 @@ def _texts(
                     yield {"text_id": text_id, "text": text}
 
 
-def _example(
-    row: Row,
-    opinion_id: str,
-    text_id: str,
-    pair_id: str,
-) -> Row:
+def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
     return {
         "example_id": row["query_id"],
         "split": row["split"],

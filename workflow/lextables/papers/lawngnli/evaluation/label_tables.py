@@ -7,10 +7,7 @@ ranks an example against its twin.  These columns are not in the paper.
 """
 
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,15 +22,9 @@ from lextables.papers.lawngnli.dataset.labels import (
     TRAIN,
 )
 from lextables.papers.lawngnli.dataset.pairs import NLI
-from lextables.papers.lawngnli.hypotheses.difficulty import (
-    bigrams,
-    spaced,
-)
+from lextables.papers.lawngnli.hypotheses.difficulty import bigrams, spaced
 from lextables.papers.lawngnli.hypotheses.difficulty import overlap as overlap_of
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.pipeline.dataset import Row, read
 
 CHOICE = "Entail or Contradict"
 TWINS = "Entail above Contradict, within twins"
@@ -43,10 +34,7 @@ TWIN = ":twin"
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
 
-def by_label(
-    rows: Sequence[Row],
-    probabilities: Sequence[Sequence[float]],
-) -> Correct:
+def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> Correct:
     """Return {part: (premise, share correct) of its examples, or of its pairs of twins} for `PARTS`.
 
     ``rows`` are test examples of the three-label head, ``probabilities`` (examples, labels) those of a
@@ -117,11 +105,7 @@ class Overlap:
         self._texts = texts
         self._overlaps: dict[tuple[str, str], float] = {}
 
-    def of(
-        self,
-        rows: Sequence[Row],
-        view: str,
-    ) -> np.ndarray:
+    def of(self, rows: Sequence[Row], view: str) -> np.ndarray:
         """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,).
 
         One premise is in memory at a time.
@@ -162,10 +146,7 @@ def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
     return shares
 
 
-def fit_threshold(
-    overlap: np.ndarray,
-    labels: np.ndarray,
-) -> float:
+def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
     """Return the threshold with the highest expected accuracy of `guesses` on these training examples."""
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))
@@ -176,9 +157,7 @@ def fit_threshold(
 
 
 def guessing(
-    examples: Sequence[Row],
-    overlap: Overlap,
-    condition: str,
+    examples: Sequence[Row], overlap: Overlap, condition: str
 ) -> tuple[list[Row], np.ndarray] | None:
     """Return the test examples and the `guesses` for them under ``condition`` (`<trained under> > <read>`).
 

@@ -5,31 +5,17 @@ The registry defines each column: the condition, `<view in training> > <view in 
 
 import statistics
 from collections import defaultdict
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.dataset.annotations import (
-    READINGS,
-    load_readings,
-)
+from lextables.papers.lawngnli.dataset.annotations import READINGS, load_readings
 from lextables.papers.lawngnli.dataset.labels import TEST
-from lextables.papers.lawngnli.dataset.pairs import (
-    ANSWERS,
-    ENTAILMENT,
-    NLI,
-)
+from lextables.papers.lawngnli.dataset.pairs import ANSWERS, ENTAILMENT, NLI
 from lextables.papers.lawngnli.evaluation.label_tables import (
     GUESSING,
     PARTS,
@@ -38,26 +24,13 @@ from lextables.papers.lawngnli.evaluation.label_tables import (
     guessing,
     share_of_premises,
 )
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
-from lextables.pipeline.files import (
-    damage_named,
-    read_json,
-)
+from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import RunSettings
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
-from lextables.tasks.classification.scoring import (
-    ANSWER,
-    PROBABILITY,
-    SUBMITTED,
-)
+from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
 
 PREFIX = {
     NLI: "Entail/Neutral/Contradict. Chance=1/3 / ",
@@ -114,21 +87,12 @@ class Tested:
     def overlap(self) -> Overlap:
         return Overlap(self.inputs.data / "texts.parquet")
 
-    def of(
-        self,
-        head: str,
-        group: str,
-    ) -> list[Row]:
+    def of(self, head: str, group: str) -> list[Row]:
         """The examples of a head, of a group or, without a group, all."""
         rows = [row for row in self.examples if row["head_id"] == head]
         return [row for row in rows if not group or row[group]]
 
-    def answers(
-        self,
-        folder: str,
-        condition: str,
-        rows: Sequence[Row],
-    ) -> list[int]:
+    def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
         """The answers of a run's model under a condition, as indices of the head's answers."""
         scores = self.inputs.scores[folder]
         answers = []
@@ -137,12 +101,7 @@ class Tested:
             answers.append(int(value))
         return answers
 
-    def is_right(
-        self,
-        folder: str,
-        condition: str,
-        rows: Sequence[Row],
-    ) -> list[bool]:
+    def is_right(self, folder: str, condition: str, rows: Sequence[Row]) -> list[bool]:
         """Whether each of these answers is the right one."""
         answers = self.answers(folder, condition, rows)
         pairs = zip(answers, rows, strict=True)
@@ -157,10 +116,7 @@ class Tested:
         return True
 
     def probabilities(
-        self,
-        folder: str,
-        condition: str,
-        rows: Sequence[Row],
+        self, folder: str, condition: str, rows: Sequence[Row]
     ) -> list[list[float]]:
         """The probabilities that the model of a run gave the labels of three-label examples."""
         scores = self.inputs.scores[folder]
@@ -203,13 +159,7 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
                 continue
             if system["additional"]:
                 runs = _folders(system)
-                yield Cell(
-                    row + VERSUS,
-                    column.name,
-                    value,
-                    decimals=3,
-                    runs=runs,
-                )
+                yield Cell(row + VERSUS, column.name, value, decimals=3, runs=runs)
             else:
                 p_values[column.name].append(value)
     yield from _guesses(tested, columns)
@@ -217,10 +167,7 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
     yield from _counts(inputs, tested, columns)
 
 
-def _guesses(
-    tested: Tested,
-    columns: Sequence[Column],
-) -> Iterator[Cell]:
+def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
     """The accuracy of detecting Neutral by overlap and guessing otherwise, over examples of all lengths."""
     for column in columns:
         guessed = None
@@ -244,12 +191,7 @@ def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
     for name, entry in inputs.entry.names["columns"].items():
         condition = entry["condition"]
         for part, size in sizes.items():
-            yield Cell(
-                TEST_EXAMPLES,
-                f"{name}, {part}",
-                float(size),
-                decimals=0,
-            )
+            yield Cell(TEST_EXAMPLES, f"{name}, {part}", float(size), decimals=0)
         for system in inputs.rows:
             folders = _folders(system)
             if not folders or not tested.has_scores(folders, condition):
@@ -291,15 +233,7 @@ def _share_cell(
     """The mean of (premise, share correct), with its interval over premises."""
     mean, interval = share_of_premises(values)
     low, high = interval or (None, None)
-    return Cell(
-        row,
-        column,
-        mean,
-        low,
-        high,
-        decimals=3,
-        runs=tuple(folders),
-    )
+    return Cell(row, column, mean, low, high, decimals=3, runs=tuple(folders))
 
 
 def _folders(system: Row) -> tuple[str, ...]:
@@ -308,10 +242,7 @@ def _folders(system: Row) -> tuple[str, ...]:
 
 
 def _accuracies(
-    inputs: Inputs,
-    system: Row,
-    row: str,
-    columns: Sequence[Column],
+    inputs: Inputs, system: Row, row: str, columns: Sequence[Column]
 ) -> Iterator[Cell]:
     """The cells of one system; an additional row has only its own conditions."""
     folders = _folders(system)
@@ -352,12 +283,7 @@ def _accuracies(
             yield replace(cell, runs=())
 
 
-def _p_value(
-    tested: Tested,
-    system: Row,
-    column: Column,
-    versus: str,
-) -> float | None:
+def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float | None:
     """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
 
     None for ``versus`` itself, and if the system has no predictions for both.
@@ -395,29 +321,19 @@ def _p_value_row(
             values = p_values.get(printed.column)
             reason = "" if values else NO_PRINTED
             yield Cell(
-                P_VALUES,
-                printed.column,
-                max(values) if values else None,
-                reason=reason,
+                P_VALUES, printed.column, max(values) if values else None, reason=reason
             )
 
 
 def _counts(
-    inputs: Inputs,
-    tested: Tested,
-    columns: Sequence[Column],
+    inputs: Inputs, tested: Tested, columns: Sequence[Column]
 ) -> Iterator[Cell]:
     groups = {column.name: column.group for column in columns}
     for printed in inputs.published:
         for head in ANSWERS:
             if printed.row == f"{PREFIX[head]}N":
                 n = len(tested.of(head, groups[printed.column]))
-                yield Cell(
-                    printed.row,
-                    printed.column,
-                    float(n),
-                    decimals=0,
-                )
+                yield Cell(printed.row, printed.column, float(n), decimals=0)
 
 
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
@@ -460,12 +376,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             )
     for cell in inputs.published:
         if cell.row == f"{PREFIX[NLI]}N":
-            yield Cell(
-                cell.row,
-                cell.column,
-                float(len(rows)),
-                decimals=0,
-            )
+            yield Cell(cell.row, cell.column, float(len(rows)), decimals=0)
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
@@ -488,10 +399,5 @@ def balanced_accuracy(
     from sklearn.metrics import recall_score
 
     return float(
-        recall_score(
-            labels,
-            answers,
-            labels=sorted(set(labels)),
-            average="macro",
-        )
+        recall_score(labels, answers, labels=sorted(set(labels)), average="macro")
     )

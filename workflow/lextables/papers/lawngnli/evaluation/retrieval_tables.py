@@ -10,19 +10,10 @@ from statistics import fmean
 from pydantic import BaseModel
 
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.lawngnli.dataset.labels import (
-    CONTRADICT,
-    ENTAIL,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    read,
-)
+from lextables.papers.lawngnli.dataset.labels import CONTRADICT, ENTAIL
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import read_json
-from lextables.tables.cells import (
-    Cell,
-    Score,
-)
+from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
 from lextables.tables.scored import score_cell
 
@@ -65,10 +56,7 @@ def table17(inputs: Inputs) -> list[Cell]:
     for at, column in enumerate((WHOLE, FILTERED)):
         for cutoff in CUTOFFS:
             cells += _count_cells(
-                inputs,
-                f"{column} / Recall@{cutoff}",
-                cutoff,
-                again=at > 0,
+                inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0
             )
     return cells
 
@@ -98,12 +86,7 @@ def table6(inputs: Inputs) -> list[Cell]:
 
 
 def _recalls(
-    inputs: Inputs,
-    system: System,
-    condition: str,
-    label: str,
-    row: str,
-    columns: str,
+    inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
 ) -> Iterator[Cell]:
     """The cells of a system's runs of one condition on the queries of a label, with exact intervals."""
     folders = tuple(system["runs"].get(condition, ()))
@@ -135,10 +118,7 @@ def _recalls(
 
 
 def _count_cells(
-    inputs: Inputs,
-    column: str,
-    cutoff: int,
-    again: bool,
+    inputs: Inputs, column: str, cutoff: int, again: bool
 ) -> Iterator[Cell]:
     """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
     labels, sizes = _queries(inputs.data)
@@ -147,12 +127,7 @@ def _count_cells(
     reason = ""
     if not are_equal:
         reason = f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
-    yield Cell(
-        "N",
-        column,
-        float(counts[ENTAIL]),
-        reason=reason,
-    )
+    yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
     if again or not labels:
         return
     pools = read_json(inputs.data / "census.json", PoolCensus)["pools"]
@@ -174,12 +149,7 @@ def _count_cells(
         if chances := [
             min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label
         ]:
-            yield Cell(
-                f"{group} / {RANDOM}",
-                column,
-                fmean(chances),
-                decimals=3,
-            )
+            yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
 
 
 @cache

@@ -10,12 +10,7 @@ code, LawngNLI's premises are those without citations and with nothing prepended
 import hashlib
 import re
 from array import array
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -23,16 +18,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from lextables.papers.lawngnli.dataset.labels import (
-    LABELS,
-    TRAIN,
-)
-from lextables.pipeline.dataset import (
-    Row,
-    batches,
-    read,
-    read_table,
-)
+from lextables.papers.lawngnli.dataset.labels import LABELS, TRAIN
+from lextables.pipeline.dataset import Row, batches, read, read_table
 
 PERCENTILES = (10, 25, 50, 75, 90)
 NEGATION_WORDS = frozenset(
@@ -136,11 +123,7 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
     is_hypothesis = np.zeros(len(ids), dtype=bool)
     is_hypothesis[hypotheses] = True
-    flagged_texts = zip(
-        is_hypothesis,
-        read(texts, ["text"]),
-        strict=True,
-    )
+    flagged_texts = zip(is_hypothesis, read(texts, ["text"]), strict=True)
     negation = np.array(
         [flag and has_negation_word(row["text"]) for flag, row in flagged_texts],
         dtype=bool,
@@ -206,12 +189,7 @@ class _Gathered:
         self._hypothesis_tokens = 0
         self._by_label = {label: [0, 0] for label in LABELS}
 
-    def add(
-        self,
-        premise: str,
-        hypothesis: str,
-        label: str,
-    ) -> None:
+    def add(self, premise: str, hypothesis: str, label: str) -> None:
         self._premises.add(_key(premise))
         self._hypotheses.add(_key(hypothesis))
         self._premise_lengths.append(self._length(premise))

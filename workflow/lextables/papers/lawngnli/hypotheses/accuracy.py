@@ -7,10 +7,7 @@ in `parentheticals`.
 """
 
 import re
-from collections.abc import (
-    Callable,
-    Sequence,
-)
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
@@ -150,10 +147,7 @@ def _is_word(text: str) -> bool:
     return text.replace("'", "").replace("’", "").isalpha()
 
 
-def hypothesis_of(
-    parenthetical: str,
-    pipeline: Pipeline,
-) -> str | None:
+def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
     """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or None.
 
     None if `without_leading_verb` returns None.  Footnote marks in it are removed.

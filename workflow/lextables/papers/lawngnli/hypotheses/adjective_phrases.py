@@ -46,10 +46,7 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 ELLIPSES = ("...", ". . .", ". .", "…")
 
 
-def adjective_phrase(
-    tree: Tree,
-    clause: Clause,
-) -> Change | Rejected | None:
+def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Contradict an adjective phrase or past participle that is the predicate.
 
     The first "not" or "never" before its head is removed, or else "not" is put before it
@@ -120,12 +117,7 @@ def predicate_head(tree: Tree, clause: Clause) -> int | None:
     return None
 
 
-def _is_unclear(
-    tree: Tree,
-    clause: Clause,
-    start: int,
-    head: int,
-) -> bool:
+def _is_unclear(tree: Tree, clause: Clause, start: int, head: int) -> bool:
     """Return whether the parser has probably mistaken the predicate.
 
     The phrase runs from ``start`` to its head.
@@ -147,12 +139,7 @@ def _is_unclear(
     )
 
 
-def is_predicate(
-    tree: Tree,
-    clause: Clause,
-    head: int,
-    is_negated: bool,
-) -> bool:
+def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> bool:
     """Return whether a participle or adjective is a predicate.
 
     Else it only describes its noun.  It is one if a clause of reason or condition follows,
@@ -190,11 +177,7 @@ def is_predicate(
     return base in VERDICTS | morphology.RECEIVING and not has_agent
 
 
-def _acts_before(
-    tree: Tree,
-    clause: Clause,
-    end: int,
-) -> bool:
+def _acts_before(tree: Tree, clause: Clause, end: int) -> bool:
     """Return whether a finite verb stands in the subject.
 
     "Warden censored newspapers critical of him".
@@ -210,11 +193,7 @@ def _acts_before(
     return False
 
 
-def _completes(
-    tree: Tree,
-    clause: Clause,
-    start: int,
-) -> bool:
+def _completes(tree: Tree, clause: Clause, start: int) -> bool:
     """Return whether the adjective at ``start`` is what a verb makes.
 
     "Factors making relief just".
@@ -284,12 +263,7 @@ def _has_later_predicate(tree: Tree, head: int) -> bool:
 _BEFORE_MODIFIERS = ("DT", "JJ", "IN", "PRP$", "POS", "CC", "TO", "HYPH")
 
 
-def _opens_clause(
-    tree: Tree,
-    i: int,
-    next_tag: str,
-    is_below: bool,
-) -> bool:
+def _opens_clause(tree: Tree, i: int, next_tag: str, is_below: bool) -> bool:
     """Return whether token ``i`` opens a clause; ``is_below`` if an SBAR holds it."""
     token = tree.tokens[i]
     before = tree.tokens[i - 1]
@@ -301,11 +275,7 @@ def _opens_clause(
     return (token.lower in OPENERS or is_adverbial) and token.tag != "DT"
 
 
-def _follows_auxiliary(
-    tree: Tree,
-    start: int,
-    end: int,
-) -> bool:
+def _follows_auxiliary(tree: Tree, start: int, end: int) -> bool:
     """Return whether an auxiliary stands between two tokens."""
     for token in tree.tokens[start:end]:
         if token.tag.startswith(VERBAL) and token.lower in MODALS | BE | HAVE | DO:
@@ -313,11 +283,7 @@ def _follows_auxiliary(
     return False
 
 
-def _is_after_noun(
-    tree: Tree,
-    i: int,
-    next_tag: str,
-) -> bool:
+def _is_after_noun(tree: Tree, i: int, next_tag: str) -> bool:
     """Return whether the adjective at ``i`` follows a noun and has none after it."""
     if next_tag not in ("", "IN", "TO", "WRB", ".", ":"):
         return False

@@ -88,11 +88,7 @@ def head_noun(tree: Tree, subject: Node) -> int:
     return base.end - 1
 
 
-def acts(
-    tree: Tree,
-    noun: int,
-    agents: frozenset[str],
-) -> bool:
+def acts(tree: Tree, noun: int, agents: frozenset[str]) -> bool:
     """Return whether a noun is one of ``agents``, or the name of one.
 
     A name has a capital and is not that of a law.
@@ -152,11 +148,7 @@ def verbs_of(tree: Tree, clause: Clause) -> Verbs | None:
     return Verbs((later[0],))
 
 
-def _may_be_reduced(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> bool:
+def _may_be_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
     """Return whether the verb may be a participle, and a later finite verb the predicate."""
     if verb_form(tree, clause, group) is not VerbForm.FINITE:
         return True
@@ -167,10 +159,7 @@ def _may_be_reduced(
 
 
 def later_finite(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    words: frozenset[str],
+    tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]
 ) -> list[int]:
     """Return where the finite verbs ``words`` follow, in no clause below or coordination."""
     own = {*group.chain, *group.peers, *group.main_peers}
@@ -196,11 +185,7 @@ def verb_in_subject(tree: Tree, clause: Clause) -> bool:
     return False
 
 
-def verb_as_noun(
-    tree: Tree,
-    start: int,
-    end: int,
-) -> bool:
+def verb_as_noun(tree: Tree, start: int, end: int) -> bool:
     """Return whether a finite verb is taken for a noun: "company engaged in plans sues"."""
     for before, token in pairwise(tree.tokens[start - 1 : end]):
         if token.tag in ("NNS", "NNPS") and is_finite(token, before):
@@ -216,11 +201,7 @@ def participle_of(tree: Tree, clause: Clause) -> int | None:
     return group.first
 
 
-def verb_form(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> VerbForm:
+def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
     """Return whether the phrase has a finite verb, or is a participle.
 
     The form decides where it can be one of the two only; else what follows the verb: an
@@ -245,12 +226,7 @@ def verb_form(
     return _past_form(tree, clause, group.first, noun)
 
 
-def _past_form(
-    tree: Tree,
-    clause: Clause,
-    verb: int,
-    noun: int,
-) -> VerbForm:
+def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
     """Return the form of a verb that can be past tense or participle.
 
     ``noun`` is the subject's.
@@ -303,11 +279,7 @@ def _past_form(
     return _form_without_object(tree, clause, verb, noun)
 
 
-def _form_before_object(
-    base: str,
-    acts: bool,
-    grants: bool,
-) -> VerbForm:
+def _form_before_object(base: str, acts: bool, grants: bool) -> VerbForm:
     """Return the form of the verb ``base`` before an object.
 
     ``acts`` and ``grants`` tell whether the subject is one that acts or grants.
@@ -321,12 +293,7 @@ def _form_before_object(
     return VerbForm.FINITE
 
 
-def _form_without_object(
-    tree: Tree,
-    clause: Clause,
-    verb: int,
-    noun: int,
-) -> VerbForm:
+def _form_without_object(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
     """Return the form of a verb that has no object."""
     token = tree.tokens[verb]
     if morphology.lemma(token.lower, "VBD") in morphology.ABSOLUTE:
@@ -339,11 +306,7 @@ def _form_without_object(
     return VerbForm.PARTICIPLE
 
 
-def _nodes_after(
-    tree: Tree,
-    clause: Clause,
-    verb: int,
-) -> list[Node]:
+def _nodes_after(tree: Tree, clause: Clause, verb: int) -> list[Node]:
     """Return the nodes beside and after a verb, without adverbs and quotation marks."""
     nodes = []
     for node in path_to(clause.node, verb)[-2].children:
@@ -367,11 +330,7 @@ def _label(tree: Tree, node: Node) -> str:
     return node.label
 
 
-def _is_object(
-    tree: Tree,
-    node: Node,
-    label: str,
-) -> bool:
+def _is_object(tree: Tree, node: Node, label: str) -> bool:
     """Return whether a node with this label is a noun phrase and not a measure of time."""
     first = tree.word(node.start)
     is_amount = label == "ADJP" and first in ("less", "more", "fewer")

@@ -7,10 +7,7 @@ it is not followed; the list is in docs/lawngnli.md.
 """
 
 import hashlib
-from collections.abc import (
-    Callable,
-    Sequence,
-)
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lextables.papers.lawngnli.hypotheses.adjective_phrases import adjective_phrase
@@ -21,10 +18,7 @@ from lextables.papers.lawngnli.hypotheses.clause_words import (
     participle_of,
     word_before,
 )
-from lextables.papers.lawngnli.hypotheses.polarity import (
-    Change,
-    Rejected,
-)
+from lextables.papers.lawngnli.hypotheses.polarity import Change, Rejected
 from lextables.papers.lawngnli.hypotheses.pronouns import indefinite_pronoun
 from lextables.papers.lawngnli.hypotheses.tree import (
     Clause,
@@ -70,10 +64,7 @@ class Contradiction:
 
 
 def contradict(
-    sentences: Sequence[Tree],
-    *,
-    example: str,
-    seed: int,
+    sentences: Sequence[Tree], *, example: str, seed: int
 ) -> Contradiction | Rejected:
     """Return the contradiction of a hypothesis, or why there is none.
 

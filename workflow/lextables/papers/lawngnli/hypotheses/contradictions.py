@@ -17,17 +17,9 @@ from lextables.papers.lawngnli.hypotheses.contradiction import (
 )
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.hypotheses.parsers import Parser
-from lextables.papers.lawngnli.steps import (
-    EXAMPLE_ID,
-    OUTCOME,
-    StepCounts,
-)
+from lextables.papers.lawngnli.steps import EXAMPLE_ID, OUTCOME, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 CONTRADICTIONS = Table(
     name="contradictions",
@@ -41,12 +33,7 @@ CONTRADICTIONS = Table(
             "the rule of the algorithm that changed it",
             nullable=True,
         ),
-        Column(
-            "kind",
-            pa.string(),
-            "what the rule did",
-            nullable=True,
-        ),
+        Column("kind", pa.string(), "what the rule did", nullable=True),
     ),
     key=("example_id",),
     labels=("rule", "negated"),
@@ -98,11 +85,7 @@ def write_contradictions(
                 example = row["example_id"]
                 result = None
                 if fault is None or not filtered:
-                    result = contradict(
-                        next(trees),
-                        example=example,
-                        seed=seed,
-                    )
+                    result = contradict(next(trees), example=example, seed=seed)
                 counts.update(_steps_and_reasons(fault, result))
                 yield {"example_id": example, **_outcome(fault, result)}
 
@@ -126,17 +109,10 @@ def _steps_and_reasons(
     return *reasons, *FUNNEL
 
 
-def _outcome(
-    fault: str | None,
-    result: Contradiction | Rejected | None,
-) -> Row:
+def _outcome(fault: str | None, result: Contradiction | Rejected | None) -> Row:
     """The columns of `CONTRADICTIONS` other than the example id."""
     columns = ("negated", "twin", "rule", "kind")
-    outcome = {
-        "fault": fault,
-        "rejection": None,
-        **dict.fromkeys(columns),
-    }
+    outcome = {"fault": fault, "rejection": None, **dict.fromkeys(columns)}
     if isinstance(result, Rejected):
         outcome["rejection"] = result.reason
     elif result is not None:

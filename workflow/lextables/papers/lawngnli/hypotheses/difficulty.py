@@ -52,10 +52,7 @@ def bigram_overlap(hypothesis: str, premise: str) -> float:
     return overlap(bigrams(hypothesis), spaced(premise))
 
 
-def overlap(
-    hypothesis_bigrams: list[str],
-    spaced_premise: str,
-) -> float:
+def overlap(hypothesis_bigrams: list[str], spaced_premise: str) -> float:
     """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise after `spaced`."""
     if not hypothesis_bigrams:
         return 0.0
@@ -69,10 +66,7 @@ def has_quotation_mark(hypothesis: str) -> bool:
     return _QUOTATION.search(hypothesis) is not None
 
 
-def difficulty_fault(
-    hypothesis: str,
-    short_premise: str,
-) -> str | None:
+def difficulty_fault(hypothesis: str, short_premise: str) -> str | None:
     """Return the first reason to drop an example, or None (Appendix A.1.6).
 
     The hypothesis is that after the conversion to Contradict, if it was converted.

@@ -8,11 +8,7 @@ inflecting it back; a lemmatizer that sees the form alone cannot tell the past t
 
 from functools import cache
 
-DO = {
-    "VBZ": "does",
-    "VBP": "do",
-    "VBD": "did",
-}
+DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
 # The reading of a form that can be a past tense or a participle, which taggers often confuse in the
@@ -194,13 +190,7 @@ def is_noun(form: str) -> bool:
     """Tell whether the lexicon has ``form`` as a form of a noun."""
     from lemminflect import getLemma
 
-    return bool(
-        getLemma(
-            form.lower(),
-            "NOUN",
-            lemmatize_oov=False,
-        )
-    )
+    return bool(getLemma(form.lower(), "NOUN", lemmatize_oov=False))
 
 
 @cache

@@ -8,22 +8,12 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import (
-    Any,
-    Protocol,
-)
+from typing import Any, Protocol
 
-from lextables.papers.lawngnli.hypotheses.accuracy import (
-    SPACY_MODEL,
-    spacy_pipeline,
-)
+from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
 from lextables.papers.lawngnli.hypotheses.tree import (
     Node,
     Token,
@@ -52,10 +42,7 @@ class Parser(Protocol):
 
 
 def parser(
-    name: str,
-    *,
-    model: str = "benepar_en3",
-    spacy_model: str = SPACY_MODEL,
+    name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL
 ) -> Parser:
     """Return the parser that config names: ``benepar`` with its ``model``, or ``dependencies``."""
     if name == "benepar":
@@ -94,11 +81,7 @@ class Benepar(_Batched):
     """
 
     def __init__(
-        self,
-        model: str,
-        *,
-        spacy_model: str = SPACY_MODEL,
-        batch: int = 64,
+        self, model: str, *, spacy_model: str = SPACY_MODEL, batch: int = 64
     ) -> None:
         """``batch`` texts are in memory at a time."""
         self.warnings: Counter[str] = Counter()
@@ -152,12 +135,7 @@ class Dependencies(_Batched):
     A sentence whose dependencies do not form a constituency tree is `UNPARSED`, and counted as a warning.
     """
 
-    def __init__(
-        self,
-        *,
-        spacy_model: str = SPACY_MODEL,
-        batch: int = 256,
-    ) -> None:
+    def __init__(self, *, spacy_model: str = SPACY_MODEL, batch: int = 256) -> None:
         self.warnings: Counter[str] = Counter()
         self._batch = batch
         with counted(self.warnings):
@@ -170,11 +148,7 @@ class Dependencies(_Batched):
             parsed.append([self._tree(tokens, arcs) for tokens, arcs in sentences])
         return parsed
 
-    def _tree(
-        self,
-        sentence: Sequence[Token],
-        arcs: Sequence[tuple[int, str]],
-    ) -> Tree:
+    def _tree(self, sentence: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
         tree = _dependency_tree(sentence, arcs)
         if well_formed(tree):
             return tree
@@ -204,10 +178,7 @@ def _unbracketed(text: str) -> str:
     return _BRACKETED.sub(lambda match: match.group()[1:-1], text)
 
 
-def _bracketed(
-    trees: Sequence[Tree],
-    text: str,
-) -> tuple[Tree, ...]:
+def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     """Return the trees of ``_unbracketed(text)`` with the words of ``text``."""
     if "[" not in text:
         return tuple(trees)
@@ -317,10 +288,7 @@ _NO_CLAUSES = ("aux", "auxpass", "amod", "compound")
 _LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without a phrase
 
 
-def _dependency_tree(
-    tokens: Sequence[Token],
-    arcs: Sequence[tuple[int, str]],
-) -> Tree:
+def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
     """Return the constituency tree of a dependency tree in spaCy's English labels.
 
     A verb with a subject makes an S; its auxiliaries, from left to right, make nested VPs;
@@ -380,10 +348,7 @@ class _Constituents:
     """Builds constituents from the tokens of a sentence, their heads and labels."""
 
     def __init__(
-        self,
-        tokens: Sequence[Token],
-        heads: Sequence[int],
-        labels: Sequence[str],
+        self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
     ) -> None:
         """``heads`` has the position of each token's head, a root's own; ``labels`` spaCy's."""
         self.tokens, self.labels = tokens, labels
@@ -395,11 +360,7 @@ class _Constituents:
             if labels[i] == "conj" and tokens[i].tag.startswith(_VERBAL):
                 self._lift_clauses(i, heads[i])
 
-    def _lift_clauses(
-        self,
-        verb: int,
-        head: int,
-    ) -> None:
+    def _lift_clauses(self, verb: int, head: int) -> None:
         """Attach to ``head`` the clauses that spaCy chains to its last coordinated verb.
 
         In "does not create or expand rights, and no court has so held" the last clause
@@ -464,11 +425,7 @@ class _Constituents:
             return base
         return _over("NP", [base, *after])
 
-    def verbless(
-        self,
-        i: int,
-        subject: int,
-    ) -> Node:
+    def verbless(self, i: int, subject: int) -> Node:
         """Return the clause of an adjective, noun or participle with a subject and no verb."""
         predicate, outside = [self.leaf(i)], []
         for child in self.children[i]:
@@ -525,10 +482,7 @@ class _Constituents:
         return phrase
 
     def _with_subject(
-        self,
-        phrase: Node,
-        before: Sequence[int],
-        subjects: Sequence[int],
+        self, phrase: Node, before: Sequence[int], subjects: Sequence[int]
     ) -> tuple[Node, list[int]]:
         """Return a VP with what stands before it, and what stands outside the clause.
 
@@ -549,11 +503,7 @@ class _Constituents:
             phrase = _over(label, [*self._inside(inside), phrase])
         return phrase, outside
 
-    def _subjects(
-        self,
-        children: Sequence[int],
-        end: int,
-    ) -> list[int]:
+    def _subjects(self, children: Sequence[int], end: int) -> list[int]:
         """Return the subjects among some children that stand before token ``end``."""
         found = [child for child in children if self.labels[child] in _SUBJECTS]
         return [child for child in found if child < end]
@@ -591,11 +541,7 @@ class _Constituents:
             nodes.append(node)
         return nodes
 
-    def _shares_auxiliaries(
-        self,
-        verb: int,
-        phrasal: Sequence[int],
-    ) -> bool:
+    def _shares_auxiliaries(self, verb: int, phrasal: Sequence[int]) -> bool:
         """Return whether the verbs joined to ``verb`` are under its auxiliaries too."""
         for child in phrasal:
             if self.labels[child] != "conj":

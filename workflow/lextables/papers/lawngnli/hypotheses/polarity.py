@@ -3,10 +3,7 @@
 "did not find any error" becomes "found some error".
 """
 
-from collections.abc import (
-    Iterable,
-    Sequence,
-)
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -65,11 +62,7 @@ def cased(model: str, words: str) -> tuple[str, ...]:
 
 
 def without_negation(
-    tree: Tree,
-    clause: Clause,
-    i: int,
-    edits: Sequence[Edit],
-    kind: str,
+    tree: Tree, clause: Clause, i: int, edits: Sequence[Edit], kind: str
 ) -> Change | Rejected:
     """Return the change that removes a negation by ``edits``.
 
@@ -102,11 +95,7 @@ def without_negation(
 
 
 def with_negation(
-    tree: Tree,
-    clause: Clause,
-    verbs: tuple[int, int],
-    edits: Sequence[Edit],
-    kind: str,
+    tree: Tree, clause: Clause, verbs: tuple[int, int], edits: Sequence[Edit], kind: str
 ) -> Change:
     """Return the change that adds a negation by ``edits``.
 
@@ -126,12 +115,7 @@ def with_negation(
     return Change(tuple(all_edits), kind, False)
 
 
-def change_either(
-    tree: Tree,
-    clause: Clause,
-    i: int,
-    end: int,
-) -> Change | Rejected:
+def change_either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
     """Change "neither … nor" to "either … or", or back, from token ``i`` to ``end``."""
     old, joiner, new, new_joiner = "either", "or", "neither", "nor"
     is_negated = tree.word(i) == "neither"
@@ -192,11 +176,7 @@ def is_limited(tree: Tree, start: int) -> bool:
     return any(word == "at" and last in LIMITS for word, last in pairwise(words))
 
 
-def is_only_if(
-    tree: Tree,
-    clause: Clause,
-    start: int,
-) -> bool:
+def is_only_if(tree: Tree, clause: Clause, start: int) -> bool:
     """Return whether "only if", "only by" or the like follows.
 
     "Not lawful only if" may be read both ways.

@@ -28,16 +28,10 @@ from lextables.papers.lawngnli.hypotheses.tree import (
     replace,
 )
 from lextables.papers.lawngnli.hypotheses.verb_phrases import negation_of
-from lextables.papers.lawngnli.hypotheses.vocabulary import (
-    PRONOUNS,
-    VERBAL,
-)
+from lextables.papers.lawngnli.hypotheses.vocabulary import PRONOUNS, VERBAL
 
 
-def indefinite_pronoun(
-    tree: Tree,
-    clause: Clause,
-) -> Change | Rejected | None:
+def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Change the first contradictable indefinite pronoun of the subject.
 
     Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and
@@ -69,11 +63,7 @@ def indefinite_pronoun(
 
 
 def _contradicted(
-    tree: Tree,
-    clause: Clause,
-    base: Node,
-    i: int,
-    verb: Token,
+    tree: Tree, clause: Clause, base: Node, i: int, verb: Token
 ) -> Change | Rejected | None:
     """Return the outcome for the word at ``i``; None if it is no such pronoun.
 
@@ -135,11 +125,7 @@ def _holds_clause(tree: Tree, subject: Node) -> bool:
     return False
 
 
-def _negative_subject(
-    tree: Tree,
-    clause: Clause,
-    edit: Edit,
-) -> Change | Rejected:
+def _negative_subject(tree: Tree, clause: Clause, edit: Edit) -> Change | Rejected:
     """Return the change to a negative subject; before a negated verb it is rejected."""
     group = verbs_of(tree, clause)
     if group is not None and negation_of(tree, clause, group) is not None:

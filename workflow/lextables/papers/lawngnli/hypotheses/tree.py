@@ -4,11 +4,7 @@ This module has no verb forms or negations: the Penn Treebank tag says which tok
 the white space after them, so that an edited sentence keeps the original spacing.
 """
 
-from collections.abc import (
-    Callable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
@@ -76,11 +72,7 @@ class Tree:
         """The sentence as it was written, with the white space after it."""
         return "".join(token.text + token.space for token in self.tokens)
 
-    def words(
-        self,
-        start: int = 0,
-        end: int | None = None,
-    ) -> list[str]:
+    def words(self, start: int = 0, end: int | None = None) -> list[str]:
         """The lower-cased words from token ``start`` to ``end`` (exclusive), or to the last."""
         return [token.lower for token in self.tokens[start:end]]
 
@@ -353,10 +345,7 @@ class _Conjunct:
 
 
 def verbs(
-    tree: Tree,
-    phrase: Node,
-    is_auxiliary: IsAuxiliary,
-    not_verbs: frozenset[str],
+    tree: Tree, phrase: Node, is_auxiliary: IsAuxiliary, not_verbs: frozenset[str]
 ) -> Verbs | None:
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
@@ -477,10 +466,7 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
     return text
 
 
-def _insert(
-    written: list[list[str]],
-    words: Sequence[str],
-) -> None:
+def _insert(written: list[list[str]], words: Sequence[str]) -> None:
     after = " "
     opening = _OPENING | {'"', "'"}
     if written:

@@ -63,10 +63,7 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 )
 
 
-def verb_phrase(
-    tree: Tree,
-    clause: Clause,
-) -> Change | Rejected | None:
+def verb_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Contradict the first verb phrase: remove its negation, or else add one.
 
     A phrase that starts with a participle has no finite verb and is left to rule 3.
@@ -88,11 +85,7 @@ def verb_phrase(
     return _remove(tree, clause, group, kind, i)
 
 
-def _is_unclear(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> bool:
+def _is_unclear(tree: Tree, clause: Clause, group: Verbs) -> bool:
     """Return whether the parser has probably mistaken the verb of the clause."""
     tokens = tree.tokens
     first = group.first
@@ -114,11 +107,7 @@ def _is_unclear(
 # The negation of a verb.
 
 
-def negation_of(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> tuple[str, int] | None:
+def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
     """Return the kind of the verb's negation and its token, or None.
 
     It is next to the verbs, or after the main verb with at most adverbs between.
@@ -138,11 +127,7 @@ def negation_of(
     return _negation_after(tree, clause, group.main)
 
 
-def _negation_after(
-    tree: Tree,
-    clause: Clause,
-    main: int,
-) -> tuple[str, int] | None:
+def _negation_after(tree: Tree, clause: Clause, main: int) -> tuple[str, int] | None:
     """Return the kind of the negation after the main verb and its token, or None."""
     tokens = tree.tokens
     end = clause.node.end
@@ -177,11 +162,7 @@ def _negation_after(
     return None
 
 
-def _after_insertion(
-    tree: Tree,
-    start: int,
-    end: int,
-) -> int:
+def _after_insertion(tree: Tree, start: int, end: int) -> int:
     """Return where the words after an insertion begin: "there is, of course, no reason"."""
     if start >= end or tree.tokens[start].text != ",":
         return start
@@ -203,11 +184,7 @@ def _is_comparative(tree: Tree, i: int) -> bool:
 
 
 def _remove(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    kind: str,
-    i: int,
+    tree: Tree, clause: Clause, group: Verbs, kind: str, i: int
 ) -> Change | Rejected:
     """Return the change that takes away the negation at token ``i``."""
     tokens = tree.tokens
@@ -234,12 +211,7 @@ def _remove(
     return without_negation(tree, clause, i, edits, f"negative {name} removed")
 
 
-def _remove_not(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    i: int,
-) -> Change | Rejected:
+def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Rejected:
     """Return the change that takes away "not" or "never" at token ``i``."""
     word = tree.word(i)
     first = tree.word(group.first)
@@ -258,12 +230,7 @@ def _remove_not(
     return without_negation(tree, clause, i, edits, kind)
 
 
-def _reason_to_keep(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    i: int,
-) -> str:
+def _reason_to_keep(tree: Tree, clause: Clause, group: Verbs, i: int) -> str:
     """Return why the negation at token ``i`` cannot be removed; empty if it can."""
     words = tree.words()
     if "nor" in words[i + 1 :]:
@@ -281,11 +248,7 @@ def _reason_to_keep(
     return ""
 
 
-def _without_do(
-    tree: Tree,
-    group: Verbs,
-    i: int,
-) -> list[Edit]:
+def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
     """Return the edits that take away "do" and "not" and give their tense to the verbs."""
     tag = morphology.tense_of(tree.word(group.first))
     edits = [delete(group.first), delete(i)]
@@ -294,12 +257,7 @@ def _without_do(
     return edits
 
 
-def _no_object(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    i: int,
-) -> Edit:
+def _no_object(tree: Tree, clause: Clause, group: Verbs, i: int) -> Edit:
     """Return the edit of "no" before an object.
 
     It becomes "some", or an article if the subject is said to be the object.
@@ -314,11 +272,7 @@ def _no_object(
 # Adding a negation.
 
 
-def _add(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> Change | Rejected:
+def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     """Return the change that negates the verb, which has no negation."""
     end = clause.node.end
     first = tree.word(group.first)
@@ -365,11 +319,7 @@ def _add(
 
 
 def _reason_not_to_add(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-    places: list[int],
-    has_auxiliary: bool,
+    tree: Tree, clause: Clause, group: Verbs, places: list[int], has_auxiliary: bool
 ) -> str:
     """Return why a negation would not contradict; empty if it does.
 
@@ -417,11 +367,7 @@ def _has_joined_auxiliary(tree: Tree, group: Verbs) -> bool:
     return False
 
 
-def _not_after(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> Edit:
+def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     """Return the edit that inserts "not" after an auxiliary, which negates the statement.
 
     "May" with a verb of action allows where one who acts is the subject; else it says what
@@ -447,11 +393,7 @@ def _not_after(
     return insert(place, "not")
 
 
-def _add_do(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> Change | Rejected:
+def _add_do(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
     """Return the change that puts "do not" before the main verb, with its tense."""
     verb = tree.tokens[group.first]
     form = verb.lower
@@ -483,11 +425,7 @@ def _add_do(
     return with_negation(tree, clause, (group.first, group.main), edits, "do not added")
 
 
-def _before_adverbs(
-    tree: Tree,
-    clause: Clause,
-    place: int,
-) -> int:
+def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
     """Return where the adverbs before the verb at ``place`` begin that a negation precedes."""
     while tree.tokens[place - 1].tag.startswith("RB"):
         adverb = tree.word(place - 1)
@@ -497,11 +435,7 @@ def _before_adverbs(
     return place
 
 
-def _misses_its_verb(
-    tree: Tree,
-    clause: Clause,
-    group: Verbs,
-) -> bool:
+def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
     """Return whether "have" is an auxiliary whose verb the parser has put elsewhere.
 
     "The States have long regulated insurance".

@@ -77,11 +77,7 @@ MODALS = frozenset(
     }
 )
 AUXILIARIES = MODALS | BE | HAVE | DO
-REDUCED = {
-    "ca": "can",
-    "wo": "will",
-    "sha": "shall",
-}
+REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
 FINITE = MODALS | {"am", "is", "are", "was", "were"}
 # Verbs with which "may" means possibility, not permission: "may not" does not deny that.
 STATES = frozenset(

@@ -21,11 +21,7 @@ sentences, and every "|" of the text is lost.
 """
 
 import re
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -42,10 +38,7 @@ from eyecite.models import (
 )
 from eyecite.tokenizers import Tokenizer
 
-from lextables.papers.lawngnli.citations.resolution import (
-    citations_of,
-    searchable,
-)
+from lextables.papers.lawngnli.citations.resolution import citations_of, searchable
 from lextables.papers.lawngnli.citations.resolution import tokenizer as hyperscan
 from lextables.papers.lawngnli.hypotheses import morphology
 
@@ -261,10 +254,7 @@ class _Cite:
     label: bool
 
 
-def remove_citations(
-    text: str,
-    tokenizer: Tokenizer | None = None,
-) -> str:
+def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
     Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
@@ -419,11 +409,7 @@ def _core(cite: CitationBase) -> tuple[int, int]:
     return start, end
 
 
-def _article(
-    paragraph: str,
-    begin: int,
-    start: int,
-) -> int | None:
+def _article(paragraph: str, begin: int, start: int) -> int | None:
     """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
     match = _ARTICLE.search(paragraph, max(begin, start - _LONGEST_TITLE), start)
     if match is None:
@@ -440,11 +426,7 @@ def _tail(paragraph: str, end: int) -> int:
         end = match.end()
 
 
-def _name(
-    paragraph: str,
-    begin: int,
-    start: int,
-) -> tuple[int, int]:
+def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
     """Return where the case name right before ``start`` begins and ends; (start, start) if none is there.
 
     The name is the run of capitalised words and of the small words of names that ends at the comma (or,
@@ -456,11 +438,7 @@ def _name(
     words = list(re.finditer(r"\S+", before[:-1]))
     # A comma may stand inside the defendant's name, which the "v." before it shows.
     first, versus = _walk(words, len(words), commas=True)
-    first, _ = _walk(
-        words,
-        versus if versus is not None else len(words),
-        commas=False,
-    )
+    first, _ = _walk(words, versus if versus is not None else len(words), commas=False)
     while first < len(words) and not _begins_name(words, first):
         first += 1
     if first == len(words):
@@ -470,10 +448,7 @@ def _name(
 
 
 def _walk(
-    words: list[re.Match[str]],
-    first: int,
-    *,
-    commas: bool,
+    words: list[re.Match[str]], first: int, *, commas: bool
 ) -> tuple[int, int | None]:
     """Walk left from ``words[first]`` while the words can belong to one case name.
 
@@ -503,11 +478,7 @@ def _walk(
     return first, None
 
 
-def _breaks(
-    word: str,
-    following: str,
-    commas: bool,
-) -> bool:
+def _breaks(word: str, following: str, commas: bool) -> bool:
     """Return whether a name cannot run on from ``word`` to ``following``."""
     if word[-1] == ",":
         return not (
@@ -537,10 +508,7 @@ def _begins_name(words: list[re.Match[str]], at: int) -> bool:
     return bool(_OPENED_NAME.match(word.title())) and word[1:] not in _NOT_A_NAME
 
 
-def _chains(
-    paragraph: str,
-    cites: list[_Cite],
-) -> Iterator[list[_Cite]]:
+def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
     """Yield the strings of citations: runs with nothing between them but what joins citations."""
     chain: list[_Cite] = []
     for cite in cites:
@@ -552,10 +520,7 @@ def _chains(
         yield chain
 
 
-def _removed(
-    paragraph: str,
-    chain: list[_Cite],
-) -> list[tuple[int, int]]:
+def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
     """Return the spans to take out for one string of citations."""
     start, signalled = _signal(paragraph, chain[0].name)
     end = chain[-1].end
@@ -576,12 +541,7 @@ def _removed(
     return list(_inside_sentence(paragraph, chain))
 
 
-def _is_subject(
-    paragraph: str,
-    chain: list[_Cite],
-    before: str,
-    after: str,
-) -> bool:
+def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> bool:
     """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
 
     Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
@@ -615,10 +575,7 @@ def _opens(before: str) -> bool:
     return match is not None and _OPENING.fullmatch(match["clause"]) is not None
 
 
-def _inside_sentence(
-    paragraph: str,
-    chain: list[_Cite],
-) -> Iterator[tuple[int, int]]:
+def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:
     """Yield what goes of citations that are part of their sentence: all but the names."""
     gone = None  # the end of the citation before, if it went
     for cite in chain:
@@ -653,11 +610,7 @@ def _opens_sentence(before: str) -> bool:
     return not before or (bare != "" and bare[-1] in _ENDS)
 
 
-def _ends_sentence(
-    paragraph: str,
-    end: int,
-    signalled: bool,
-) -> bool:
+def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
     """Return whether a sentence that began with a citation ends with it."""
     after = paragraph[end:]
     following = after.lstrip()
@@ -670,11 +623,7 @@ def _ends_sentence(
     )
 
 
-def _sentence(
-    paragraph: str,
-    start: int,
-    end: int,
-) -> tuple[int, int]:
+def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
     """Return the span of a citation sentence, with its stop and the space before it."""
     stop = re.compile(r"\s*[.;?!]").match(paragraph, end)
     if stop:
@@ -687,10 +636,7 @@ def _sentence(
 
 
 def _clause(
-    paragraph: str,
-    before: str,
-    end: int,
-    following: str,
+    paragraph: str, before: str, end: int, following: str
 ) -> list[tuple[int, int]]:
     """Return the spans of a citation clause and of the one mark, of the two around it, that must go."""
     at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())

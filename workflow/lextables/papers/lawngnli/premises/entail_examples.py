@@ -8,15 +8,9 @@ import bisect
 import itertools
 import re
 from collections import Counter
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import (
-    cache,
-    lru_cache,
-)
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,28 +22,16 @@ from lextables.papers.lawngnli.citations.candidates import (
     CITING_DATE,
     PARENTHETICAL,
 )
-from lextables.papers.lawngnli.citations.case_index import (
-    CaseIndex,
-    volume_key,
-)
+from lextables.papers.lawngnli.citations.case_index import CaseIndex, volume_key
 from lextables.papers.lawngnli.hypotheses.accuracy import (
     Pipeline,
     hypothesis_of,
     metadata_keyword,
     more_metadata,
 )
-from lextables.papers.lawngnli.steps import (
-    CITING,
-    SPANS,
-    STRINGS,
-    StepCounts,
-)
+from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.files import damage_named
 
 PARENTHETICALS = Table(
@@ -121,11 +103,7 @@ class MajorityOpinions:
         self._starts = cache(self._starts)
         self._group = lru_cache(HELD)(self._group)
 
-    def at(
-        self,
-        shard: int,
-        row: int,
-    ) -> MajorityOpinion:
+    def at(self, shard: int, row: int) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
         starts = self._starts(shard)
         group = bisect.bisect_right(starts, row) - 1
@@ -146,11 +124,7 @@ class MajorityOpinions:
         )
         return [0, *itertools.accumulate(sizes)]
 
-    def _group(
-        self,
-        shard: int,
-        group: int,
-    ) -> list[Row]:
+    def _group(self, shard: int, group: int) -> list[Row]:
         with damage_named(self._paths[shard]):
             return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
@@ -212,9 +186,7 @@ def write_parentheticals(
         while batch := list(itertools.islice(remaining, BATCH)):
             batch = [row for row in batch if _cites_pages(row, counts)]
             for row, premise in zip(
-                batch,
-                _premises(batch, index, majorities, counts),
-                strict=True,
+                batch, _premises(batch, index, majorities, counts), strict=True
             ):
                 if premise is None:
                     continue
@@ -271,11 +243,7 @@ def _premises(
     return premises
 
 
-def _accurate(
-    row: Row,
-    pipeline: Pipeline,
-    counts: Counter[str],
-) -> str | None:
+def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
     filters = {
         PARTIES: row["met_again"],
@@ -292,10 +260,7 @@ def _accurate(
     return hypothesis
 
 
-def short_premise(
-    opinion: MajorityOpinion,
-    pages: Sequence[str],
-) -> Premise | None:
+def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | None:
     """Return the cited pages of ``opinion``, extended to whole paragraphs (A.1.1).
 
     None if the opinion has none of the pages. Each paragraph occurs once, in its order. The released code
@@ -324,11 +289,7 @@ def short_premise(
     )
 
 
-def _paragraphs(
-    text: str,
-    start: int,
-    end: int,
-) -> tuple[int, int] | None:
+def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:
     """The span of the paragraphs that ``start`` to ``end`` touches; None if it is only white space."""
     while start < end and text[start].isspace():
         start += 1

@@ -1,10 +1,6 @@
 """LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without citations."""
 
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-)
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,11 +13,7 @@ from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 LONG_PREMISES = Table(
     name="long_premises",
@@ -89,10 +81,7 @@ def cited_cases(
     return cases
 
 
-def by_shard(
-    cases: Iterable[int],
-    index: CaseIndex,
-) -> list[list[tuple[int, int]]]:
+def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
     """Return, for each shard of ``index``, the sorted (row, case) of those ``cases`` whose opinion it has."""
     places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
     for case in cases:
@@ -106,9 +95,7 @@ PREPENDED_TOKENS = 512
 
 
 def write_long_premises(
-    places: Iterable[tuple[int, int]],
-    opinions: str | Path,
-    path: str | Path,
+    places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path
 ) -> int:
     """Write the premises among a shard's ``opinions``, with and without citations (A.1.9).
 
@@ -126,11 +113,7 @@ def write_long_premises(
     )
 
 
-def _long_premise(
-    case: int,
-    opinion: MajorityOpinion,
-    counter: TokenCounter,
-) -> Row:
+def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> Row:
     text = remove_citations(opinion.text)
     return {
         "case_id": case,
@@ -143,9 +126,7 @@ def _long_premise(
 
 
 def closing_paragraphs(
-    text: str,
-    count: Callable[[str], int],
-    tokens: int = PREPENDED_TOKENS,
+    text: str, count: Callable[[str], int], tokens: int = PREPENDED_TOKENS
 ) -> int:
     """Return the smallest number of paragraphs at the end of ``text`` with at least ``tokens`` tokens.
 

@@ -15,13 +15,7 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 """
 
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,9 +66,7 @@ def pairs_of(
         citing, cited = (column.to_numpy() for column in table.columns)
         is_involved = np.isin(citing, case_ids) | np.isin(cited, case_ids)
         yield from zip(
-            citing[is_involved].tolist(),
-            cited[is_involved].tolist(),
-            strict=True,
+            citing[is_involved].tolist(), cited[is_involved].tolist(), strict=True
         )
 
 
@@ -131,11 +123,7 @@ class _Query:
 
 
 def neutral_premises(
-    rows: Iterable[Row],
-    network: CitationNetwork,
-    encode: Encode,
-    *,
-    top: int = TOP,
+    rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
 ) -> dict[Any, Pairing | None]:
     """Return the premise found for each ``example_id``, None where no candidate is left (Appendix A.1.7).
 
@@ -180,11 +168,7 @@ def neutralized(
         if row["label"] == NEUTRAL:
             source = pairing.premise_example_id
             premise = {field: premises[source][field] for field in PREMISE_FIELDS}
-        yield {
-            **row,
-            **premise,
-            "premise_example_id": source,
-        }
+        yield {**row, **premise, "premise_example_id": source}
 
 
 def _pairings(
@@ -235,10 +219,7 @@ def _pairings(
 
 
 def _nearest(
-    products: np.ndarray,
-    query: np.ndarray,
-    embeddings: np.ndarray,
-    top: int,
+    products: np.ndarray, query: np.ndarray, embeddings: np.ndarray, top: int
 ) -> dict[int, float]:
     """Return {position: inner product} of the ``top`` candidates nearest to a query.
 
@@ -260,10 +241,7 @@ def _nearest(
     return dict(zip(positions.tolist(), similarities.tolist(), strict=True))
 
 
-def _excluded_cases(
-    query: _Query,
-    network: CitationNetwork,
-) -> set[int]:
+def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
     """Return the cases whose premises a hypothesis may not get."""
     neighbours = network.neighbours(query.citing_case_id).tolist()
     return {query.citing_case_id, query.cited_case_id, *neighbours}

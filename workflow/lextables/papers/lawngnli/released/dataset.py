@@ -7,38 +7,21 @@ as in the built data set.
 """
 
 import heapq
-from collections import (
-    Counter,
-    defaultdict,
-)
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 from lextables.models.token_count import TokenCounter
-from lextables.papers.lawngnli.dataset.examples import (
-    EXAMPLES,
-    UNFILTERED,
-)
-from lextables.papers.lawngnli.evaluation.statistics import (
-    table2,
-    with_long_premises,
-)
+from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.evaluation.statistics import table2, with_long_premises
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import (
     LONG_PREMISES,
     closing_paragraphs,
 )
-from lextables.papers.lawngnli.released.hypotheses import (
-    NO_CLAUSE,
-    NO_FIT,
-)
+from lextables.papers.lawngnli.released.hypotheses import NO_CLAUSE, NO_FIT
 from lextables.papers.lawngnli.released.ids import Mask
 from lextables.papers.lawngnli.released.text import (
     majority,
@@ -47,10 +30,7 @@ from lextables.papers.lawngnli.released.text import (
     unlabelled,
 )
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Row, Table
 from lextables.tables.published import PublishedCell
 
 # Reasons to drop a row, in the order of the funnel.
@@ -140,22 +120,14 @@ class Released:
             if found and case_id in self._citing:
                 yield found[0], majority(found[0]["opinions"])
 
-    def _without_citations(
-        self,
-        name: str,
-        text: str,
-        row: Row,
-    ) -> str:
+    def _without_citations(self, name: str, text: str, row: Row) -> str:
         """A premise without citations; ``name`` is that of its mask."""
         if self.masks_fault:
             return remove_citations(text)
         return self._masks[name].cut(text, row["places"][name])
 
     def write(
-        self,
-        examples: str | Path,
-        long_premises: str | Path,
-        unfiltered: str | Path,
+        self, examples: str | Path, long_premises: str | Path, unfiltered: str | Path
     ) -> None:
         """Write the rows that are left to tables of the built data set's schemas."""
         counter = TokenCounter()
@@ -193,12 +165,7 @@ class Released:
         )
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
-    def _example(
-        self,
-        row: Row,
-        case: Row,
-        text: str,
-    ) -> Row:
+    def _example(self, row: Row, case: Row, text: str) -> Row:
         """Return the row of the data set: a row of the ID file with its short premise."""
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
@@ -268,10 +235,7 @@ def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def differences(
-    released: Released,
-    data: Path,
-    published: Sequence[PublishedCell],
-    trees: str,
+    released: Released, data: Path, published: Sequence[PublishedCell], trees: str
 ) -> list[str]:
     """Return the differences between the data set in the folder ``data`` and the paper's.
 
@@ -299,10 +263,7 @@ def differences(
     return reasons
 
 
-def judged(
-    sources: Iterable[Row],
-    reasons: Sequence[str],
-) -> list[Row]:
+def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
     """Return the provenance of the files, comparable if the data set has no `differences`.
 
     No digests of these files are published; Table 2's counts are checked instead.
@@ -310,11 +271,6 @@ def judged(
     variant = "incomplete release" if reasons else "release"
     note = "; ".join(reasons) or "the data set has the counts of the paper's Table 2"
     return [
-        dict(source)
-        | {
-            "comparable": not reasons,
-            "variant": variant,
-            "note": note,
-        }
+        dict(source) | {"comparable": not reasons, "variant": variant, "note": note}
         for source in sources
     ]

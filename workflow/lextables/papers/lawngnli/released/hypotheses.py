@@ -9,10 +9,7 @@ trees must be those of benepar_en3.
 import csv
 import re
 from collections import defaultdict
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -22,32 +19,14 @@ from typing import Any
 import pyarrow as pa
 
 from lextables import ROOT
-from lextables.papers.lawngnli.hypotheses.accuracy import (
-    SPACY_MODEL,
-    spacy_pipeline,
-)
-from lextables.papers.lawngnli.hypotheses.morphology import (
-    inflect,
-    tense_of,
-)
+from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL, spacy_pipeline
+from lextables.papers.lawngnli.hypotheses.morphology import inflect, tense_of
 from lextables.papers.lawngnli.hypotheses.parsers import Parser
-from lextables.papers.lawngnli.hypotheses.tree import (
-    Node,
-    Token,
-    Tree,
-)
-from lextables.papers.lawngnli.released.text import (
-    CASES,
-    cases,
-    parenthetical,
-)
+from lextables.papers.lawngnli.hypotheses.tree import Node, Token, Tree
+from lextables.papers.lawngnli.released.text import CASES, cases, parenthetical
 from lextables.papers.lawngnli.steps import CITING
 from lextables.pipeline import dataset
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 HYPOTHESES = Table(
     name="hypotheses",
@@ -55,18 +34,8 @@ HYPOTHESES = Table(
     columns=(
         *CITING,
         Column("is_twin", pa.bool_(), "whether it is the later row of two twins"),
-        Column(
-            "hypothesis",
-            pa.string(),
-            "the statement to judge",
-            nullable=True,
-        ),
-        Column(
-            "fault",
-            pa.string(),
-            "why there is none",
-            nullable=True,
-        ),
+        Column("hypothesis", pa.string(), "the statement to judge", nullable=True),
+        Column("fault", pa.string(), "why there is none", nullable=True),
     ),
     key=("example_id", "is_twin"),
 )
@@ -78,11 +47,7 @@ DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
 _NOT = ("no", "not", "never")
 _BE = ("am", "is", "are", "was", "were")
 _HAVE = ("has", "have", "had")
-_DO = {
-    "VBP": "do",
-    "VBZ": "does",
-    "VBD": "did",
-}
+_DO = {"VBP": "do", "VBZ": "does", "VBD": "did"}
 _VERBS = ("MD", "VBP", "VBZ", "VBD", "VBN", "VBG")
 _ADJECTIVES = ("JJ", "VBN")
 
@@ -142,10 +107,7 @@ def _parenthetical(row: Row, case: Row) -> str | None:
     return parenthetical(opinion["text"], row["start"], row["end"])
 
 
-def hypotheses(
-    rows: Sequence[tuple[Row, str]],
-    parser: Parser,
-) -> list[str | None]:
+def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
     """Return the hypotheses of (row of `ids.ROWS`, its parenthetical).
 
     None if the algorithm finds nothing to change in the clause that the row names.
@@ -231,11 +193,7 @@ def _norm(token: Any) -> str:
     return f" {norm}{token.whitespace_}"
 
 
-def _contradicted(
-    sentences: Sequence[Tree],
-    row: Row,
-    parser: Parser,
-) -> str | None:
+def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | None:
     """The text with the clause of one sentence changed; None if it is not found."""
     if row["sentence"] >= len(sentences):
         return None
@@ -247,11 +205,7 @@ def _contradicted(
     return " ".join(texts)
 
 
-def _changed(
-    tree: Tree,
-    path: Sequence[int],
-    parser: Parser,
-) -> str | None:
+def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
     """The sentence with the clause changed to which ``path`` leads, an S a step from the root."""
     node = tree.root
     steps = iter(path)
@@ -313,21 +267,13 @@ def _negated_phrase(
     return changed.replace("can not", "cannot")
 
 
-def _replaced(
-    tree: Tree,
-    start: int,
-    old: str,
-    new: str,
-) -> str:
+def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
     """The sentence with ``new`` in the place of ``old`` at token ``start``."""
     before = _text(tree.tokens[:start])
     return before + new + tree.text[len(before + old) :]
 
 
-def _negated(
-    tokens: Sequence[Token],
-    is_adjective: bool,
-) -> str | None:
+def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
     """The words of a predicate with "not" added or removed (`negate2` of the released code).
 
     The head is the first word with a tag of an adjective or a verb; None if there is none.

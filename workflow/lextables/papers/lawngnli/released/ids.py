@@ -15,25 +15,15 @@ import pickle
 from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
-from typing import (
-    IO,
-    Any,
-)
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from lextables.papers.lawngnli.dataset.labels import (
-    LABELS,
-    SPLITS,
-)
+from lextables.papers.lawngnli.dataset.labels import LABELS, SPLITS
 from lextables.papers.lawngnli.steps import STRINGS
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 
 LIMIT_BYTES = 16 << 30
@@ -50,11 +40,7 @@ class _Stateful:
         self.state = state
 
 
-def _array(
-    kind: type,
-    shape: tuple[int, ...],
-    code: bytes,
-) -> np.ndarray:
+def _array(kind: type, shape: tuple[int, ...], code: bytes) -> np.ndarray:
     """An empty array, as numpy pickles it; its content follows as state."""
     if kind is not np.ndarray or shape != (0,):
         raise pickle.UnpicklingError("an array is not written as numpy writes it")
@@ -73,10 +59,7 @@ def _scalar(kind: np.dtype, data: bytes) -> np.generic:
 
 
 def _from_buffer(
-    buffer: bytes,
-    kind: np.dtype,
-    shape: tuple[int, ...],
-    order: str,
+    buffer: bytes, kind: np.dtype, shape: tuple[int, ...], order: str
 ) -> np.ndarray:
     """An array of numbers, as numpy pickles it with protocol 5."""
     return np.frombuffer(buffer, kind).reshape(shape, order=order)
@@ -107,11 +90,7 @@ class _Restricted(pickle.Unpickler):
             ("pandas.core.indexes.range", "RangeIndex"): "RangeIndex",
         }
 
-    def find_class(
-        self,
-        module: str,
-        name: str,
-    ) -> Any:
+    def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.names:
             raise pickle.UnpicklingError(
                 f"it asks for {module}.{name}, which is not among what is expected"
@@ -148,11 +127,7 @@ class _Restricted(pickle.Unpickler):
 class _Limited:
     """A readable file that raises once more than ``limit`` bytes were read from it."""
 
-    def __init__(
-        self,
-        file: IO[bytes],
-        limit: int,
-    ) -> None:
+    def __init__(self, file: IO[bytes], limit: int) -> None:
         self._file, self._left, self._limit = file, limit, limit
 
     def _count(self, data: bytes) -> bytes:
@@ -170,11 +145,7 @@ class _Limited:
         return self._count(self._file.readline(self._left + 1))
 
 
-def load(
-    path: str | Path,
-    *,
-    limit_bytes: int = LIMIT_BYTES,
-) -> Any:
+def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
     """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or a dict of strings.
 
     Raises `BadInput` for an unexpected name, for a file that is not a pickle or is truncated, and
@@ -191,15 +162,11 @@ def load(
         return value
     except OSError as error:
         raise BadInput(
-            f"the file cannot be read ({error.strerror})",
-            where=str(path),
-            do=ADVICE,
+            f"the file cannot be read ({error.strerror})", where=str(path), do=ADVICE
         ) from error
     except Exception as error:  # a hostile stream can make the unpickler raise anything
         raise BadInput(
-            f"the pickle is refused: {error}",
-            where=str(path),
-            do=ADVICE,
+            f"the pickle is refused: {error}", where=str(path), do=ADVICE
         ) from error
 
 
@@ -294,16 +261,10 @@ def read_ids(path: str | Path) -> Iterator[Row]:
     frame = load(path)
     if not isinstance(frame, pd.DataFrame):
         raise BadInput(
-            f"holds a {type(frame).__name__}, not a frame",
-            where=str(path),
-            do=ADVICE,
+            f"holds a {type(frame).__name__}, not a frame", where=str(path), do=ADVICE
         )
     if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
-        raise BadInput(
-            f"lacks the column {missing[0]!r}",
-            where=str(path),
-            do=ADVICE,
-        )
+        raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
     waiting: dict[tuple, list[str]] = {}
     names: set[tuple[str, bool]] = set()
     for number, released in enumerate(frame.to_dict("records"), 1):
@@ -312,9 +273,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
             row = _row(released)
         except (TypeError, ValueError, KeyError, IndexError) as error:
             raise BadInput(
-                f"a value cannot be read ({error!r})",
-                where=where,
-                do=ADVICE,
+                f"a value cannot be read ({error!r})", where=where, do=ADVICE
             ) from error
         pair = (
             *(
@@ -329,11 +288,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
             waiting.setdefault((pair, row["flipped"]), []).append(row["example_id"])
         name = row["example_id"], row["is_twin"]
         if name in names:
-            raise BadInput(
-                f"the index {row['index']} repeats",
-                where=where,
-                do=ADVICE,
-            )
+            raise BadInput(f"the index {row['index']} repeats", where=where, do=ADVICE)
         names.add(name)
         yield row
 
@@ -391,22 +346,14 @@ def _number(value: Any) -> int:
 class Mask:
     """One digit for each character of all premises, one after the other: "1" is kept, "0" removed."""
 
-    def __init__(
-        self,
-        encoded: bytes | str,
-        where: str,
-    ) -> None:
+    def __init__(self, encoded: bytes | str, where: str) -> None:
         """Take the mask of the file, in base64; it is decoded in pieces during use."""
         self._encoded = encoded.encode() if isinstance(encoded, str) else encoded
         if b"\n" in self._encoded[:100]:
             self._encoded = self._encoded.replace(b"\n", b"")
         self._where = where
         if len(self._encoded) % 4:
-            raise BadInput(
-                "the mask is not whole base64",
-                where=where,
-                do=ADVICE,
-            )
+            raise BadInput("the mask is not whole base64", where=where, do=ADVICE)
 
     def __len__(self) -> int:
         """Return the number of digits."""
@@ -416,11 +363,7 @@ class Mask:
             + len(self._encoded[-2:].rstrip(b"="))
         )
 
-    def cut(
-        self,
-        text: str,
-        start: int,
-    ) -> str:
+    def cut(self, text: str, start: int) -> str:
         """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|" has none and goes.
 
         Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
@@ -433,9 +376,7 @@ class Mask:
             ][: len(text)]
         except binascii.Error as error:
             raise BadInput(
-                f"the mask is not base64 ({error})",
-                where=self._where,
-                do=ADVICE,
+                f"the mask is not base64 ({error})", where=self._where, do=ADVICE
             ) from error
         if digits.strip(b"01") or len(digits) < len(text):
             raise BadInput(
@@ -454,18 +395,12 @@ def read_masks(path: str | Path) -> dict[str, Mask]:
     value = load(path)
     if not isinstance(value, dict):
         raise BadInput(
-            f"holds a {type(value).__name__}, not a dict",
-            where=str(path),
-            do=ADVICE,
+            f"holds a {type(value).__name__}, not a dict", where=str(path), do=ADVICE
         )
     masks = {}
     for key in ("long", "short"):
         encoded = value.get(key)
         if not isinstance(encoded, str | bytes):
-            raise BadInput(
-                f"has no text under {key!r}",
-                where=str(path),
-                do=ADVICE,
-            )
+            raise BadInput(f"has no text under {key!r}", where=str(path), do=ADVICE)
         masks[key] = Mask(encoded, f"{path}, {key!r}")
     return masks

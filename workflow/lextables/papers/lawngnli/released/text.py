@@ -4,16 +4,8 @@ The offsets and masks of the ID files count characters of this text, so its erro
 """
 
 import re
-from bisect import (
-    bisect_left,
-    bisect_right,
-)
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-    Set,
-)
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,11 +13,7 @@ from eyecite import clean_text
 
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.corpora.caselaw.volume import bodies
-from lextables.pipeline.dataset import (
-    Column,
-    Row,
-    Table,
-)
+from lextables.pipeline.dataset import Column, Row, Table
 
 _OPINION = pa.struct(
     [pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)]
@@ -67,10 +55,7 @@ _TO_XML = tuple(
 )
 
 
-def cases(
-    volumes: Iterable[str | Path],
-    case_ids: Set[int],
-) -> list[Row]:
+def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[Row]:
     """Return the rows of `CASES` of the ``case_ids`` cases in ``volumes``, sorted.
 
     Of cases with the same id the first is used.
@@ -133,10 +118,7 @@ def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
     return texts[0]
 
 
-def short_spans(
-    text: str,
-    pages: Iterable[str],
-) -> list[tuple[int, int]]:
+def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     """Return the spans of the cited pages grown to whole paragraphs, as the released code cut them.
 
     Joined by line ends they are the short premise.  Offsets are in ``text`` with its labels.  Pages are taken
@@ -166,19 +148,12 @@ def short_spans(
     return spans
 
 
-def short_premise(
-    text: str,
-    spans: Iterable[tuple[int, int]],
-) -> str:
+def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return the short premise of `short_spans`, without labels."""
     return unlabelled("\n".join(text[start:end] for start, end in spans))
 
 
-def parenthetical(
-    opinion: str,
-    start: int,
-    end: int,
-) -> str | None:
+def parenthetical(opinion: str, start: int, end: int) -> str | None:
     """Return the parenthetical at the frame's offsets, which count after contractions are written out.
 
     None where the offsets do not fit: outside the text, in the middle of a word, or over its parentheses.

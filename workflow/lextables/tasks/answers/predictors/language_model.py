@@ -11,11 +11,7 @@ once.
 """
 
 import logging
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -32,10 +28,7 @@ from lextables.models.multiple_choice import (
     ask,
     counts,
 )
-from lextables.models.prompts import (
-    Template,
-    plain_template,
-)
+from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import (
@@ -46,10 +39,7 @@ from lextables.tasks.answers.collection import (
     pairs,
 )
 from lextables.tasks.answers.prediction import Prediction
-from lextables.tasks.answers.settings import (
-    WHOLE_DOCUMENT,
-    AskingSettings,
-)
+from lextables.tasks.answers.settings import WHOLE_DOCUMENT, AskingSettings
 
 RELEVANT = ("Yes", "No")
 BATCH = 1000  # questions about paragraphs; their prompts are in memory together
@@ -72,10 +62,7 @@ class Asker:
         return plain_template(self.settings.prompt)
 
     def question(
-        self,
-        text: str,
-        question: collection.DocumentQuestion,
-        options: tuple[str, ...],
+        self, text: str, question: collection.DocumentQuestion, options: tuple[str, ...]
     ) -> ChoiceQuestion:
         """Return a question about a text.
 
@@ -140,11 +127,7 @@ def texts(
     words = of_words(data)
     for document, question in pairs(data.shares, data.paragraphs):
         place = words.place[document]
-        best = words.best(
-            place,
-            words.column[question],
-            settings.best,
-        )
+        best = words.best(place, words.column[question], settings.best)
         rows = best - words.of(place).start
         paragraphs = data.paragraphs[document]
         shown = [paragraphs[row].text for row in rows.tolist()]
@@ -152,10 +135,7 @@ def texts(
         yield (document, question), text
 
 
-def answers_of(
-    data: Collection,
-    asker: Asker,
-) -> tuple[Answers, list[Answered]]:
+def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]:
     """Ask about all answered pairs of documents with a text.
 
     Return the answers by pair, and all answers.  Raises `BadInput`, before any request,
@@ -183,11 +163,7 @@ def answers_of(
     asker.expect(text_of.values())
     answers: Answers = {}
     answered: list[Answered] = []
-    for keys in tqdm(
-        batches,
-        desc="documents",
-        mininterval=10,
-    ):
+    for keys in tqdm(batches, desc="documents", mininterval=10):
         replies = asker.ask(list(questions(keys)))
         for key, reply in zip(keys, replies, strict=True):
             answers[key] = reply.probabilities
@@ -195,10 +171,7 @@ def answers_of(
     return answers, answered
 
 
-def marks_of(
-    data: Collection,
-    asker: Asker,
-) -> tuple[np.ndarray, list[Answered]]:
+def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]]:
     """Ask about the `best` paragraphs of a document for each question.
 
     Return the marks and all answers.  The marks are float64 (paragraphs, questions).
@@ -212,11 +185,7 @@ def marks_of(
     asker.expect(paragraphs[row] for row in rows)
     answered: list[Answered] = []
     starts = range(0, len(places), BATCH)
-    for start in tqdm(
-        starts,
-        desc="thousands of questions",
-        mininterval=10,
-    ):
+    for start in tqdm(starts, desc="thousands of questions", mininterval=10):
         batch = places[start : start + BATCH]
         asked = []
         for row, column in batch:
@@ -230,9 +199,7 @@ def marks_of(
 
 
 def _check_window(
-    model: LanguageModel,
-    questions: Iterable[ChoiceQuestion],
-    document: str,
+    model: LanguageModel, questions: Iterable[ChoiceQuestion], document: str
 ) -> None:
     """Raise `BadInput` if a document does not fit the window with each question."""
     if model.window is None:
@@ -253,11 +220,7 @@ def _check_window(
         )
 
 
-def _most_similar(
-    space: Space,
-    data: Collection,
-    best: int,
-) -> list[tuple[int, int]]:
+def _most_similar(space: Space, data: Collection, best: int) -> list[tuple[int, int]]:
     """Return (paragraph, question) of the most similar paragraphs, by paragraph.
 
     They are ``best`` of each answered pair.

@@ -2,21 +2,10 @@
 
 import numpy as np
 
-from lextables.models import (
-    bi_encoder,
-    device,
-    own_settings,
-)
+from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
-from lextables.tasks.answers.baselines import (
-    Answers,
-    linear_answers,
-    similarity_marks,
-)
-from lextables.tasks.answers.collection import (
-    Space,
-    of_vectors,
-)
+from lextables.tasks.answers.baselines import Answers, linear_answers, similarity_marks
+from lextables.tasks.answers.collection import Space, of_vectors
 from lextables.tasks.answers.prediction import Prediction
 
 

@@ -1,14 +1,8 @@
 """A bi-encoder: a first stage, or a reranker of another system's hits; fine-tuned or as it is."""
 
-from lextables.tasks.retrieval import (
-    dense,
-    encoders,
-)
+from lextables.tasks.retrieval import dense, encoders
 from lextables.tasks.retrieval.collection import HitsByCondition
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
@@ -20,11 +14,5 @@ def rank(ranking: Ranking) -> HitsByCondition:
     hits = {}
     for condition, run in runs.items():
         candidates = ranking.collection.among(ranking.first_hits[condition])
-        hits.update(
-            dense.retrieve(
-                candidates,
-                {condition: run},
-                loaded,
-            )
-        )
+        hits.update(dense.retrieve(candidates, {condition: run}, loaded))
     return hits

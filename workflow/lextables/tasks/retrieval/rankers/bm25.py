@@ -3,15 +3,9 @@
 from collections.abc import Iterable
 from typing import Literal
 
-from lextables.models.bm25 import (
-    BM25Index,
-    analyze,
-)
+from lextables.models.bm25 import BM25Index, analyze
 from lextables.tasks.retrieval.collection import HitsByCondition
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 
 class BM25Settings(RankingSettings):
@@ -37,20 +31,13 @@ def rank(ranking: Ranking) -> HitsByCondition:
 
     def index_of(pool: Iterable[str]) -> BM25Index:
         of_pool = {name: terms[name] for name in pool}
-        return BM25Index(
-            of_pool,
-            k1=first.k1,
-            b=first.b,
-        )
+        return BM25Index(of_pool, k1=first.k1, b=first.b)
 
     corpus = None
     if first.index == "corpus":
         corpus = index_of(terms)
 
-    def search(
-        query_id: str,
-        text: str,
-    ) -> list[tuple[str, float]]:
+    def search(query_id: str, text: str) -> list[tuple[str, float]]:
         query = analyze(text)
         pool = ranking.collection.pool(query_id, first.pool)
         if corpus is None:

@@ -1,28 +1,17 @@
 """The second stage with a trained classifier: hits are ordered by the probability of the query's answer."""
 
-from collections.abc import (
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 
-from lextables.models import (
-    device,
-    multi_head,
-)
+from lextables.models import device, multi_head
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import Text
-from lextables.tasks.classification.features import (
-    read_tokens,
-    tokenise,
-)
+from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import read_heads
 from lextables.tasks.retrieval.collection import (
     Collection,
@@ -32,10 +21,7 @@ from lextables.tasks.retrieval.collection import (
     reorder,
 )
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 # A model with the answers of its heads.
 Classifier = tuple[multi_head.MultiHead, Mapping[str, Sequence[str]]]
@@ -143,19 +129,7 @@ def _probabilities(
         tokens = read_tokens(path)
     rows = []
     for at, (query_id, document) in enumerate(pairs):
-        rows.append(
-            {
-                "example_id": str(at),
-                "text_id": document,
-                "pair_id": query_id,
-            }
-        )
+        rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
     classifier, heads = model
-    read = read_heads(
-        classifier,
-        list(heads),
-        {run.head: rows},
-        tokens,
-        where,
-    )
+    read = read_heads(classifier, list(heads), {run.head: rows}, tokens, where)
     return {pairs[int(row["example_id"])]: row["probabilities"] for row in read}

@@ -1,26 +1,13 @@
 """A reranker that reads pairs of a query and a document, fine-tuned or as it is."""
 
-from collections.abc import (
-    Callable,
-    Sequence,
-)
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from lextables.models import (
-    cross_encoder,
-    device,
-)
+from lextables.models import cross_encoder, device
 from lextables.models.weights import weights_folder
-from lextables.tasks.retrieval.collection import (
-    HitsByCondition,
-    TextPair,
-    reorder,
-)
+from lextables.tasks.retrieval.collection import HitsByCondition, TextPair, reorder
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 # A function from (text of a query, text of a document) to their relevance.
 Score = Callable[[Sequence[TextPair]], Sequence[float]]

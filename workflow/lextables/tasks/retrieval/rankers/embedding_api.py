@@ -6,11 +6,7 @@ from lextables.models import api
 from lextables.models.spending import Limits
 from lextables.tasks.retrieval import dense
 from lextables.tasks.retrieval.collection import HitsByCondition
-from lextables.tasks.retrieval.ranking import (
-    Encoders,
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
 
 
 def rank(ranking: Ranking) -> HitsByCondition:

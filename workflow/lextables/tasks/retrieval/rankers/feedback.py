@@ -7,20 +7,9 @@ import numpy as np
 
 from lextables.models import own_settings
 from lextables.tasks.retrieval import encoders
-from lextables.tasks.retrieval.collection import (
-    Hits,
-    HitsByCondition,
-    scored,
-)
-from lextables.tasks.retrieval.rankers.fusion import (
-    FusionSettings,
-    Scores,
-    fuse,
-)
-from lextables.tasks.retrieval.ranking import (
-    Encoders,
-    Ranking,
-)
+from lextables.tasks.retrieval.collection import Hits, HitsByCondition, scored
+from lextables.tasks.retrieval.rankers.fusion import FusionSettings, Scores, fuse
+from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 FEEDBACK_SHARE = 2.0
 DIGITS = 6  # of a similarity; the number of threads changes only later digits
@@ -45,10 +34,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
 
 
 def fuse_with_feedback(
-    ranking: Ranking,
-    run: FeedbackSettings,
-    systems: Sequence[Scores],
-    loaded: Encoders,
+    ranking: Ranking, run: FeedbackSettings, systems: Sequence[Scores], loaded: Encoders
 ) -> Hits:
     """Fuse, move each query's vector towards its first hits, and fuse again; ties as in `fuse`.
 
@@ -69,16 +55,8 @@ def fuse_with_feedback(
         of_query = [document for document, _ in hits]
         rows = documents[[row_of[document] for document in of_query]]
         ranks = np.arange(1, min(run.feedback, len(hits)) + 1)
-        mean = np.average(
-            rows[: len(ranks)],
-            axis=0,
-            weights=1 / ranks,
-        )
+        mean = np.average(rows[: len(ranks)], axis=0, weights=1 / ranks)
         moved = vector + FEEDBACK_SHARE * mean
         scores = np.round(rows @ moved, DIGITS).tolist()
         similarities[query] = dict(zip(of_query, scores, strict=True))
-    return fuse(
-        [*systems[:-1], similarities],
-        run.shares,
-        run.top,
-    )
+    return fuse([*systems[:-1], similarities], run.shares, run.top)

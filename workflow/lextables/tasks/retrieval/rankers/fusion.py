@@ -1,13 +1,7 @@
 """The fusion of several systems by the means of their standardised scores."""
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from statistics import (
-    fmean,
-    pstdev,
-)
+from collections.abc import Mapping, Sequence
+from statistics import fmean, pstdev
 
 from lextables.tasks.retrieval.collection import (
     Hits,
@@ -15,10 +9,7 @@ from lextables.tasks.retrieval.collection import (
     best_first,
     scored,
 )
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 Scores = Mapping[str, Mapping[str, float]]  # {query id: {document id: score}}
 
@@ -39,11 +30,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
     return hits
 
 
-def fuse(
-    systems: Sequence[Scores],
-    shares: Sequence[float],
-    top: int | None,
-) -> Hits:
+def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) -> Hits:
     """Rank documents by the weighted mean of the systems' standardised scores.
 
     ``shares`` are the weights of the ``systems``; at most ``top`` hits per query are kept, ties
@@ -66,10 +53,7 @@ def fuse(
     return hits
 
 
-def _standardised(
-    scores: Mapping[str, float],
-    documents: Sequence[str],
-) -> list[float]:
+def _standardised(scores: Mapping[str, float], documents: Sequence[str]) -> list[float]:
     """Return the score of each document in standard deviations from the mean; 0 if all are equal."""
     lowest = min(scores.values(), default=0.0)
     values = [scores.get(document, lowest) for document in documents]

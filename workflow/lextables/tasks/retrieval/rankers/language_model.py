@@ -14,46 +14,18 @@ Documents without an answer keep the order of the first stage, and are counted.
 import logging
 import re
 from collections import Counter
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from lextables.models import cached_model
-from lextables.models.language_model import (
-    LanguageModel,
-    Prompt,
-    Request,
-)
-from lextables.models.multiple_choice import (
-    ANSWER_TOKENS,
-    Picked,
-    pick,
-    weighed,
-)
-from lextables.models.prompts import (
-    Template,
-    fitted,
-    plain_template,
-)
+from lextables.models.language_model import LanguageModel, Prompt, Request
+from lextables.models.multiple_choice import ANSWER_TOKENS, Picked, pick, weighed
+from lextables.models.prompts import Template, fitted, plain_template
 from lextables.pipeline.files import JsonObject
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    Hits,
-    HitsByCondition,
-    Pair,
-)
+from lextables.tasks.retrieval.collection import Collection, Hits, HitsByCondition, Pair
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 RATINGS = "12345"
 PAIR = ("Clause A", "Clause B")
@@ -142,9 +114,7 @@ def rerank(
 
 
 def candidates_of(
-    collection: Collection,
-    hits: Mapping[str, Iterable[str]],
-    run: AskingSettings,
+    collection: Collection, hits: Mapping[str, Iterable[str]], run: AskingSettings
 ) -> Candidates:
     """Return the first `AskingSettings.hits` hits of each query."""
     queries = collection.texts(run.form, ("test",), run.queries)
@@ -158,10 +128,7 @@ def candidates_of(
     return Candidates(queries, first, dict(zip(pairs, texts, strict=True)))
 
 
-def expected(
-    candidates: Candidates,
-    run: AskingSettings,
-) -> tuple[int, int]:
+def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
     """Return upper bounds: the number of requests, and the characters of the documents in them."""
     texts = candidates.texts.values()
     characters = sum(map(len, texts))
@@ -183,21 +150,13 @@ def _steps(hits: int, passes: int) -> int:
 
 
 def pointwise(
-    model: LanguageModel,
-    template: Template,
-    candidates: Candidates,
+    model: LanguageModel, template: Template, candidates: Candidates
 ) -> Reranked:
     """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
     prompts, cut = [], 0
     for (query, _), text in candidates.texts.items():
         fields = {"query": candidates.queries[query], "text": text}
-        prompt, was_cut = fitted(
-            model,
-            template,
-            ANSWER_TOKENS,
-            ["text"],
-            **fields,
-        )
+        prompt, was_cut = fitted(model, template, ANSWER_TOKENS, ["text"], **fields)
         prompts.append(prompt)
         cut += was_cut
     ratings, counts = rated(model, prompts)
@@ -213,14 +172,7 @@ def pointwise(
             scored.append((document, UNRATED if rating is None else rating))
         hits[query] = sorted(scored, key=lambda hit: -hit[1])
         ties += len(known) - len(set(known))
-    return Reranked(
-        hits,
-        {
-            **counts,
-            "ties": ties,
-            "cut": cut,
-        },
-    )
+    return Reranked(hits, {**counts, "ties": ties, "cut": cut})
 
 
 def rated(
@@ -249,10 +201,7 @@ def rated(
     }
 
 
-def _written(
-    model: LanguageModel,
-    prompts: Sequence[Prompt],
-) -> list[float | None]:
+def _written(model: LanguageModel, prompts: Sequence[Prompt]) -> list[float | None]:
     """Return the ratings that a model writes."""
     if not prompts:
         return []
@@ -274,10 +223,7 @@ def _share(amount: float, whole: int) -> float | None:
 
 
 def pairwise(
-    model: LanguageModel,
-    template: Template,
-    candidates: Candidates,
-    passes: int,
+    model: LanguageModel, template: Template, candidates: Candidates, passes: int
 ) -> Reranked:
     """Rank each query's hits by comparing neighbours, ``passes`` times from the last to the first.
 
@@ -307,10 +253,7 @@ class _Judge:
     """Compares documents in both orders, each pair of a query once, and counts the outcomes."""
 
     def __init__(
-        self,
-        model: LanguageModel,
-        template: Template,
-        candidates: Candidates,
+        self, model: LanguageModel, template: Template, candidates: Candidates
     ) -> None:
         self.model, self.template, self.candidates = model, template, candidates
         self.better: dict[tuple[str, frozenset[str]], str | None] = {}
@@ -324,18 +267,8 @@ class _Judge:
             if (query, frozenset((first, second))) in self.better:
                 continue
             new.append(query)
-            requests.append(
-                (
-                    self.prompt(query, first, second),
-                    PAIR,
-                )
-            )
-            requests.append(
-                (
-                    self.prompt(query, second, first),
-                    PAIR,
-                )
-            )
+            requests.append((self.prompt(query, first, second), PAIR))
+            requests.append((self.prompt(query, second, first), PAIR))
         picked = pick(self.model, requests, samples=1) if requests else []
         answers = iter(picked)
         for query in new:
@@ -348,12 +281,7 @@ class _Judge:
                 changed.append(query)
         return changed
 
-    def prompt(
-        self,
-        query: str,
-        first: str,
-        second: str,
-    ) -> Prompt:
+    def prompt(self, query: str, first: str, second: str) -> Prompt:
         """Return the prompt that compares two documents in this order."""
         prompt, cut = fitted(
             self.model,
@@ -368,10 +296,7 @@ class _Judge:
         return prompt
 
     def _winner(
-        self,
-        pair: tuple[str, str],
-        answer: Picked,
-        answer_in_other_order: Picked,
+        self, pair: tuple[str, str], answer: Picked, answer_in_other_order: Picked
     ) -> str | None:
         """Count the two answers; return the document that wins in both orders, or None."""
         self.counts["pairs"] += 1

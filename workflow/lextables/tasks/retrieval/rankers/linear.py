@@ -5,36 +5,18 @@ documents' words) and by a frozen encoder's vectors: the similarity itself, and 
 dimension, some of which are more informative than others.
 """
 
-from collections.abc import (
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    asdict,
-    dataclass,
-)
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from lextables.models.bm25 import (
-    BM25Index,
-    analyze,
-)
+from lextables.models.bm25 import BM25Index, analyze
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.retrieval.collection import (
-    Collection,
-    HitsByCondition,
-    best_first,
-)
-from lextables.tasks.retrieval.ranking import (
-    Encoders,
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.collection import Collection, HitsByCondition, best_first
+from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
 
 TRAINING_PARTS = ("training", "validation")
 MAX_ITERATIONS = 500
@@ -81,10 +63,7 @@ class Similarity:
     """The similarity of the documents in a query's pool to the query."""
 
     def __init__(
-        self,
-        collection: Collection,
-        settings: LinearSettings,
-        spaces: Sequence[Space],
+        self, collection: Collection, settings: LinearSettings, spaces: Sequence[Space]
     ) -> None:
         """Analyse the documents; without an index of all, each pool gets its own."""
         self.collection, self.settings, self.spaces = collection, settings, spaces
@@ -97,17 +76,9 @@ class Similarity:
 
     def _index(self, documents: Iterable[str]) -> BM25Index:
         terms = {document: self.terms[document] for document in documents}
-        return BM25Index(
-            terms,
-            k1=self.settings.k1,
-            b=self.settings.b,
-        )
+        return BM25Index(terms, k1=self.settings.k1, b=self.settings.b)
 
-    def features(
-        self,
-        query_id: str,
-        text: str,
-    ) -> tuple[list[str], np.ndarray]:
+    def features(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
         """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
 
         BM25's score, then for each space the cosine and the contribution of each dimension to it.  Scores and
@@ -214,11 +185,7 @@ def fit(
     weight = np.concatenate(all_weights)
     if not 0 < gain.sum() < len(gain):
         what = "the training queries have only relevant documents, or only others"
-        raise BadInput(
-            what,
-            where="judgements",
-            do="check the split of the queries",
-        )
+        raise BadInput(what, where="judgements", do="check the split of the queries")
     # Each row is used as relevant with its gain as weight, and as not relevant with the
     # rest.
     relevant = gain > 0
@@ -227,19 +194,11 @@ def fit(
     rows = np.vstack([features, features[relevant]])
     labels = np.repeat([0, 1], [len(gain), len(of_relevant)])
     model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS)
-    model.fit(
-        rows,
-        labels,
-        sample_weight=weights / weights.mean(),
-    )
+    model.fit(rows, labels, sample_weight=weights / weights.mean())
     return Ranker(mean, scale, model.coef_[0])
 
 
-def _sample(
-    gain: np.ndarray,
-    most: int,
-    generator: np.random.Generator,
-) -> np.ndarray:
+def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
     """Return the indices of all relevant documents and of a random sample of others, ``most`` in all."""
     relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
     count = max(1, most - len(relevant))
@@ -249,9 +208,7 @@ def _sample(
 
 
 def topics(
-    documents: Mapping[str, str],
-    queries: Sequence[str],
-    dimensions: int,
+    documents: Mapping[str, str], queries: Sequence[str], dimensions: int
 ) -> Space:
     """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of the documents'.
 
@@ -260,22 +217,14 @@ def topics(
     """
     names = sorted(documents)
     least = min(MIN_DOCUMENTS, len(names))
-    vectorizer = TfidfVectorizer(
-        analyzer=analyze,
-        sublinear_tf=True,
-        min_df=least,
-    )
+    vectorizer = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, min_df=least)
     try:
         words = vectorizer.fit_transform([documents[name] for name in names])
         dimensions = min(dimensions, min(words.shape) - 1)
         latent = TruncatedSVD(dimensions, random_state=0).fit(words)
     except ValueError as error:
         what = "the documents share too few words"
-        raise BadInput(
-            what,
-            where="documents",
-            do="use more documents",
-        ) from error
+        raise BadInput(what, where="documents", do="use more documents") from error
     of_documents = _unit(latent.transform(words))
     of_queries = _unit(latent.transform(vectorizer.transform(queries)))
     return Space(
@@ -285,34 +234,19 @@ def topics(
 
 
 def vectors(
-    documents: Mapping[str, str],
-    queries: Sequence[str],
-    encoders: Encoders,
+    documents: Mapping[str, str], queries: Sequence[str], encoders: Encoders
 ) -> Space:
     """Return a frozen encoder's vectors of the documents and of the queries' texts."""
     names = sorted(documents)
     of_documents = encoders.documents([documents[name] for name in names])
     return Space(
         dict(zip(names, of_documents, strict=True)),
-        dict(
-            zip(
-                queries,
-                encoders.queries(queries),
-                strict=True,
-            )
-        ),
+        dict(zip(queries, encoders.queries(queries), strict=True)),
     )
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
-    return rows / np.maximum(
-        np.linalg.norm(
-            rows,
-            axis=1,
-            keepdims=True,
-        ),
-        1e-12,
-    )
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def _standardised(scores: np.ndarray) -> np.ndarray:

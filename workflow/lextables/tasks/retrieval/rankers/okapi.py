@@ -1,25 +1,12 @@
 """gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another system's hits."""
 
-from collections.abc import (
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from itertools import (
-    chain,
-    islice,
-)
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 
 from lextables.models.okapi import OkapiBM25
-from lextables.tasks.retrieval.collection import (
-    HitsByCondition,
-    best_first,
-)
+from lextables.tasks.retrieval.collection import HitsByCondition, best_first
 from lextables.tasks.retrieval.filtering import read_as
-from lextables.tasks.retrieval.ranking import (
-    Ranking,
-    RankingSettings,
-)
+from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 # Queries whose filtered pools are in memory together: with 1,000 documents each, some 200 MB.
 QUERY_BATCH = 64
@@ -41,11 +28,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
         collection = ranking.collection
         if condition in ranking.first_hits:
             collection = collection.among(ranking.first_hits[condition])
-        texts = collection.texts(
-            run.form,
-            ("validation", "test"),
-            run.queries,
-        )
+        texts = collection.texts(run.form, ("validation", "test"), run.queries)
         pools = {
             query_id: sorted(collection.pool(query_id, run.pool)) for query_id in texts
         }
@@ -58,9 +41,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
 
 
 def _whole_scores(
-    documents: Mapping[str, str],
-    texts: Mapping[str, str],
-    pools: Pools,
+    documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
 ) -> Scores:
     """Return the scores of each query's documents, which are read as a whole."""
     names = sorted(set(chain(*pools.values())))
@@ -74,9 +55,7 @@ def _whole_scores(
 
 
 def _filtered_scores(
-    documents: Mapping[str, str],
-    texts: Mapping[str, str],
-    pools: Pools,
+    documents: Mapping[str, str], texts: Mapping[str, str], pools: Pools
 ) -> Scores:
     """Yield the scores of a batch of queries at a time, so that memory holds few filtered texts."""
     queries = iter(texts)
