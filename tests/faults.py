@@ -15,11 +15,12 @@ from pathlib import Path
 import psutil
 
 import forked
+from lextables.pipeline import usage
 
 TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
 # Folders, and keys of run.json, that may differ between runs with the same results.
-HISTORY = {"logs", "benchmarks", "work", ".cache"}
+HISTORY = {"logs", "work", ".cache"}
 HISTORY_KEYS = set(
     "lextables seconds peak_memory_mib resumed_from_update finished_before".split()
 )
@@ -61,8 +62,8 @@ class Place:
 
     @property
     def finished(self) -> int:
-        """Number of jobs that have succeeded; each writes a benchmark file."""
-        return sum(1 for _ in self.folder.glob(f"{RESULTS}/benchmarks/**/*.tsv"))
+        """Number of jobs that have succeeded; each records its usage at its end."""
+        return sum(1 for _ in self.folder.glob(f"{RESULTS}/**/*{usage.ENDING}"))
 
     def locked(self) -> bool:
         return any(self.folder.glob(".snakemake/locks/*.output.lock"))
@@ -73,7 +74,7 @@ class Place:
         for path in sorted((self.folder / RESULTS).rglob("*")):
             name = path.relative_to(self.folder / RESULTS)
             hidden = any(part.startswith(".") for part in name.parts)
-            is_history = name.parts[0] in HISTORY or name.name == "log.txt"
+            is_history = name.parts[0] in HISTORY or name.stem.startswith("log.")
             if path.is_file() and not hidden and not is_history:
                 digest = hashlib.sha256(without_times(path))
                 digests[name.as_posix()] = digest.hexdigest()

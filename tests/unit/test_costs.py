@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 
 from lextables import ROOT
+from lextables.pipeline.usage import Usage
 from lextables.report.costs import (
     HOUR,
     KEY,
+    RECORD,
     Job,
     estimates,
     load_records,
@@ -22,12 +24,13 @@ from lextables.report.costs import (
 MB = 1e6
 RECORDS = pd.DataFrame(
     [
-        ["release", "data", "acord", "", 3 * MB, 1, 60.0, 100.0],
-        ["release", "index", "", "", 10 * MB, 4, 5.0, 10.0],
-        ["release", "index", "", "", 100 * MB, 1, 40.0, 100.0],
-        ["release", "train", "acord", "linear", 3 * MB, 3, 7200.0, 1e9],
+        ["release", "data", "acord", "", 3 * MB, 1, 60.0, 100.0, ""],
+        ["release", "index", "", "", 10 * MB, 4, 5.0, 10.0, ""],
+        ["release", "index", "", "", 100 * MB, 1, 40.0, 100.0, ""],
+        ["release", "index", "", "", 10 * MB, 1, 0.5, 10.0, "a GPU"],
+        ["release", "train", "acord", "linear", 3 * MB, 3, 7200.0, 1e9, ""],
     ],
-    columns=[*KEY, "published", "jobs", "seconds", "bytes"],
+    columns=[*KEY, "published", "jobs", "seconds", "bytes", "device"],
 )
 
 
@@ -141,23 +144,40 @@ def test_the_summary_lists_jobs_that_are_not_counted(jobs, tmp_path):
 def test_records_are_medians_of_finished_jobs(tmp_path):
     jobs = []
     for number, seconds in enumerate((1.0, 2.0, 9.0)):
-        (tmp_path / f"{number}.tsv").write_text(f"s\tcpu_time\n5\t{seconds}\n")
+        usage = Usage(
+            processor_seconds=seconds, wall_seconds=1.0, peak_memory_mib=number
+        )
+        (tmp_path / f"{number}.usage.json").write_text(usage.model_dump_json())
         (tmp_path / f"{number}.parquet").write_bytes(b"x" * 10 * (number + 1))
         paths = {
-            "benchmark": str(tmp_path / f"{number}.tsv"),
+            "log": str(tmp_path / f"{number}.log"),
             "outputs": (str(tmp_path / f"{number}.parquet"),),
         }
         jobs.append(
             Job(number, "score", False, "acord", "bm25", published=123456, **paths)
         )
-    found = records([*jobs, Job(9, "score", True, "acord", "bm25")], "release")
+    unmeasured = Job(8, "score", False, "acord", "bm25", log=str(tmp_path / "8.log"))
+    found = records(
+        [*jobs, unmeasured, Job(9, "score", True, "acord", "bm25")], "release"
+    )
+    assert list(found) == RECORD
     assert found.to_numpy().tolist() == [
-        ["release", "score", "acord", "bm25", 123000.0, 3, 2.0, 20.0]
+        [
+            *("release", "score", "acord", "bm25", 123000.0, 3, 2.0, 20.0, 1.0),
+            *(None, None, "", "job"),
+        ]
     ]
+
+
+def test_records_are_written_and_read_again(tmp_path):
+    committed = load_records(ROOT / "resources/costs/records.csv")
+    committed.to_csv(tmp_path / "records.csv", index=False)
+    pd.testing.assert_frame_equal(load_records(tmp_path / "records.csv"), committed)
 
 
 def test_the_committed_records_are_read_and_have_no_repeats():
     committed = load_records(ROOT / "resources/costs/records.csv")
     assert len(committed) > 100
-    assert not committed.duplicated([*KEY, "published"]).any()
+    assert not committed.duplicated([*KEY, "published", "device"]).any()
     assert set(committed["data"]) == {"sample", "release"}
+    assert set(committed["measured"]) <= {"job", "benchmark"}

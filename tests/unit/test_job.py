@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from lextables.pipeline import job
+from lextables.pipeline.usage import read_usage
 
 
 def run(log, body, before=""):
@@ -213,3 +214,32 @@ def test_a_job_is_working_from_a_twentieth_of_a_processor_on(
         == 0
     )
     assert ("working: " in (tmp_path / "log").read_text()) == is_working
+
+
+BUSY = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass"
+
+
+def test_a_job_records_its_processor_time_and_that_of_its_children(tmp_path):
+    child = BUSY.format(seconds=0.3)
+    body = f"""
+    {BUSY.format(seconds=0.3).replace(chr(10), chr(10) + "    ")}
+    time.sleep(0.5)
+    import subprocess, sys
+    subprocess.run([sys.executable, "-c", {child!r}], check=True)
+    block = bytearray(200 << 20)
+    """
+    log = tmp_path / "logs/job.log"
+    done = run(log, body)
+    assert done.returncode == 0, done.stderr
+    usage = read_usage(log)
+    assert usage.processor_seconds >= 0.6
+    assert usage.wall_seconds >= 1.0
+    assert 200 <= usage.peak_memory_mib < 1000
+
+
+def test_a_failed_job_keeps_no_record_of_an_earlier_one(tmp_path):
+    log = tmp_path / "job.log"
+    assert run(log, "pass").returncode == 0
+    assert read_usage(log) is not None
+    assert run(log, "1 / 0").returncode == 1
+    assert read_usage(log) is None

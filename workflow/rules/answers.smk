@@ -22,8 +22,6 @@ rule answers_prior:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=ANSWERED,
         experiment="answer",
@@ -129,8 +127,6 @@ rule answers_score:
         units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=ANSWERED,
         experiment=any_of(PROJECT.scored_experiments("answers")),

@@ -20,8 +20,6 @@ rule caselaw_volumes:
         f"{RESULTS}/sources/caselaw/{{shard}}.json",
     log:
         f"{RESULTS}/logs/caselaw_volumes/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/caselaw_volumes/{{shard}}.tsv"
     wildcard_constraints:
         shard="|".join(VOLUMES.shards),
     # At the head of a long chain of jobs.
@@ -52,8 +50,6 @@ rule caselaw_opinions:
         report=f"{RESULTS}/data/caselaw/{{shard}}.json",
     log:
         f"{RESULTS}/logs/caselaw_opinions/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/caselaw_opinions/{{shard}}.tsv"
     conda:
         ENVIRONMENT
     resources:

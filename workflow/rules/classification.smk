@@ -26,8 +26,6 @@ rule classification_features:
         tokens=TOKENS,
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/features/{{model}}/{{length}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         length=r"\d+",
@@ -59,8 +57,6 @@ rule classification_search:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="search",
@@ -112,8 +108,6 @@ rule classification_choose:
         f"{RUNS.folder(seed=0)}/run.json",
     log:
         f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="choice",
@@ -141,8 +135,6 @@ rule classification_read:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="read",
@@ -171,8 +163,6 @@ rule classification_vectors:
         vectors=TEXT_VECTORS,
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{encoder}}/vectors-{{piece}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/features/{{encoder}}/vectors-{{piece}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         piece=r"\d+",
@@ -202,8 +192,6 @@ rule classification_train_linear:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="train",
@@ -234,8 +222,6 @@ rule classification_read_linear:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="read",
@@ -263,8 +249,6 @@ rule classification_ask:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment="ask",
@@ -295,8 +279,6 @@ rule classification_score:
         units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=CLASSIFIED,
         experiment=any_of(PROJECT.scored_experiments("classification")),

@@ -86,7 +86,6 @@ RESOURCES = JobResources(RUNS)
 SOURCE_PARAMS = SourceParams(PROJECT)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results
 RUN = RUNS.folder()  # pattern of the folders of runs
-RUN_BENCHMARK = f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
 # Small jobs run where Snakemake runs, unless the config has them sent to the cluster.
 SMALL_JOBS_ARE_LOCAL = not CONFIG.submit_small_jobs
 # Cache of the embeddings of texts.  No rule's output: it can be deleted at any time.

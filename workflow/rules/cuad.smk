@@ -29,8 +29,6 @@ rule cuad_marks:
         f"{RUN}/marks.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/marks/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/marks/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=REVIEWED_DATA,
         experiment="read",
@@ -59,8 +57,6 @@ rule cuad_review:
         predictions=f"{REVIEW}.parquet",
     log:
         f"{RESULTS}/logs/review/{{contract}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/review/{{contract}}.tsv"
     wildcard_constraints:
         contract="[^/]+",
     conda:

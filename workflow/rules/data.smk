@@ -23,8 +23,6 @@ for data_job in or_exit(data_jobs, PROJECT, CONFIG.mirrors(ROOT)):
             census=f"{RESULTS}/data/{data_job.name}/census.json",
         log:
             f"{RESULTS}/logs/data/{data_job.name}.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/data/{data_job.name}.tsv"
         conda:
             ENVIRONMENT
         resources:

@@ -28,8 +28,6 @@ rule edgar_quarter:
         report=f"{EDGAR}.report.json",
     log:
         f"{RESULTS}/logs/edgar/{{quarter}}.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/edgar/{{quarter}}.tsv"
     wildcard_constraints:
         quarter=r"\d{4}-QTR[1-4]",
     localrule: SMALL_JOBS_ARE_LOCAL

@@ -42,8 +42,6 @@ rule lawngnli_index:
         directory(LAWNGNLI_INDEX),
     log:
         f"{RESULTS}/logs/lawngnli/index.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/index.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -66,8 +64,6 @@ rule lawngnli_candidates:
         counts=f"{LAWNGNLI_SHARD}/candidates.json",
     log:
         f"{RESULTS}/logs/lawngnli/candidates/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/candidates/{{shard}}.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -89,8 +85,6 @@ rule lawngnli_parentheticals:
         counts=f"{LAWNGNLI_SHARD}/parentheticals.json",
     log:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/parentheticals/{{shard}}.tsv"
     # At the head of a long chain of jobs.
     priority: 1
     conda:
@@ -114,8 +108,6 @@ rule lawngnli_contradictions:
         counts=f"{LAWNGNLI_SHARD}/contradictions.json",
     log:
         f"{RESULTS}/logs/lawngnli/contradictions/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/contradictions/{{shard}}.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -144,8 +136,6 @@ rule lawngnli_cited:
         directory(LAWNGNLI_CITED),
     log:
         f"{RESULTS}/logs/lawngnli/cited.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/cited.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -166,8 +156,6 @@ rule lawngnli_long_premises:
         f"{LAWNGNLI_SHARD}/long_premises.parquet",
     log:
         f"{RESULTS}/logs/lawngnli/long_premises/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/long_premises/{{shard}}.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -216,8 +204,6 @@ else:
             census=f"{LAWNGNLI_DATA}/census.json",
         log:
             f"{RESULTS}/logs/lawngnli/examples.log",
-        benchmark:
-            f"{RESULTS}/benchmarks/lawngnli/examples.tsv"
         conda:
             ENVIRONMENT
         threads: RESOURCES.model_threads
@@ -261,8 +247,6 @@ rule lawngnli_parenthetical_set:
         census=f"{RESULTS}/data/lawngnli_parentheticals/census.json",
     log:
         f"{RESULTS}/logs/lawngnli/parenthetical_set.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/parenthetical_set.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -288,8 +272,6 @@ rule lawngnli_pairs:
         census=f"{RESULTS}/data/lawngnli_nli/census.json",
     log:
         f"{RESULTS}/logs/lawngnli/pairs.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/pairs.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -311,8 +293,6 @@ rule lawngnli_to_read:
         f"{LAWNGNLI_DATA}/to_read.csv",
     log:
         f"{RESULTS}/logs/lawngnli/to_read.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/to_read.tsv"
     conda:
         ENVIRONMENT
     params:

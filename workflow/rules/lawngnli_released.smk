@@ -17,8 +17,6 @@ rule lawngnli_released_rows:
         cases=f"{LAWNGNLI_DATA}/released/cases.json",
     log:
         f"{RESULTS}/logs/lawngnli/released_rows.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/released_rows.tsv"
     conda:
         ENVIRONMENT
     params:
@@ -38,8 +36,6 @@ rule lawngnli_released_shard:
         hypotheses=f"{LAWNGNLI_SHARD}/hypotheses.parquet",
     log:
         f"{RESULTS}/logs/lawngnli/released/{{shard}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/released/{{shard}}.tsv"
     conda:
         ENVIRONMENT
     params:
@@ -67,8 +63,6 @@ rule lawngnli_released:
         census=f"{LAWNGNLI_DATA}/census.json",
     log:
         f"{RESULTS}/logs/lawngnli/released.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/released.tsv"
     conda:
         ENVIRONMENT
     params:

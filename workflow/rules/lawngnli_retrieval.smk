@@ -35,8 +35,6 @@ rule lawngnli_retrieval:
         reranking_census=f"{LAWNGNLI_RERANKING}/census.json",
     log:
         f"{RESULTS}/logs/lawngnli/retrieval.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/lawngnli/retrieval.tsv"
     conda:
         ENVIRONMENT
     threads: RESOURCES.model_threads

@@ -26,8 +26,6 @@ rule shared_texts:
         units=f"{RESULTS}/overlaps/units.parquet",
     log:
         f"{RESULTS}/logs/overlaps.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/overlaps.tsv"
     conda:
         ENVIRONMENT
     resources:
@@ -53,8 +51,6 @@ rule overlaps_page:
         scores=f"{RESULTS}/overlaps/scores.csv",
     log:
         f"{RESULTS}/logs/overlaps_page.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/overlaps_page.tsv"
     conda:
         ENVIRONMENT
     resources:

@@ -23,8 +23,6 @@ rule export:
         EXPORTED,
     log:
         f"{RESULTS}/logs/publish/{{export}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/publish/{{export}}.tsv"
     wildcard_constraints:
         export=any_of(EXPORTS.of_name),
     conda:
@@ -53,8 +51,6 @@ rule printed:
         f"{PUBLISH}/printed/printed.csv",
     log:
         f"{RESULTS}/logs/publish/printed.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/publish/printed.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

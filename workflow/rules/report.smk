@@ -21,8 +21,6 @@ rule report:
         REPORT,
     log:
         f"{RESULTS}/logs/report.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/report.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
@@ -52,8 +50,6 @@ rule results_page:
         readme=f"{RESULTS}/page/README.md",
     log:
         f"{RESULTS}/logs/results_page.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/results_page.tsv"
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
@@ -80,8 +76,6 @@ rule effective_config:
         f"{RESULTS}/config.yaml",
     log:
         f"{RESULTS}/logs/effective_config.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/effective_config.tsv"
     localrule: True
     conda:
         ENVIRONMENT

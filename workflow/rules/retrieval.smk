@@ -32,8 +32,6 @@ for ranking_rule in RANKINGS.rules():
             records=RANKINGS.files("run.json", ranking_rule.conditions),
         log:
             f"{RESULTS}/runs/{{dataset}}/{{experiment}}/{{model}}/log.txt",
-        benchmark:
-            f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}.tsv"
         wildcard_constraints:
             dataset=ranking_rule.dataset,
             experiment=ranking_rule.experiment,
@@ -67,8 +65,6 @@ rule retrieval_rerank_tuned:
         records=[f"{RUN}/run.json"],
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="rerank-tuned",
@@ -134,8 +130,6 @@ rule retrieval_fuse:
         records=[f"{RUN}/run.json"],
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="fuse",
@@ -167,8 +161,6 @@ rule retrieval_search:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="search",
@@ -210,8 +202,6 @@ rule retrieval_choose:
         f"{RUNS.folder(seed=0)}/run.json",
     log:
         f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment="choice",
@@ -238,8 +228,6 @@ rule retrieval_score:
         units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=RETRIEVED,
         experiment=any_of(PROJECT.scored_experiments("retrieval")),

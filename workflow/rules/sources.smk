@@ -19,8 +19,6 @@ rule fetch_source:
         provenance=f"{RESULTS}/sources/{{source}}/{{file}}.json",
     log:
         f"{RESULTS}/logs/sources/{{source}}/{{file}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/sources/{{source}}/{{file}}.tsv"
     wildcard_constraints:
         # Registered names only: x.json can be a file, and x.json.json its provenance.
         source="|".join(PROJECT.sources),

@@ -33,8 +33,6 @@ rule spans_features:
         test=window_files(SPAN_RUNS.windows, "test"),
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}x{{step}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/features/{{model}}/{{length}}x{{step}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         length=r"\d+",
@@ -62,8 +60,6 @@ rule spans_pretrain:
         record=f"{PRETRAINED_FOLDER}/run.json",
     log:
         f"{PRETRAINED_FOLDER}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/pretrain/{{model}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
     conda:
@@ -91,8 +87,6 @@ rule spans_release:
         record=f"{RELEASED_FOLDER}/run.json",
     log:
         f"{RELEASED_FOLDER}/log.txt",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/release/{{model}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
     conda:
@@ -120,8 +114,6 @@ rule spans_search:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="search",
@@ -149,8 +141,6 @@ rule spans_choose:
         f"{RUNS.folder(seed=0)}/run.json",
     log:
         f"{RESULTS}/logs/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/{{experiment}}/{{model}}/{{condition}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="choice",
@@ -179,8 +169,6 @@ rule spans_train:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="train",
@@ -215,8 +203,6 @@ rule spans_read:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="read",
@@ -244,8 +230,6 @@ rule spans_vectors:
         SPAN_RUNS.vectors,
     log:
         f"{RESULTS}/logs/{{dataset}}/vectors/{{encoder}}/{{length}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/vectors/{{encoder}}/{{length}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         length=r"\d+",
@@ -274,8 +258,6 @@ rule spans_train_linear:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="train",
@@ -305,8 +287,6 @@ rule spans_read_linear:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="read",
@@ -333,8 +313,6 @@ rule spans_ask:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=ONLY_SPANS,
         experiment="ask",
@@ -365,8 +343,6 @@ rule spans_write:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=TEXT_DATASETS,
         experiment="ask",
@@ -399,8 +375,6 @@ rule spans_quote:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=TEXT_DATASETS,
         experiment="quote",
@@ -425,8 +399,6 @@ rule spans_join:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment="join",
@@ -451,8 +423,6 @@ rule spans_score:
         units=f"{RUN}/units.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/{{dataset}}/score/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.tsv"
     wildcard_constraints:
         dataset=SPAN_DATASETS,
         experiment=any_of(PROJECT.scored_experiments("spans")),

@@ -17,8 +17,6 @@ rule given:
         record=f"{RUN}/run.json",
     log:
         f"{RUN}/log.txt",
-    benchmark:
-        RUN_BENCHMARK
     wildcard_constraints:
         dataset=any_of(PROJECT.tasks),
         experiment="given",

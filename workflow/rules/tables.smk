@@ -34,8 +34,6 @@ rule table:
         html=f"{RESULTS}/tables/{{paper}}/{{table}}.html",
     log:
         f"{RESULTS}/logs/table/{{paper}}/{{table}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/table/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         # Only existing tables, so that a misspelt file name is not reported as an error of the rule.
         table=any_of(TABLES.names("table")),
@@ -66,8 +64,6 @@ use rule table as figure with:
         svg=f"{RESULTS}/tables/{{paper}}/{{table}}.svg",
     log:
         f"{RESULTS}/logs/figure/{{paper}}/{{table}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/figure/{{paper}}/{{table}}.tsv"
     wildcard_constraints:
         table=any_of(TABLES.names("figure")),
     localrule: SMALL_JOBS_ARE_LOCAL

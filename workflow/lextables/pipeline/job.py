@@ -5,6 +5,8 @@ warnings and progress, goes to the log.
 
 A job that works without logging writes a line once a minute; a job that waits or hangs does not.
 
+A job that succeeds records its processor time and memory beside its log (`lextables.pipeline.usage`).
+
 The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
 (`snakemake_logger_plugin_lextables`).
 """
@@ -37,6 +39,7 @@ from lextables.pipeline import not_run
 from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
 from lextables.pipeline.locks import held_by_job
 from lextables.pipeline.redaction import Redacting, redacted
+from lextables.pipeline.usage import record_usage, usage_file
 
 _ENDS = re.compile(r"[\r\n]")
 # Sequences such as colours, a hidden cursor, and a window's title with its end.
@@ -108,9 +111,11 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
+    begin = time.monotonic()
     try:
         with held_by_job():
             log.parent.mkdir(parents=True, exist_ok=True)
+            usage_file(log).unlink(missing_ok=True)
             writing = logging.FileHandler(log, "w")
             writing.setFormatter(Redacting("%(asctime)s %(message)s"))
             logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
@@ -124,6 +129,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 _heartbeat(log, logger),
             ):
                 yield logger
+                record_usage(log, begin)
     except BadInput as error:
         _fail(str(error))
     except Exception as error:

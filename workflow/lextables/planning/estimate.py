@@ -98,7 +98,7 @@ class Estimates:
         with self._records.open(encoding="utf-8", newline="") as file:
             records = list(csv.DictReader(file))
         for record in records:
-            if record["data"] != self.project.config.data:
+            if record["data"] != self.project.config.data or record["device"]:
                 continue
             kind = record["rule"], record["dataset"], record["model"]
             value = float(record["seconds"])
@@ -193,7 +193,7 @@ class Estimates:
                 mem_mb=int(job.resources.get("mem_mb") or 0),
                 minutes=int(job.resources.get("runtime") or 0),
                 trained=self._trained_bytes(job, specs),
-                benchmark=str(job.benchmark or ""),
+                log=str(next(iter(job.log), "")),
                 outputs=tuple(map(str, job.output)),
             )
             found.append(estimated)

@@ -2,6 +2,15 @@
 
 Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
 `resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
+
+Columns of the records: `KEY`; ``published``, the bytes of the published files behind the jobs; ``jobs``, their
+number; medians of their ``seconds``, ``bytes`` of outputs and ``memory_mib``; ``device``; ``updates`` and
+``tokens``; ``measured``.
+
+- Without a ``device`` the seconds are processor seconds of whole jobs.  They were ``measured`` by the `job`
+  itself, or by Snakemake's `benchmark`, which misses up to 30 seconds of a job.
+- With the name of a GPU as ``device`` they are the seconds in which a model trained on ``tokens`` tokens in
+  ``updates`` updates, or read ``tokens`` tokens (0 updates), padding included, without loading.
 """
 
 import math
@@ -15,7 +24,7 @@ import pandas as pd
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.files import damage_named
+from lextables.pipeline.usage import read_usage
 
 HOUR = 3600  # seconds
 MINUTES = 60  # of an hour
@@ -23,6 +32,9 @@ MEGABYTE = 1e6
 # Records are used for published data of up to REACH times, or 1/REACH, their size.
 REACH = 10
 KEY = ["data", "rule", "dataset", "model"]
+TEXTS = [*KEY, "device", "measured"]
+NUMBERS = ["published", "jobs", "seconds", "bytes", "memory_mib", "updates", "tokens"]
+RECORD = [*KEY, *NUMBERS, "device", "measured"]  # the columns of a record
 SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 
 
@@ -51,7 +63,7 @@ class Job:
     mem_mb: int = 0
     minutes: int = 0
     trained: float | None = None
-    benchmark: str = ""
+    log: str = ""
     outputs: tuple[str, ...] = ()
 
 
@@ -63,7 +75,8 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
-    of_data = records[records["data"] == data]
+    on_processor = records[records["device"] == ""]
+    of_data = on_processor[on_processor["data"] == data]
     table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
@@ -222,34 +235,34 @@ def write(
 
 
 def load_records(path: str | Path) -> pd.DataFrame:
-    """Read the records of finished jobs."""
-    return pd.read_csv(path, keep_default_na=False, dtype=dict.fromkeys(KEY, str))
+    """Read the records of finished jobs, with the columns `RECORD`."""
+    texts = pd.read_csv(path, dtype=str, keep_default_na=False)
+    numbers = texts[NUMBERS].replace("", None).astype(float)
+    return pd.concat([texts[TEXTS], numbers], axis=1)[RECORD]
 
 
 def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
-    """Return the records of the finished jobs: the median seconds and bytes of each rule, data set and model.
+    """Return the records of the finished jobs on a processor, with the columns `RECORD`.
 
-    Columns: `KEY`, ``published`` (bytes), ``jobs``, ``seconds`` of a core, ``bytes`` of the outputs.
+    Each is the median of the jobs of a rule, data set and model.
     """
     rows = []
     for job in jobs:
-        benchmark = Path(job.benchmark)
-        if job.runs or job.gpu or not job.benchmark or not benchmark.is_file():
+        usage = read_usage(job.log) if job.log else None
+        if job.runs or job.gpu or usage is None:
             continue
         size = sum(_bytes(Path(output)) for output in job.outputs)
-        with damage_named(benchmark):
-            seconds = pd.read_csv(benchmark, sep="\t")["cpu_time"].sum()
         published = float(f"{job.published:.3g}")
-        kind = [data, job.rule, job.dataset, job.model]
-        rows.append([*kind, published, seconds, size])
-    table = pd.DataFrame(rows, columns=[*KEY, "published", "seconds", "bytes"])
+        kind = [data, job.rule, job.dataset, job.model, published]
+        rows.append([*kind, usage.processor_seconds, size, usage.peak_memory_mib])
+    measures = ["seconds", "bytes", "memory_mib"]
+    table = pd.DataFrame(rows, columns=[*KEY, "published", *measures])
     groups = table.groupby([*KEY, "published"])
-    medians = groups.agg(
-        jobs=("seconds", "size"),
-        seconds=("seconds", "median"),
-        bytes=("bytes", "median"),
-    )
-    return medians.round(2).reset_index()
+    medians = groups[measures].median().round(2)
+    medians["jobs"] = groups.size()
+    found = medians.reset_index()
+    found = found.assign(updates=None, tokens=None, device="", measured="job")
+    return found[RECORD]
 
 
 def _bytes(path: Path) -> int:
