@@ -36,6 +36,7 @@ from lextables.tasks.classification.training import (
 )
 from marked_contracts import equal
 from optimisers import CONSTANT
+from recorded_seeds import record_seeds
 from rule_script import Files, run_script
 from tiny_encoders import WORDS
 
@@ -229,6 +230,14 @@ def test_predictions_are_written_after_each_number_of_updates(train):
     # Intermediate predictions do not change the training.
     last = [row for row in rows if row["updates"] == 5]
     assert train(trial=ONE_TRIAL, name="once") == last
+
+
+def test_each_random_part_uses_the_seed_of_the_run(train, monkeypatch):
+    """The initial heads, the order of examples, and dropout (the trainer's seed)."""
+    parts = ((multi_head, "load"), (training, "draws"), (training, "arguments"))
+    seeds = record_seeds(monkeypatch, *parts)
+    train(name="three", trial=ONE_TRIAL, seed=3)
+    assert seeds == {"load": {3}, "draws": {3}, "arguments": {3}}
 
 
 def test_each_head_can_have_a_different_trial(prepared, train, tmp_path):

@@ -142,7 +142,7 @@ def test_paragraphs_that_eyecite_fails_on_are_counted(
         raise IndexError
 
     counts: Counter[str] = Counter()
-    monkeypatch.setattr(default_tokenizer, "tokenize", broken)
+    monkeypatch.setattr(default_tokenizer, "extract_tokens", broken)
     assert (
         find_citations(
             "One, 410 U.S. 113.\nNone here.\nTwo, 410 U.S. 114.",

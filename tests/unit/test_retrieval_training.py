@@ -10,7 +10,7 @@ from sentence_transformers.sentence_transformer.modules import Pooling, Transfor
 from transformers import BertConfig, BertModel, set_seed
 
 from killed import killed
-from lextables.models import bi_encoder, cross_encoder
+from lextables.models import bi_encoder, bi_encoder_training, cross_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.models.checkpoints import Checkpoints
 from lextables.pipeline.dataset import read, write
@@ -20,6 +20,7 @@ from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 from optimisers import CONSTANT
+from recorded_seeds import record_seeds
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -171,6 +172,29 @@ def test_a_search_in_mixed_precision_scores_as_the_saved_model(
     assert {
         (row["query_id"], row["document_id"]): row["score"] for row in found
     } == scores
+
+
+SEED_PARTS = {
+    "cross-encoder": [
+        (cross_encoder, "load"),
+        (cross_encoder, "BalancedBatches"),
+        (cross_encoder, "arguments"),
+    ],
+    "bi-encoder": [
+        (bi_encoder_tuning, "graded_batches"),
+        (bi_encoder_training, "arguments"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", TUNINGS)
+def test_each_random_part_uses_the_seed_of_the_run(
+    kind, settings, tmp_path, monkeypatch
+):
+    """The initial head, the batches, and dropout (the trainer's seed)."""
+    seeds = record_seeds(monkeypatch, *SEED_PARTS[kind])
+    train(kind, settings, tmp_path, seed=3)
+    assert seeds == {name: {3} for _, name in SEED_PARTS[kind]}
 
 
 @pytest.mark.parametrize("kind", TUNINGS)

@@ -16,6 +16,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from lextables.tasks.spans.settings import Pretraining
 from optimisers import optimiser
+from recorded_seeds import record_seeds
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -130,6 +131,16 @@ def test_the_loss_decreases_and_span_extraction_can_load_the_weights(folder, tmp
         trained["bert.encoder.layer.1.output.dense.weight"],
     )
     assert (output / "tokenizer.json").exists()
+
+
+def test_each_random_part_uses_the_seed_of_the_run(folder, tmp_path, monkeypatch):
+    """The initial head, the masks, and dropout (the trainer's seed)."""
+    parts = ("set_seed", "Masking", "arguments")
+    seeds = record_seeds(monkeypatch, *((pretraining, name) for name in parts))
+    files = {"work": tmp_path / "work", "output": tmp_path / "model"}
+    settings = SETTINGS.model_copy(update={"updates": 1})
+    pretraining.pretrain(folder, texts(6), settings, **files, **JOB)
+    assert seeds == {name: {3} for name in parts}
 
 
 def test_a_resumed_pretraining_has_the_same_weights(folder, tmp_path):

@@ -60,6 +60,7 @@ from lextables.tasks.spans.windows import (
 )
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
 from optimisers import LINEAR
+from recorded_seeds import record_seeds
 from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
@@ -281,12 +282,35 @@ def data(encoder, tmp_path_factory):
     return folder
 
 
+def files_of(data):
+    contracts, questions = data / "contracts.parquet", data / "questions.parquet"
+    return WindowFiles(contracts, questions, data / "windows")
+
+
+def test_each_random_part_uses_the_seed_of_the_run(
+    data, encoder, tmp_path, monkeypatch
+):
+    """The share of the contracts, the sample of windows, the initial head, and dropout (the trainer's seed)."""
+    parts = ("part", "balanced", "arguments")
+    places = [(training, name) for name in parts]
+    seeds = record_seeds(monkeypatch, *places, (loading, "load_span_model"))
+    settings = changed(RUN, weights=encoder, max_updates=1, percent=60)
+    files = {"work": tmp_path / "work", "output": tmp_path / "weights"}
+    train(files_of(data), settings, seed=3, search=False, device=CPU, **files)
+    assert seeds == {
+        "part": {3},
+        "balanced": {3},
+        "arguments": {3},
+        "load_span_model": {3},
+    }
+
+
 def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     data, encoder, tmp_path
 ):
     settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
-    contracts, questions = data / "contracts.parquet", data / "questions.parquet"
-    files = WindowFiles(contracts, questions, data / "windows")
+    contracts = data / "contracts.parquet"
+    files = files_of(data)
     job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
     work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
     record = train(files, settings, work=work, **job)

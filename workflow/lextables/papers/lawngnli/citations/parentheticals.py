@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from eyecite.tokenizers import Tokenizer
 
+from lextables.papers.lawngnli.citations.other_sources import with_other_sources
 from lextables.papers.lawngnli.citations.parentheses import (
     COURT,
     LONGEST,
@@ -126,6 +127,7 @@ def read_parentheticals(
     counts: Counter[str] = Counter()
     citations = find_citations(text, tokens, counts)
     plain = ascii_text(text)
+    citations = with_other_sources(plain, citations)
     counts.update(f"{item.kind} citations" for item in citations if item.kind)
     claims, chains, unread = _claims(plain, citations)
     spans: list[tuple[int, int]] = []
@@ -175,7 +177,7 @@ def _claims(
         if item.kind is None:
             continue
         pincite, pincite_end = read_pincite(
-            plain, _pincite_start(plain, item), item.paragraph_end
+            plain, item.pincite_start(plain), item.paragraph_end
         )
         match = _first_parenthesis(plain, item, pincite_end)
         if match is None:
@@ -187,18 +189,6 @@ def _claims(
             claims.setdefault(start, []).append(_Claim(number, pincite, pincite_end))
     read = {start: chain for start, chain in chains.items() if chain is not None}
     return claims, read, [unread[start] for start in sorted(unread)]
-
-
-def _pincite_start(plain: str, item: LocatedCitation) -> int:
-    """Where the pincite of a citation begins, or would begin; eyecite may have read a part of it."""
-    pincite = item.citation.metadata.pin_cite
-    if (
-        item.kind != "full"
-        and pincite
-        and plain.endswith(pincite, item.start, item.end)
-    ):
-        return item.end - len(pincite)
-    return item.end
 
 
 def _first_parenthesis(

@@ -9,7 +9,7 @@ Short forms are resolved over the whole opinion, in its order.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from eyecite import get_citations, resolve_citations
 from eyecite.models import (
     CaseCitation,
     CitationBase,
+    CitationToken,
     FullCaseCitation,
     FullCitation,
     IdCitation,
@@ -62,6 +63,8 @@ _COURT_AND_YEAR = re.compile(
     r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)"
 )
 _KEPT = "§¶"
+# The record of a case; eyecite reads these abbreviations as variations of reporters.
+_RECORD = ("App.", "R.", "Rec.", "Tr.")
 
 
 class _AsciiTable(dict[int, str]):
@@ -162,6 +165,15 @@ class LocatedCitation:
             self.citation.full_span()[0], self.citation.span()[0]
         )
 
+    def pincite_start(self, plain: str) -> int:
+        """Where its pincite begins, or would begin; eyecite may have read a part of it."""
+        pincite = self.citation.metadata.pin_cite
+        if self.kind in (None, "full") or not pincite:
+            return self.end
+        if not plain.endswith(pincite, self.start, self.end):
+            return self.end
+        return self.end - len(pincite)
+
     @property
     def kind(self) -> str | None:
         """``full``, ``short``, ``id`` or ``supra``; None if it is not to a case."""
@@ -200,6 +212,32 @@ def find_citations(
     return citations
 
 
+class _Checked(Tokenizer):
+    """A tokenizer that takes neither a party nor the record for a reporter.
+
+    In "28 Phillips, 415 F.3d at 1321", 28 is the number of a note, and Phillips is also a reporter: a token
+    whose page is the volume of another citation is left out.  So is "2 App. 711", a page of the record.
+    """
+
+    def __init__(self, tokens: Tokenizer) -> None:
+        self._tokens = tokens
+
+    def extract_tokens(self, text: str) -> Iterator[Token]:
+        tokens = list(self._tokens.extract_tokens(text))
+        ends: dict[int, int] = {}
+        for token in tokens:
+            if isinstance(token, CitationToken):
+                ends[token.start] = max(token.end, ends.get(token.start, 0))
+        for token in tokens:
+            if isinstance(token, CitationToken):
+                page = token.groups.get("page") or ""
+                if ends.get(token.end - len(page), 0) > token.end:
+                    continue
+                if token.groups.get("reporter") in _RECORD:
+                    continue
+            yield token
+
+
 class _Tokenized(Tokenizer):
     """A tokenizer for eyecite that returns existing tokens."""
 
@@ -219,7 +257,7 @@ def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
     """
     if not _MAY_CITE.search(paragraph):
         return []
-    tokenized = tokens.tokenize(paragraph)
+    tokenized = _Checked(tokens).tokenize(paragraph)
     if all(isinstance(token, _NO_CITATION) for _, token in tokenized[1]):
         return []
     return get_citations(" ", tokenizer=_Tokenized(tokenized))
