@@ -102,7 +102,7 @@ def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_onc
 @pytest.mark.parametrize("read", ["whole", "filtered"])
 @pytest.mark.parametrize("at_once", [1, 64])
 def test_okapi_equals_gensim_on_the_pool_of_each_query(monkeypatch, read, at_once):
-    monkeypatch.setattr(okapi, "QUERY_BATCH", at_once)
+    monkeypatch.setattr(okapi, "POOL_BATCH", at_once)
     data = made(1)
     scores = {}
     for query, pool in data.judged.items():
@@ -134,7 +134,12 @@ def test_rerankers_use_only_the_hits_as_their_collection(tmp_path):
     assert dict(found["q1"]) == pytest.approx(expected)
 
 
-CLASSIFIED = {"max_length": 24, "by": "label", "tokenizer": {"weights": SAMPLE_ENCODER}}
+CLASSIFIED = {
+    "score": "probability",
+    "max_length": 24,
+    "by": "label",
+    "tokenizer": {"weights": SAMPLE_ENCODER},
+}
 HEADS = {
     "nli": ["entail", "neutral", "contradict"],
     "entailment": ["entail", "not entail"],
@@ -159,18 +164,21 @@ def classifier(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("head", "answers", "counts"),
+    ("head", "answers", "value", "counts"),
     [
-        ("nli", {}, {"q1": 0, "q2": 2}),
-        ("entailment", {"contradict": "not entail"}, {"q1": 0, "q2": 1}),
+        ("nli", {}, "probability", {"q1": 0, "q2": 2}),
+        ("nli", {}, "logit", {"q1": 0, "q2": 2}),
+        ("entailment", {"contradict": "not entail"}, "probability", {"q1": 0, "q2": 1}),
+        ("entailment", {"contradict": "entail"}, "logit", {"q1": 0, "q2": 0}),
     ],
 )
-def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
-    classifier, head, answers, counts, tmp_path
+def test_a_classifier_reranks_by_the_answer_of_the_querys_label(
+    classifier, head, answers, value, counts, tmp_path
 ):
     data = made(4)
     hits = {query: sorted(pool)[:4] for query, pool in data.judged.items()}
     changes = CLASSIFIED | {"head": head, "answers": answers, "documents": "filtered"}
+    changes["score"] = value
     job = reranking(tmp_path, data, hits, **changes)
     (run,) = job.runs(classifying.ClassifierSettings).values()
     found = classifying.rerank(job, "text", run, classifier, CPU)
@@ -187,8 +195,10 @@ def test_a_classifier_reranks_by_the_probability_of_the_querys_label(
             with torch.no_grad():
                 represented = model.represent(**tokenizer(*texts, **cut))
                 logits = model.answer(represented, list(heads).index(head))
-            share = torch.softmax(logits, dim=1)[0, counts[query]]
-            assert score == pytest.approx(float(share), abs=1e-5)
+            if value == "probability":
+                logits = torch.softmax(logits, dim=1)
+            expected = float(logits[0, counts[query]])
+            assert score == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ the paragraphs of a text are the collection.
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from tempfile import SpooledTemporaryFile
 
 import numpy as np
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
 MOST = 5
+IN_MEMORY = 1 << 28  # bytes of an index; a larger one lies in a temporary file
 
 
 def idf_by_frequency(words: np.ndarray) -> np.ndarray:
@@ -53,30 +55,28 @@ def okapi_scores(
 class OkapiBM25:
     """Scores of subsets of many texts, each subset as its own collection.
 
-    Memory: 8 bytes per distinct word of each text.
+    The index has 8 bytes per distinct word of each text, some 15 kB for an opinion.  A large
+    one lies in a temporary file (`IN_MEMORY`).  Memory: the vocabulary, and 16 bytes a text.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of ``texts``; `scores` refers to them by position."""
         self._numbers: dict[str, int] = {}
+        # Open as long as the index; the file has no name and goes with it.
+        self._index = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
         self._starts = array("q", [0])
         lengths = array("q")
-        words = array("i")
-        counts = array("i")
         for text in texts:
-            text_words = text.split()
-            of_text = {}
-            for word, count in Counter(text_words).items():
+            words = text.split()
+            counts = {}
+            for word, count in Counter(words).items():
                 number = self._numbers.setdefault(word, len(self._numbers))
-                of_text[number] = count
-            for number, count in sorted(of_text.items()):
-                words.append(number)
-                counts.append(count)
-            self._starts.append(len(words))
-            lengths.append(len(text_words))
+                counts[number] = count
+            of_text = np.array(sorted(counts.items()), dtype=np.int32)
+            self._index.write(of_text.reshape(-1, 2).T.tobytes())
+            self._starts.append(self._index.tell())
+            lengths.append(len(words))
         self._lengths = np.array(lengths, dtype=np.float64)
-        self._words = np.array(words, dtype=np.int32)
-        self._counts = np.array(counts, dtype=np.int32)
 
     def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,)."""
@@ -103,8 +103,11 @@ class OkapiBM25:
 
     def _words_of(self, position: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the different words of a text, ascending, and their counts."""
-        text = slice(self._starts[position], self._starts[position + 1])
-        return self._words[text], self._counts[text]
+        start, end = self._starts[position], self._starts[position + 1]
+        self._index.seek(start)
+        of_text = np.frombuffer(self._index.read(end - start), dtype=np.int32)
+        words, counts = of_text.reshape(2, -1)
+        return words, counts
 
 
 def _counts_of(wanted: np.ndarray, words: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -1,8 +1,11 @@
 """A retrieval data set as its runs read it (documents, queries, judgements), and predictions: ranked hits."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table, read
 from lextables.pipeline.files import JsonObject
+from lextables.tasks.retrieval.documents import Documents
 
 Task = JsonObject  # a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}
@@ -102,16 +106,27 @@ def files(task: Mapping[str, Any]) -> list[str]:
 
 
 def load(paths: Sequence[str | Path], task: Task) -> Collection:
-    """Read a collection from the parquet files of documents, queries and judgements."""
+    """Read a collection from the parquet files of documents, queries and judgements.
+
+    Texts of documents are read when they are needed (`Documents`).
+    """
     documents, queries, judgements = paths
     names = task["names"]
-    document, text, gain = names["document"], names["text"], names["gain"]
+    document, gain, order = names["document"], names["gain"], names.get("order")
+    columns = ["query_id", document, gain]
+    if order:
+        columns.append(order)
     judged: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in read(judgements, ["query_id", document, gain]):
-        of_query = judged[row["query_id"]]
-        of_query[row[document]] = row[gain]
+    rows = read(judgements, columns)
+    for query_id, of_query in groupby(rows, key=itemgetter("query_id")):
+        pool = list(of_query)
+        if order:
+            pool.sort(key=lambda row: -row[order])
+        for row in pool:
+            # The same document is in many pools: its id is in memory once.
+            judged[query_id][sys.intern(row[document])] = row[gain]
     return Collection(
-        documents={row[document]: row[text] for row in read(documents)},
+        documents=Documents(documents, document, names["text"]),
         queries={row["query_id"]: row for row in read(queries)},
         judged=judged,
         task=task,

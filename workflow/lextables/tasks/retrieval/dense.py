@@ -9,13 +9,14 @@ import numpy as np
 from lextables.models.okapi import Paragraphs
 from lextables.models.own_settings import COSINE, PRODUCTS, closeness
 from lextables.tasks.retrieval.collection import Collection, HitsByCondition, best_first
+from lextables.tasks.retrieval.documents import in_order
 from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 
 Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
 RunQuery = tuple[str, str]  # a condition and a query id
 
-# Texts encoded together: many enough to sort by length; filtered ones of 16,384 documents
-# take some 50 MB.
+# Texts encoded together: many enough to sort by length.  As many whole opinions take some
+# 600 MB, filtered ones 50 MB.
 BATCH = 16384
 
 
@@ -84,7 +85,7 @@ def _batches(
     """Yield batches of documents with at least `BATCH` texts, except the last one."""
     batch: Batch = {}
     size = 0
-    for document in sorted(queries_of):
+    for document in in_order(queries_of.keys(), collection.documents):
         parts_for = read(collection.documents[document])
         by_text = {}
         for query in queries_of[document]:

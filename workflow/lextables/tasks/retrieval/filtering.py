@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from lextables.models.okapi import Paragraphs
+from lextables.tasks.retrieval.documents import in_order
 
 
 def read_as(
@@ -11,16 +12,20 @@ def read_as(
 ) -> list[str]:
     """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
 
-    Filtered texts are those of `Paragraphs.best`; a document is analysed once for all its pairs.
+    Filtered texts are those of `Paragraphs.best`; a document is read and analysed once for
+    all its pairs.
     """
-    if how != "filtered":
-        return [documents[document] for _, document in pairs]
     places: dict[str, list[int]] = defaultdict(list)
     for at, (_, document) in enumerate(pairs):
         places[document].append(at)
     texts = [""] * len(pairs)
-    for document, of_document in places.items():
-        paragraphs = Paragraphs(documents[document])
-        for at in of_document:
+    for document in in_order(places.keys(), documents):
+        text = documents[document]
+        if how != "filtered":
+            for at in places[document]:
+                texts[at] = text
+            continue
+        paragraphs = Paragraphs(text)
+        for at in places[document]:
             texts[at] = paragraphs.best(pairs[at][0])
     return texts

@@ -29,6 +29,7 @@ from lextables.tasks.plan import (
     rate_name,
     reason_not_run,
 )
+from lextables.tasks.retrieval.ranking import Chunks
 
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
@@ -50,7 +51,8 @@ class Retriever(Entry):
     """A first-stage system.
 
     `bm25` has one ``index`` for each query, over its judged documents, or one over all documents.  `okapi` is
-    gensim's BM25, whose collection is the pool of a query (`lextables.models.okapi`).
+    gensim's BM25, whose collection is the pool of a query (`lextables.models.okapi`), or one of the ``chunks``
+    of LawngNLI's released code.
 
     A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys of other retrievers or
     of fine-tuned bi-encoders, with the weights ``shares`` (none: equal).  With ``feedback`` it fuses twice;
@@ -77,6 +79,7 @@ class Retriever(Entry):
     feedback: PositiveInt | None = None
     documents: tuple[Reading, ...] = ("whole",)
     needs_gpu: tuple[Reading, ...] = ()
+    chunks: Chunks | None = None
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None
     additional: bool = False
@@ -96,6 +99,8 @@ class Retriever(Entry):
             return f"{self.kind} reads documents whole"
         if self.kind == "okapi" and "paragraphs" in self.documents:
             return "okapi reads documents whole or filtered"
+        if self.chunks and self.kind != "okapi":
+            return "only okapi has chunks"
         if len(self.shares) not in (0, len(self.of)):
             return "`shares` needs a value for each system in `of`, or none"
         if self.feedback and not self.of:
@@ -126,8 +131,8 @@ class Reranker(Entry):
     if its row is published, it is asked with our prompt in an additional row.  A classifier reads a pair of a
     document and a query: it is the ``model`` in the panel of the classification task ``of``, trained there,
     under a ``view`` if the task has views, with ``max_length`` tokens (none: as in training).  Relevance is
-    the probability of an answer of its ``head``: the one with the name of the query's value in the column
-    ``by``, or the one that ``answers`` gives for that value.
+    the probability (or, with the ``score`` `logit`, the logit) of an answer of its ``head``: the one with the
+    name of the query's value in the column ``by``, or the one that ``answers`` gives for that value.
     """
 
     row: str
@@ -140,7 +145,9 @@ class Reranker(Entry):
     head: str = ""
     by: str = ""
     answers: Mapping[str, str] = {}
+    score: Literal["probability", "logit"] = "probability"
     max_length: PositiveInt | None = None
+    chunks: Chunks | None = None
     additional: bool = False
 
     @model_validator(mode="after")
@@ -155,6 +162,10 @@ class Reranker(Entry):
             raise ValueError(
                 f"the reranker {self.row!r}: only a classifier has of, head and by, and it needs all"
             )
+        if self.score == "logit" and not is_classifier:
+            raise ValueError(f"the reranker {self.row!r}: only a classifier has logits")
+        if self.chunks and self.kind != "okapi":
+            raise ValueError(f"the reranker {self.row!r}: only okapi has chunks")
         return self
 
 
@@ -196,12 +207,16 @@ class Finetuned(Entry):
 
 
 class RetrievalTables(Entry):
-    """Names of the data set's tables and columns that the task reads."""
+    """Names of the data set's tables and columns that the task reads.
+
+    ``order`` is a column of the judgements: the pool of a query has its descending order.
+    """
 
     documents: str = "documents"
     document: str = "document_id"
     text: str = "text"
     gain: str = "gain"
+    order: str | None = None
 
 
 class RetrievalTask(Entry):
@@ -412,6 +427,7 @@ class RetrievalPlanner(Planner):
                 "retriever": retriever.row,
                 "reranker": second,
                 "reranked": reranker is not None,
+                "rerankable": first_stage.reranked,
                 "tuned": is_tuned,
                 "fused": bool(first_stage.of),
                 "pairwise": pairwise,
@@ -464,6 +480,8 @@ class RetrievalPlanner(Planner):
             settings.update(BM25, index=retriever.index or "corpus")
         elif retriever.kind == "linear":
             settings.update(BM25, topics=retriever.topics, penalty=retriever.penalty)
+        elif retriever.chunks:
+            settings["chunks"] = retriever.chunks.model_dump()
         if retriever.model:
             weights = self.context.weights(retriever.model)
             if isinstance(weights, Missing):
@@ -572,6 +590,8 @@ class RetrievalPlanner(Planner):
             "pool": "judged",
             "top": self.task.top,
         }
+        if reranker.chunks:
+            settings["chunks"] = reranker.chunks.model_dump()
         outcome = first
         if reranker.model:
             weights = self.context.weights(reranker.model)
@@ -697,6 +717,7 @@ class RetrievalPlanner(Planner):
             "head": reranker.head,
             "by": reranker.by,
             "answers": dict(reranker.answers),
+            "score": reranker.score,
         }
 
     def tuned(self, key: str, retriever: Retriever, first: Found) -> None:

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PositiveInt
 
 from lextables.pipeline.files import JsonObject, read_json
+from lextables.pipeline.registry import Entry
 from lextables.tasks.retrieval.collection import Collection, ranked
 
 Encode = Callable[[Sequence[str]], np.ndarray]
@@ -24,6 +25,15 @@ class Encoders:
     documents: Encode
     queries: Encode
     similarity: str = "cosine"
+
+
+class Chunks(Entry):
+    """The collections of BM25 in LawngNLI's released code (`rankers.okapi.released_chunks`)."""
+
+    number: PositiveInt
+    """The number of chunks, that of a pool's documents."""
+    by: str
+    """The column of the queries, each of whose values is cut into chunks separately."""
 
 
 class RankingSettings(BaseModel):

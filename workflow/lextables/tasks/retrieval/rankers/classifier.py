@@ -1,8 +1,9 @@
-"""The second stage with a trained classifier: hits are ordered by the probability of the query's answer."""
+"""The second stage with a trained classifier: hits are ordered by the query's answer."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import torch
 
@@ -36,6 +37,8 @@ class ClassifierSettings(RankingSettings):
     """The column of the queries with the value that determines the answer."""
     answers: Mapping[str, str]
     """The answer for a value; others are answers themselves."""
+    score: Literal["probability", "logit"]
+    """What of the answer orders the hits.  The released code of LawngNLI takes its logit."""
     max_length: int
     """The tokens of a pair at which it is truncated."""
     tokenizer: JsonObject
@@ -73,8 +76,8 @@ def rerank(
         return reorder(candidates, {})
     read = _read(collection, run, pairs, texts)
     tokenizer = weights_folder(run.tokenizer)
-    probabilities = _probabilities(pairs, read, run, model, tokenizer, where)
-    scores = {pair: probabilities[pair][answers[pair[0]]] for pair in pairs}
+    values = _values(pairs, read, run, model, tokenizer, where)
+    scores = {pair: values[pair][answers[pair[0]]] for pair in pairs}
     return reorder(candidates, scores)
 
 
@@ -114,7 +117,7 @@ def _answers(
     return index
 
 
-def _probabilities(
+def _values(
     pairs: Sequence[Pair],
     texts: Iterable[Text],
     run: ClassifierSettings,
@@ -122,7 +125,7 @@ def _probabilities(
     tokenizer: str,
     where: torch.device,
 ) -> dict[Pair, list[float]]:
-    """Return {pair: probability of each answer of the head}."""
+    """Return {pair: probability, or logit, of each answer of the head}."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokens.parquet")
         tokenise(texts, tokenizer, run.max_length, path)
@@ -132,4 +135,5 @@ def _probabilities(
         rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
     classifier, heads = model
     read = read_heads(classifier, list(heads), {run.head: rows}, tokens, where)
-    return {pairs[int(row["example_id"])]: row["probabilities"] for row in read}
+    column = "logits" if run.score == "logit" else "probabilities"
+    return {pairs[int(row["example_id"])]: row[column] for row in read}
