@@ -135,6 +135,7 @@ def fault(values):
             "empty, or a URL",
         ),
         ({"llm_budget": -1}, "llm_budget = -1", "dollars, 0 or more)"),
+        ({"tflops": -1}, "tflops = -1", "TFLOP/s, 0 or more)"),
         ({"llm_tokens": 0.5}, "llm_tokens = 0.5", "a whole number, 0 or more"),
         ({"llm_concurrency": 0}, "llm_concurrency = 0", "a whole number, 1 or more"),
     ],

@@ -118,22 +118,23 @@ def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
 
 def test_requested_gpu_hours_are_those_of_unfinished_jobs_on_a_gpu():
     jobs = [
-        Job(0, "train", True, gpu=True, minutes=90),
-        Job(1, "train", False, gpu=True, minutes=600),
+        Job(0, "train", True, gpu=True, minutes=90, gpu_seconds=900.0),
+        Job(1, "train", False, gpu=True, minutes=600, gpu_seconds=900.0),
         Job(2, "data", True, minutes=600),
     ]
     estimated = estimates(jobs, "release", RECORDS)
     lines = summary(jobs, estimated)
     assert lines["gpu_jobs"].tolist() == [1, 1]
     assert lines["gpu_hours_requested"].tolist() == [1.5, 1.5]
-    assert re.search(r"^all +2 +1 +0 +1 +2 ", text(lines, estimated), re.M)
+    assert lines["gpu_hours"].tolist() == [0.25, 0.25]
+    assert re.search(r"^all +2 +1 +0 +1 +0 +2 ", text(lines, estimated), re.M)
 
 
 def test_the_summary_lists_jobs_that_are_not_counted(jobs, tmp_path):
     estimated = estimates(jobs, "release", RECORDS)
     lines = summary(jobs, estimated)
     shown = text(lines, estimated)
-    assert re.search(r"^all +5 +1 +2 +0 +0 +>2 +>1 GB +>7 MB$", shown, re.M), shown
+    assert re.search(r"^all +5 +1 +2 +0 +0 +0 +>2 +>1 GB +>7 MB$", shown, re.M), shown
     assert "3 jobs have no record and are not counted (1 report, 2 table)" in shown
     assert "jobs.csv every job" in write(tmp_path / "plan", lines, estimated, RECORDS)
     assert pd.read_csv(tmp_path / "plan/plan.csv").shape[0] == 5

@@ -22,7 +22,7 @@ from lextables.planning.project import source_files
 from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams, hub_weights
 from lextables.tasks.plan import Spec
-from lextables.tasks.resources import Work
+from lextables.tasks.resources import Speed, Work
 from planned_project import some_run, wildcards_of
 
 
@@ -145,12 +145,23 @@ def test_each_retry_requests_more_up_to_the_configured_time(planned):
 
 def test_a_job_with_a_model_requests_memory_and_time_for_its_work(planned):
     resources = JobResources(Runs(planned()))
-    requested = resources.of_model(lambda wildcards: Work("train", 10**9))
+    work = Work("train", 10**9, trained=10**5)  # 12,120 s of a core
+    requested = resources.of_model(lambda wildcards: work)
     assert (
         requested["mem_mb"](None, 1) == 20000 and requested["mem_mb"](None, 2) == 40000
     )
-    assert requested["runtime"](None, 2) == 2 * 8010
+    assert requested["runtime"](None, 2) == 2 * 780
     assert requested["gpu"] == 0
+
+
+def test_the_speed_is_the_configured_one_or_a_default(planned):
+    assert JobResources(Runs(planned(device="cpu"))).speed == Speed(0.05)
+    assert JobResources(Runs(planned(device="cuda"))).speed.default == 40
+    resources = JobResources(Runs(planned(device="cuda", tflops=100)))
+    assert resources.speed == Speed(100)
+    assert resources.seconds(Work("train", 10**9, trained=10**6)) == 60 + 120
+    cores = JobResources(Runs(planned(device="cpu", data="release", tflops=1)))
+    assert cores.seconds(Work("read", 10**9, read=10**6)) == (2000 + 120) / 4
 
 
 @pytest.mark.parametrize(
@@ -176,11 +187,12 @@ def test_a_model_on_a_server_needs_no_gpu(planned, monkeypatch, found, gpu):
     run = Run("maud", "ask", "model", "one", 0)
     settings = {"api": "model"} if found == "api" else {}
     monkeypatch.setitem(runs.project.specs, run, Spec(settings))
-    requested = JobResources(runs).of_asking(120, lambda wildcards: Work("ask", 10**10))
+    work = Work("ask", 10**10, read=10**7)  # 5,120 s
+    requested = JobResources(runs).of_asking(120, lambda wildcards: work)
     wildcards = wildcards_of(run)
     assert requested["gpu"](wildcards, 1) == gpu
     assert requested["mem_mb"](wildcards, 1) == (24000 if gpu else 8000)
-    assert requested["runtime"](wildcards, 2) == (20160 if gpu else 240)
+    assert requested["runtime"](wildcards, 2) == (2 * 330 if gpu else 240)
 
 
 def test_a_source_file_has_its_registered_digests_and_current_content(planned):

@@ -28,6 +28,7 @@ LOCAL_VALUES = {
     "device": "cuda",
     "gpu_resources": {"slurm_account": MARK, "constraint": MARK},
     "max_runtime": 7919,
+    "tflops": 7919.25,
     "submit_small_jobs": True,
     "llm": f"https://user:{MARK}@{MARK}.example.org/v1",
     "llm_budget": 7919.5,

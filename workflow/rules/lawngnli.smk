@@ -21,6 +21,9 @@ TEXT_VOLUMES = (
     RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
 SHARDS.update(VOLUMES.shards)
+# Training examples and queries grow with the volumes.
+for data_set in ("lawngnli_nli", "lawngnli_reranking", "lawngnli_retrieval"):
+    RESOURCES.shares[data_set] = min(1.0, 2 * TEXT_VOLUMES / RELEASED_VOLUMES)
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 

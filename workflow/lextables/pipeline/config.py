@@ -275,6 +275,13 @@ class Config(BaseModel):
     device: Annotated[Literal["auto", "cpu", "cuda"], LOCAL] = "auto"
     gpu_resources: Annotated[dict[GpuResource, Word | Count], LOCAL] = {}
     max_runtime: Annotated[Limit, LOCAL] = 0
+    tflops: Annotated[float, LOCAL] = Field(
+        default=0.0,
+        strict=True,
+        ge=0,
+        allow_inf_nan=False,
+        description="TFLOP/s, 0 or more",
+    )
     submit_small_jobs: Annotated[bool, LOCAL] = False
     llm: Annotated[Address, LOCAL] = ""
     llm_budget: Annotated[float, LOCAL] = Field(

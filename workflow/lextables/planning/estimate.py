@@ -17,16 +17,18 @@ from lextables.models.resolve import Model
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
-from lextables.planning.job_resources import JobResources
+from lextables.planning.job_resources import RECORDS, JobResources
 from lextables.planning.project import HUB, Project
 from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.sources.fetch import in_mirror
 from lextables.sources.registry import resolve
 from lextables.tasks.plan import Spec
+from lextables.tasks.resources import VOLUME_MARGIN
 
 PLAN = "plan"  # the target
 VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
+SECONDS_OF_MINUTE = 60
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
 STEPS = r"data|ask|retrieve_[a-z]+|rerank[a-z_]*"  # of rules named after a data set
 TABLE_RULES = ("table", "figure")
@@ -58,7 +60,7 @@ class Estimates:
 
     @property
     def _records(self) -> Path:
-        return self.project.context.root / "resources/costs/records.csv"
+        return self.project.context.root / RECORDS
 
     def kind(self, job: Any) -> Kind:
         """Return rule, data set and model of a job, as in resources/costs/records.csv."""
@@ -174,7 +176,9 @@ class Estimates:
             if job.is_norun:  # a target
                 continue
             step, dataset, model = self.kind(job)
-            specs = [self.project.specs[run] for run in self._runs_of(job)]
+            runs = self._runs_of(job)
+            specs = [self.project.specs[run] for run in runs]
+            on_gpu = bool(job.resources.get("gpu"))
             table = None
             if step in TABLE_RULES:
                 table = (job.wildcards.paper, job.wildcards.table)
@@ -186,7 +190,8 @@ class Estimates:
                 model=model,
                 before=tuple(sorted(numbers[other] for other in before)),
                 table=table,
-                gpu=bool(job.resources.get("gpu")),
+                gpu=on_gpu,
+                gpu_seconds=self._gpu_seconds(job, runs) if on_gpu else 0.0,
                 published=sum(sizes[job].values()),
                 download=download,
                 weights=self.downloads_of(specs),
@@ -207,6 +212,16 @@ class Estimates:
         records = [path for path in job.output if path.endswith("run.json")]
         folders = sorted({str(Path(path).parent) for path in records})
         return [self._run_in[folder] for folder in folders if folder in self._run_in]
+
+    def _gpu_seconds(self, job: Any, runs: Sequence[Run]) -> float:
+        """The estimated seconds of a job on a GPU."""
+        if runs:
+            work = self.resources.sizes.work(runs)
+        elif hasattr(job.wildcards, "encoder"):
+            work = self.resources.encoding(job.wildcards)
+        else:  # over case law
+            return SECONDS_OF_MINUTE * job.resources["runtime"] / VOLUME_MARGIN
+        return self.resources.seconds(work)
 
     def _trained_bytes(self, job: Any, specs: Sequence[Spec]) -> int | None:
         """The bytes of the trained weights that a job keeps; None if it keeps no transformer."""

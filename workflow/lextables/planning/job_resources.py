@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,11 @@ from lextables.models.files import model_files
 from lextables.planning.rule_values import Params, Resource
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
-from lextables.tasks.resources import ModelSizes, Work
+from lextables.tasks.resources import ModelSizes, Speed, Work
+
+TEXTS = "resources/costs/texts.csv"
+RECORDS = "resources/costs/records.csv"
+ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
 
 
 def per_attempt(amount: int) -> Resource:
@@ -29,6 +33,8 @@ class JobResources:
     """The resources of jobs under the configuration."""
 
     runs: Runs
+    shares: dict[str, float] = field(default_factory=dict)
+    """{data set: share of the published number of texts that it is built with}."""
 
     @property
     def gpus(self) -> int:
@@ -68,7 +74,31 @@ class JobResources:
             if folder:
                 files = model_files(folder)
                 own[extra.key] = resources.own_parameters(extra.kind, files)
-        return ModelSizes(project.specs, project.context.models, own)
+        if project.config.data == "sample":
+            texts, unknown = {}, resources.SAMPLE_TEXTS
+        else:
+            texts = resources.load_texts(project.context.root / TEXTS)
+            unknown = resources.UNKNOWN_TEXTS
+        return ModelSizes(
+            project.specs, project.context.models, own, texts, self.shares, unknown
+        )
+
+    @cached_property
+    def speed(self) -> Speed:
+        """The speed of the device: config key tflops, else as measured, else a default."""
+        project = self.runs.project
+        if project.config.tflops:
+            return Speed(project.config.tflops)
+        if not self.gpus:
+            return Speed(resources.CORE_TFLOPS)
+        path = project.context.root / RECORDS
+        measured = resources.measured_speeds(path, project.context.models)
+        return Speed(resources.GPU_TFLOPS, measured)
+
+    def seconds(self, work: Work) -> float:
+        """Return the estimated seconds of a job with a model."""
+        seconds = self.speed.seconds(work)
+        return seconds if self.gpus else seconds / self.model_threads
 
     def limited(self, minutes: int) -> int | float:
         """Return ``minutes``, at most config key max_runtime."""
@@ -95,7 +125,9 @@ class JobResources:
 
     def encoding(self, wildcards: Wildcards) -> Work:
         """Return the work of a job that encodes all texts of a data set."""
-        return self.sizes.encoding(wildcards.encoder)
+        dataset = getattr(wildcards, "dataset", "")
+        length = int(getattr(wildcards, "length", ENCODED_LENGTH))
+        return self.sizes.encoding(wildcards.encoder, dataset, length)
 
     def of_small_model(self, minutes: int, mem_mb: int = resources.LEAST_MB) -> Params:
         """Return the resources of a job with a small model."""
@@ -112,7 +144,8 @@ class JobResources:
             return resources.mem_mb(work_of(wildcards), bool(self.gpus)) * attempt
 
         def runtime(wildcards: Wildcards, attempt: int) -> int | float:
-            minutes = resources.minutes(work_of(wildcards), bool(self.gpus))
+            seconds = self.seconds(work_of(wildcards))
+            minutes = resources.minutes(seconds, bool(self.gpus))
             return self.limited(minutes * attempt)
 
         return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}

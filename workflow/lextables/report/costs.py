@@ -43,10 +43,10 @@ class Job:
     """A job of Snakemake's graph; ``runs`` is true if it is not finished.
 
     ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
-    ``published`` is the size in bytes of the published files that its inputs come from.  ``download`` is in
-    bytes, ``weights`` is {hub id: bytes} of models that are downloaded once for all jobs, ``mem_mb`` and
-    ``minutes`` are what it requests from a cluster, and ``trained`` is the size
-    in bytes of the weights that it keeps; None if unknown.
+    ``gpu_seconds`` are estimated (`lextables.tasks.resources`).  ``published`` is the size in bytes of the
+    published files that its inputs come from.  ``download`` is in bytes, ``weights`` is {hub id: bytes} of
+    models that are downloaded once for all jobs, ``mem_mb`` and ``minutes`` are what it requests from a
+    cluster, and ``trained`` is the size in bytes of the weights that it keeps; None if unknown.
     """
 
     number: int
@@ -57,6 +57,7 @@ class Job:
     before: tuple[int, ...] = ()
     table: tuple[str, str] | None = None
     gpu: bool = False
+    gpu_seconds: float = 0.0
     published: float = 0.0
     download: float | None = 0.0
     weights: Mapping[str, float | None] | None = None
@@ -72,7 +73,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
 
     The record with the nearest published size counts, scaled by the ratio of the two sizes.
     """
-    shown = ["number", *KEY[1:], "gpu", "mem_mb", "minutes"]
+    shown = ["number", *KEY[1:], "gpu", "gpu_seconds", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     on_processor = records[records["device"] == ""]
@@ -100,7 +101,8 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
     the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
-    ``gpu_hours_requested`` is the sum of the times that jobs with a GPU request at their first attempt.
+    ``gpu_hours`` are estimated, and ``gpu_hours_requested`` is the sum of the times that jobs with a GPU
+    request at their first attempt.
     """
     by_number = {job.number: job for job in jobs}
     needed: dict[tuple[str, str], set[int]] = {}
@@ -131,6 +133,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "finished": len(numbers) - len(to_run),
             "shared": len(shared),
             "gpu_jobs": len(on_gpu),
+            "gpu_hours": float(on_gpu["gpu_seconds"].sum()) / HOUR,
             "gpu_hours_requested": float(minutes) / MINUTES,
         }
         row.update(_sums(to_run, by_number))
@@ -181,7 +184,8 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     for name in ("jobs", "finished", "shared"):
         cells[name] = lines[name].map(whole)
     cells["GPU jobs"] = lines["gpu_jobs"].map(whole)
-    cells["requested GPU hours"] = lines["gpu_hours_requested"].map("{:,.0f}".format)
+    cells["GPU hours"] = lines["gpu_hours"].map("{:,.0f}".format)
+    cells["requested"] = lines["gpu_hours_requested"].map("{:,.0f}".format)
     cells["core hours"] = _column(lines, "core_hours", "{:.2g}".format)
     cells["disk"] = _column(lines, "disk_bytes", _size)
     cells["download"] = _column(lines, "download_bytes", _size)

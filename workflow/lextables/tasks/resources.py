@@ -1,30 +1,43 @@
-"""Memory and time that a job with a model requests, from the model's parameters.
+"""Memory and time that a job with a model requests.
 
-The time is an upper bound, and doubles when a job is tried again: how long a job takes
-also depends on the number of texts, which is not known before their data set is built.
+Memory follows from the model's parameters.  Time follows from its parameters, the tokens
+that it trains on and reads, and the speed of the device: 6 floating-point operations for
+each parameter and token of a training, 2 for each of an inference (Kaplan et al., 2020,
+Section 2.1).  The numbers of texts are those of the published data sets
+(`resources/costs/texts.csv`), each as long as the model's limit, so that the time is an
+upper estimate.
 """
 
+import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from lextables.models.resolve import Model
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.plan import ASK, SEARCH, Spec
 
 Action = Literal["train", "read", "ask"]
+Pass = Literal["train", "read"]  # of tokens through a model
 MEGABYTE = 1e6
 DEFAULT_LENGTH = 512  # tokens
 LEAST_MB = 8000
 BASE_MB = 4000  # Python, its libraries, CUDA's part on the host, data
 STEP_MINUTES = 30
-LEAST_MINUTES, LEAST_CPU_MINUTES, MOST_MINUTES = 60, 1440, 10_080
-# For texts of DEFAULT_LENGTH; longer ones take more time in proportion.
-MINUTES_PER_MILLION = 8
-MARGIN = 2  # requested time for one unit of estimated time of case law
+LEAST_MINUTES, LEAST_CPU_MINUTES, MOST_MINUTES = 60, 240, 10_080
+MARGIN = 4  # requested time for one unit of estimated time of a model
+VOLUME_MARGIN = 2  # the same of case law
+# Operations for a parameter and a token.
+OPERATIONS: Mapping[Pass, int] = {"train": 6, "read": 2}
+TERA = 1e12
+# TFLOP/s of a GPU: an eighth of the 312 in the data sheet of an A100 (bfloat16), because
+# batches of short texts and small models are far from it.  Of one core of a processor:
+# MiniLM was measured at 0.07 to 0.12.
+GPU_TFLOPS, CORE_TFLOPS = 40.0, 0.05
+START_SECONDS = 120  # imports, weights, data
 # Bytes of a parameter on the host.  Training resumes with weights and both of Adam's
 # states in float32, and on a processor it also has the gradients.
 GPU_BYTES: Mapping[Action, int] = {"train": 12, "read": 4, "ask": 2}
@@ -34,6 +47,8 @@ UNKNOWN = {"language-model": 8_000_000_000}
 UNKNOWN_ENCODER = 400_000_000
 STORED_BYTES = 2  # the least bytes of a stored parameter
 RELEASED_VOLUMES = 18_000  # with as many examples as the released LawngNLI
+SAMPLE_TEXTS = 1000.0
+UNKNOWN_TEXTS = 100_000.0  # of a data set that texts.csv does not have
 
 
 @dataclass(frozen=True)
@@ -41,13 +56,35 @@ class Work:
     """What a model does in a job: it reads texts of at most ``length`` tokens.
 
     Each of its ``parameters`` is ``applied`` so many times to a token: 12 times in
-    ALBERT, whose layers share them.
+    ALBERT, whose layers share them.  ``trained`` and ``read`` are the numbers of tokens
+    in training and in inference, and ``model`` is its name in the registry.
     """
 
     action: Action
     parameters: int
     length: int = DEFAULT_LENGTH
     applied: int = 1
+    trained: float = 0.0
+    read: float = 0.0
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """TFLOP/s of the device: ``default``, or as ``measured`` with a model."""
+
+    default: float
+    measured: Mapping[tuple[str, Pass], float] = field(default_factory=dict)
+
+    def seconds(self, work: Work) -> float:
+        """Return the estimated seconds of a job on one device or core."""
+        seconds = float(START_SECONDS)
+        passes: dict[Pass, float] = {"train": work.trained, "read": work.read}
+        for kind, tokens in passes.items():
+            operations = OPERATIONS[kind] * work.parameters * work.applied * tokens
+            tflops = self.measured.get((work.model, kind), self.default)
+            seconds += operations / (tflops * TERA)
+        return seconds
 
 
 def mem_mb(work: Work, gpu: bool) -> int:
@@ -58,14 +95,15 @@ def mem_mb(work: Work, gpu: bool) -> int:
     return max(LEAST_MB, 1000 * thousands)
 
 
-def minutes(work: Work, gpu: bool) -> int:
-    """Return the minutes that a job requests, a multiple of 30, at most a week."""
-    millions = work.parameters * work.applied / 1e6
-    longer = max(1.0, work.length / DEFAULT_LENGTH)
-    needed = MINUTES_PER_MILLION * millions * longer
+def minutes(seconds: float, gpu: bool) -> int:
+    """Return the minutes that a job of estimated ``seconds`` requests.
+
+    They are a multiple of 30, at most `MARGIN` times the estimate or an hour (4 without a
+    GPU), and at most a week.
+    """
+    steps = math.floor(MARGIN * seconds / 60 / STEP_MINUTES)
     least = LEAST_MINUTES if gpu else LEAST_CPU_MINUTES
-    requested = at_least(needed, least)
-    return min(MOST_MINUTES, requested)
+    return min(MOST_MINUTES, max(least, STEP_MINUTES * steps))
 
 
 def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> int:
@@ -73,57 +111,197 @@ def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> i
 
     Each takes ``seconds``.
     """
-    return at_least(MARGIN * volumes * seconds / 60, least)
-
-
-def at_least(needed: float, least: int) -> int:
-    """Return ``needed`` minutes, rounded up to a multiple of 30, or ``least``."""
-    steps = math.ceil(needed / STEP_MINUTES)
+    steps = math.ceil(VOLUME_MARGIN * volumes * seconds / 60 / STEP_MINUTES)
     return max(least, STEP_MINUTES * steps)
 
 
 @dataclass(frozen=True)
-class ModelSizes:
-    """The sizes of the models of planned runs, from the registry's ``models``.
+class Texts:
+    """How many texts a part of a data set has, and their tokens; None: a model's limit."""
 
-    ``own`` is {key of a user's model: its parameters}.
+    number: float
+    tokens: int | None = None
+
+
+def load_texts(path: str | Path) -> dict[tuple[str, str], Texts]:
+    """Read {(data set, part): its texts}.
+
+    The parts `heads` and `updates …` are numbers of heads, and of the longest training with
+    the authors' settings.
+    """
+    texts = {}
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            tokens = int(row["tokens"]) if row["tokens"] else None
+            texts[row["dataset"], row["part"]] = Texts(float(row["number"]), tokens)
+    return texts
+
+
+def measured_speeds(
+    path: str | Path, models: Mapping[str, Model]
+) -> dict[tuple[str, Pass], float]:
+    """Return {(model, train or read): TFLOP/s} of the records of trainings and inferences.
+
+    They are the records with a device and tokens (`report.costs`); of several the slowest
+    counts.
+    """
+    speeds: dict[tuple[str, Pass], float] = {}
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        for record in csv.DictReader(file):
+            model = models.get(record["model"])
+            if not record["device"] or model is None or not model.parameters:
+                continue
+            kind: Pass = "train" if float(record["updates"] or 0) else "read"
+            per_token = OPERATIONS[kind] * model.parameters * model.applied
+            operations = per_token * float(record["tokens"])
+            speed = operations / float(record["seconds"]) / TERA
+            key = (record["model"], kind)
+            speeds[key] = min(speed, speeds.get(key, speed))
+    return speeds
+
+
+@dataclass(frozen=True)
+class ModelSizes:
+    """The sizes of the models and of the texts of planned runs.
+
+    ``models`` are the registry's, and ``own`` is {key of a user's model: its parameters}.
+    ``texts`` are the published numbers of texts; ``shares`` is {data set: the share of
+    them that it is built with}, and ``unknown`` the number where none was published.
     """
 
     specs: Mapping[Run, Spec]
     models: Mapping[str, Model]
     own: Mapping[str, int]
+    texts: Mapping[tuple[str, str], Texts] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
+    unknown: float = UNKNOWN_TEXTS
 
     def work(self, runs: Sequence[Run]) -> Work:
         """Return the work of a job that makes these runs of one model."""
         run = runs[0]
         spec = self.specs[run]
-        parameters, applied = self._of_run(spec)
+        name = self._model_of(spec)
+        parameters, applied = self._of_model(name)
         settings = spec.settings
         if run.experiment == ASK or settings.get("kind") == "language-model":
-            return Work("ask", parameters, applied=applied)
+            tokens = self._tokens(run.paper, "ask", DEFAULT_LENGTH)
+            return Work(
+                "ask", parameters, applied=applied, read=tokens * len(runs), model=name
+            )
         action: Action = "train" if "batch_size" in settings else "read"
+        trained = sum(self._trained_tokens(each) for each in runs)
+        read = sum(self._read_tokens(each) for each in runs)
         longest = max(_lengths(settings))
-        return Work(action, parameters, longest, applied)
+        return Work(action, parameters, longest, applied, trained, read, name)
 
-    def encoding(self, encoder: str) -> Work:
-        """Return the work of encoding texts."""
+    def encoding(self, encoder: str, dataset: str = "", length: int = 64) -> Work:
+        """Return the work of encoding the pieces of texts of a data set."""
         parameters, applied = self._of_model(encoder)
-        return Work("read", parameters, applied=applied)
+        tokens = self._tokens(dataset, "encode", length)
+        return Work("read", parameters, applied=applied, read=tokens, model=encoder)
 
     def parameters(self, spec: Spec) -> int:
         """Return the number of parameters of a run's model."""
-        return self._of_run(spec)[0]
+        return self._of_model(self._model_of(spec))[0]
 
-    def _of_run(self, spec: Spec) -> tuple[int, int]:
-        """The parameters of a run's model, and how many times each is applied."""
+    def _number(self, dataset: str, part: str) -> float:
+        """The number of texts of a part of a data set."""
+        texts = self.texts.get((dataset, part), Texts(self.unknown))
+        return texts.number * self.shares.get(dataset, 1.0)
+
+    def _tokens(self, dataset: str, part: str, length: int) -> float:
+        """The tokens of a part of a data set, in texts of ``length`` unless stated."""
+        texts = self.texts.get((dataset, part), Texts(self.unknown))
+        return self._number(dataset, part) * (texts.tokens or length)
+
+    def _trained_tokens(self, run: Run) -> float:
+        """The tokens that the trainings of a run process, at most."""
+        settings = self.specs[run].settings
+        if "batch_size" not in settings:
+            return 0.0
+        examples = max(self._examples(run, trial) for trial in self._trials(run))
+        documents = settings["documents"] + 1 if "temperature" in settings else 1
+        length = max(_lengths(settings))
+        texts = self.texts.get((run.paper, "train"))
+        if texts and texts.tokens:
+            length = min(length, texts.tokens)
+        return examples * documents * length * self._models(run)
+
+    def _examples(self, run: Run, settings: JsonObject) -> float:
+        """The examples that a training with these settings draws."""
+        batch = settings["batch_size"]
+        share = settings.get("percent", 100) / 100
+        part = "train"
+        if settings.get("where"):
+            part += f" {settings['where']}"
+        if settings.get("passes") is not None:
+            return settings["passes"] * share * self._number(run.paper, part)
+        if settings.get("epochs") is not None:
+            drawn = settings["epochs"] * share * self._number(run.paper, part)
+            return min(drawn, (settings.get("max_updates") or math.inf) * batch)
+        if settings.get("published"):
+            part = f"updates {settings['setting']}"
+            if (run.paper, part) in self.texts:
+                return self.texts[run.paper, part].number * batch
+        updates = settings["updates"]
+        return batch * (updates if isinstance(updates, int) else max(updates))
+
+    def _trials(self, run: Run) -> list[JsonObject]:
+        """The settings that a run may have: one, or those among which it chooses."""
+        spec = self.specs[run]
+        trials = [spec.settings]
+        if spec.choice:
+            choice = self.specs[spec.choice]
+            chosen = choice.settings.get("trials", [])
+            chosen = [
+                *chosen,
+                *(self.specs[needed].settings for needed in choice.needs),
+            ]
+            for trial in chosen:
+                used = {}
+                for name in ("updates", "epochs"):
+                    if trial.get(name):
+                        used[name] = trial[name]
+                trials.append({**spec.settings, **used})
+        return [trial for trial in trials if _is_complete(trial)]
+
+    def _models(self, run: Run) -> float:
+        """The number of models that a run trains: one for each head if `single`."""
+        settings = self.specs[run].settings
+        if settings.get("setting") != "single":
+            return 1
+        heads = self.texts.get((run.paper, "heads"), Texts(1)).number
+        return min(heads, settings.get("heads") or math.inf)
+
+    def _read_tokens(self, run: Run) -> float:
+        """The tokens that a run reads for its predictions."""
+        settings = self.specs[run].settings
+        part = "validation" if run.experiment == SEARCH else "test"
+        if "batch_size" in settings and not self._reads(run):
+            return 0.0
+        times = 1
+        if run.experiment == SEARCH and not isinstance(settings.get("updates"), int):
+            times = max(1, len(settings.get("updates") or ()))
+        tokens = 0.0
+        for length in _lengths(settings):
+            tokens += self._tokens(run.paper, part, length)
+        return times * tokens
+
+    def _reads(self, run: Run) -> bool:
+        """Whether the job of a training also makes predictions."""
+        return run.experiment in (SEARCH, "single-task")
+
+    def _model_of(self, spec: Spec) -> str:
+        """The name of the model of a run."""
         while "model" not in spec.settings and spec.sources:
             spec = self.specs[spec.sources[0]]
         model, tokenizer = spec.settings.get("model"), spec.settings.get("tokenizer")
         if not model and tokenizer:
             model = tokenizer["model"]
-        return self._of_model(model or "")
+        return model or ""
 
     def _of_model(self, name: str) -> tuple[int, int]:
+        """The parameters of a model, and how many times each is applied."""
         if name in self.own:
             return self.own[name], 1
         model = self.models.get(name)
@@ -131,6 +309,12 @@ class ModelSizes:
             return UNKNOWN_ENCODER, 1
         unknown = UNKNOWN.get(model.kind, UNKNOWN_ENCODER)
         return model.parameters or unknown, model.applied
+
+
+def _is_complete(trial: JsonObject) -> bool:
+    """Whether a training's settings say how long it is; before a choice they may not."""
+    lengths = (trial.get("passes"), trial.get("epochs"), trial.get("updates"))
+    return any(value is not None for value in lengths)
 
 
 def _lengths(settings: JsonObject) -> list[int]:
