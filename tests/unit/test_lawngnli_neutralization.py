@@ -99,6 +99,12 @@ def near_and_far():
     return rows, stated
 
 
+@pytest.fixture(params=[1, 16, 128], autouse=True)
+def first_hits(request, monkeypatch):
+    """The number of hits of the first search, which changes no result."""
+    monkeypatch.setattr(neutralization, "FIRST_HITS", request.param)
+
+
 @pytest.mark.parametrize(
     ("neighbours", "similarity", "found"),
     [

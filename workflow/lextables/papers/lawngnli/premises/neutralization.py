@@ -11,6 +11,8 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 - The citation network has every citation that resolves to a case of the corpus, with a parenthetical or not,
   as the released code's ``exclude`` dictionary has.  That dictionary goes from citing to cited case only; the
   paper excludes "cases citing or cited by", so here each edge is kept in both directions.
+- The nearest candidates are found with FAISS, as in the paper (footnote 22), by an exact index.  Where its
+  single precision leaves the order open, the inner products are computed in double precision.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 
 from lextables.models.okapi import OkapiBM25
@@ -36,7 +39,8 @@ from lextables.pipeline.dataset import Row
 TOP = 30
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
-MAX_PRODUCTS = 1 << 26  # inner products in memory at a time, 256 MB
+# The first search of each query; a later one has more if these are excluded or tied.
+FIRST_HITS = 128
 # A margin for the rounding of float32.
 _ROUNDING = 1e-4
 # The columns of the table of parentheticals that describe a premise, and not who cites it or how.
@@ -189,17 +193,17 @@ def _pairings(
     for position, (case_id, _) in enumerate(premises):
         positions_of[case_id].append(position)
     bm25 = OkapiBM25(texts)
-    embeddings = _embed(encode, texts)
+    index = _index(encode, texts)
     by_id = sorted(queries, key=lambda query: query.example_id)
-    size = min(QUERY_BATCH, max(1, MAX_PRODUCTS // len(texts)))
-    for start in range(0, len(by_id), size):
-        batch = by_id[start : start + size]
+    for start in range(0, len(by_id), QUERY_BATCH):
+        batch = by_id[start : start + QUERY_BATCH]
         vectors = _checked(encode, [query.hypothesis for query in batch])
-        products = vectors @ embeddings.T
-        for query, vector, row in zip(batch, vectors, products, strict=True):
+        found = index.search(vectors, min(FIRST_HITS, index.ntotal))
+        for query, vector, *first_hits in zip(batch, vectors, *found, strict=True):
+            excluded: list[int] = []
             for case_id in _excluded_cases(query, network):
-                row[positions_of.get(case_id, [])] = -np.inf
-            similarities = _nearest(row, vector, embeddings, top)
+                excluded += positions_of.get(case_id, [])
+            similarities = _nearest(index, vector, first_hits, excluded, top)
             hypothesis = bigrams(query.hypothesis)
             # In the order of example ids, which decides between equal scores.
             allowed = []
@@ -219,26 +223,38 @@ def _pairings(
 
 
 def _nearest(
-    products: np.ndarray, query: np.ndarray, embeddings: np.ndarray, top: int
+    index: faiss.IndexFlatIP,
+    query: np.ndarray,
+    hits: Sequence[np.ndarray],
+    excluded: Sequence[int],
+    top: int,
 ) -> dict[int, float]:
     """Return {position: inner product} of the ``top`` candidates nearest to a query.
 
-    ``products`` are in float32, with minus infinity for excluded candidates.  Those that
-    rounding could place among the nearest are computed again in float64.  Ties go to the
-    lower position.
+    ``hits`` are the products and the positions of the query's first hits, best first.
+    ``excluded`` positions are no candidates.  Candidates that rounding could place among
+    the nearest are computed again in float64.  Ties go to the lower position.
     """
-    candidates = np.flatnonzero(np.isfinite(products))
-    if len(candidates) > top:
-        last = float(np.partition(products[candidates], -top)[-top])
-        least = last - _ROUNDING * max(1.0, abs(last))
-        candidates = candidates[products[candidates] >= least]
+    products, positions = hits
+    while True:
+        is_candidate = ~np.isin(positions, excluded)
+        candidates = positions[is_candidate]
+        least = -np.inf
+        if len(candidates) > top:
+            last = float(products[is_candidate][top - 1])
+            least = last - _ROUNDING * max(1.0, abs(last))
+        if products[-1] < least or len(positions) == index.ntotal:
+            break
+        more = min(4 * len(positions), index.ntotal)
+        (products,), (positions,) = index.search(query[None], more)
+    candidates = np.sort(candidates[products[is_candidate] >= least])
     # Row by row: equal embeddings then have equal products in every batch.
-    vectors = embeddings[candidates].astype(np.float64)
+    vectors = index.reconstruct_batch(candidates).astype(np.float64)
     exact = np.einsum("ij,j->i", vectors, query.astype(np.float64))
     order = np.argsort(-exact, kind="stable")[:top]
-    positions = candidates[order]
+    nearest = candidates[order]
     similarities = exact[order]
-    return dict(zip(positions.tolist(), similarities.tolist(), strict=True))
+    return dict(zip(nearest.tolist(), similarities.tolist(), strict=True))
 
 
 def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
@@ -247,15 +263,15 @@ def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
     return {query.citing_case_id, query.cited_case_id, *neighbours}
 
 
-def _embed(encode: Encode, texts: list[str]) -> np.ndarray:
-    """Return the embeddings of ``texts``, float32, shape (n, d), computed in batches."""
-    first = _checked(encode, texts[:ENCODE_BATCH])
-    embeddings = np.empty((len(texts), first.shape[1]), dtype=np.float32)
-    embeddings[: len(first)] = first
-    for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
-        batch = slice(start, start + ENCODE_BATCH)
-        embeddings[batch] = _checked(encode, texts[batch])
-    return embeddings
+def _index(encode: Encode, texts: list[str]) -> faiss.IndexFlatIP:
+    """Return an index of the embeddings of ``texts``, which are computed in batches."""
+    index = None
+    for start in range(0, len(texts), ENCODE_BATCH):
+        embeddings = _checked(encode, texts[start : start + ENCODE_BATCH])
+        if index is None:
+            index = faiss.IndexFlatIP(embeddings.shape[1])
+        index.add(embeddings)
+    return index
 
 
 def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
