@@ -11,8 +11,10 @@ import torch
 from torch.utils.data import Dataset
 from transformers import TrainingArguments
 
+from lextables.models import checkpoints
 from lextables.models.checkpoints import (
     Checkpoints,
+    InTheLog,
     arguments,
     clear,
     finished,
@@ -176,6 +178,30 @@ def test_a_training_has_one_checkpoint_and_continues_from_it(tmp_path):
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-5"]
     complete(tmp_path, 3)  # a kill left it beside the newer one
     assert train(line_trainer(tmp_path, 8, save_every=2), tmp_path) == 5
+
+
+def test_checkpoints_are_saved_by_time_too(tmp_path, monkeypatch):
+    """Every update takes 20 minutes of the clock; 50 minutes after a checkpoint is the next."""
+    saved = []
+    clock = SimpleNamespace(now=0.0)
+    on_step_end = InTheLog.on_step_end
+
+    def step(callback, args, state, control, **kwargs):
+        clock.now += 1200
+        on_step_end(callback, args, state, control, **kwargs)
+
+    def save(callback, args, state, control, **kwargs):
+        saved.append(state.global_step)
+
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(InTheLog, "on_step_end", step)
+    monkeypatch.setattr(InTheLog, "on_save", save)
+    train(line_trainer(tmp_path / "a", 8, save_every=0), tmp_path / "a")
+    assert saved == [3, 6]
+    saved.clear()
+    train(line_trainer(tmp_path / "b", 8, save_every=4), tmp_path / "b")
+    assert saved == [3, 4, 7, 8]
+    assert checkpoints.CHECKPOINT_SECONDS <= 3600
 
 
 def test_a_checkpoint_is_flushed_before_it_is_marked_as_complete(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from transformers import BertForQuestionAnswering
 
 import marked_contracts
 from killed import killed
-from lextables.models import loading
+from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import work_folder
 from lextables.models.loading import save
 from lextables.models.tokenizers import load_tokenizer
@@ -206,6 +206,22 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
     assert resumed == 4
     assert equal(weights(got), weights(expected))
     assert not equal(weights(got), weights(loading.load_span_model(folder, CPU)))
+
+
+def test_checkpoints_by_time_change_no_weight(learnt, tokenizer, tmp_path, monkeypatch):
+    """Without a number of updates between checkpoints, they fall wherever the time is up."""
+    folder = str(tmp_path / "model")
+    torch.manual_seed(1)
+    BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
+    settings = {"batch_size": 8, "seed": 5, "save_every": 0}
+    whole = sampled(learnt[0], most=24)
+    expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SECONDS", 0)
+    with killed(WindowDataset, "__getitem__", call=40):
+        tuned(folder, whole, tmp_path / "broken", **settings)
+    got, resumed = tuned(folder, whole, tmp_path / "broken", **settings)
+    assert resumed == 3
+    assert equal(weights(got), weights(expected))
 
 
 def test_bfloat16_gives_a_similar_loss(encoder, learnt, tokenizer, tmp_path):

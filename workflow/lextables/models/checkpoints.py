@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,9 @@ _FINISHED = "finished"
 # Of finished work: its files, and their digest.
 _CONTENT = "content"
 _DIGEST = "digest"
+# Seconds after which a checkpoint is saved, whatever the number of updates: a killed job
+# loses at most an hour, with ten minutes for the update that is running and the writing.
+CHECKPOINT_SECONDS = 3000
 _log = logging.getLogger("lextables")
 
 
@@ -152,6 +156,22 @@ class Checkpoints(TrainerCallback):
                 shutil.rmtree(earlier)
 
 
+class ByTime(TrainerCallback):
+    """Save a checkpoint after an update if the last one is `CHECKPOINT_SECONDS` old."""
+
+    def __init__(self) -> None:
+        self.saved = time.monotonic()
+
+    def on_step_end(self, args, state, control, **kwargs):
+        """Ask for a checkpoint if it is time."""
+        if time.monotonic() - self.saved >= CHECKPOINT_SECONDS:
+            control.should_save = True
+
+    def on_save(self, args, state, control, **kwargs):
+        """Count the time from this checkpoint."""
+        self.saved = time.monotonic()
+
+
 class AtUpdates(TrainerCallback):
     """Call ``visit`` with the number of finished updates whenever it is in ``updates``."""
 
@@ -186,7 +206,7 @@ def arguments(
     """Return the trainer's arguments that all trainings share.
 
     ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every ``save_every``
-    updates (0: none); the loss is logged ``log_lines`` times.
+    updates (0: only by time, see `ByTime`); the loss is logged ``log_lines`` times.
     """
     gpu = device.type == "cuda"
     return {
@@ -218,6 +238,7 @@ def train(trainer: InParts, work: str | Path) -> int:
         trainer.remove_callback(printing)
     trainer.add_callback(InTheLog())
     trainer.add_callback(Checkpoints(trainer))
+    trainer.add_callback(ByTime())
     checkpoint = latest(work)
     resume_from = None
     resumed_at = 0
