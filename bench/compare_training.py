@@ -127,19 +127,36 @@ def weights_of_loop(architecture, optimiser, batches):
         groups, lr=RATE, betas=optimiser.betas, eps=optimiser.epsilon
     )
     for update, batch in enumerate(batches):
-        rate = RATE
-        if update < optimiser.warmup:
-            rate *= update / optimiser.warmup
-        elif optimiser.schedule == "linear":
-            rate *= (len(batches) - update) / (len(batches) - optimiser.warmup)
+        rate, beta = course_of(optimiser, update, len(batches))
         for group in adamw.param_groups:
             group["lr"] = rate
+            group["betas"] = beta, optimiser.betas[1]
         loss_of(model, batch).backward()
         if optimiser.clip:
             clip_grad_norm_(model.parameters(), optimiser.clip)
         adamw.step()
         adamw.zero_grad()
     return parameters_to_vector(model.parameters()).detach()
+
+
+def course_of(optimiser, update, updates):
+    """Return the learning rate and the first beta of an update, the first being 0."""
+    warmup = optimiser.warmup
+    if optimiser.schedule == "one_cycle":
+        peak = warmup * updates - 1
+        if update <= peak:
+            share = update / peak
+            return RATE * (0.04 + 0.96 * share), 0.95 - 0.1 * share
+        share = (update - peak) / (updates - 1 - peak)
+        return RATE * (1 - share * (1 - 0.04e-4)), 0.85 + 0.1 * share
+    if warmup < 1:
+        warmup = int(warmup * updates)
+    rate = RATE
+    if update < warmup:
+        rate *= update / warmup
+    elif optimiser.schedule == "linear":
+        rate *= (updates - update) / (updates - warmup)
+    return rate, optimiser.betas[0]
 
 
 class Plain(transformers.Trainer):
@@ -200,6 +217,8 @@ def other_trainings(architecture, settings, folder):
         disable_tqdm=True,
         remove_unused_columns=False,
         **settings.optimiser.arguments(RATE),
+        lr_scheduler_type=settings.optimiser.schedule,
+        warmup_steps=settings.optimiser.warmup,
     )
     trained["Trainer"] = model = model_of(architecture)
     trainer = Plain(

@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lextables.models import checkpoints
 from lextables.models.in_parts import InParts
+from lextables.models.optimiser import Optimiser
 
 Size = tuple[
     int, int, int
@@ -92,6 +93,17 @@ def classifier(kind: str, size: Size, dropout: float) -> transformers.PreTrained
     return transformers.AutoModelForSequenceClassification.from_config(config)
 
 
+OPTIMISER = Optimiser(
+    weight_decay=0,
+    decayed="weights",
+    betas=(0.9, 0.999),
+    epsilon=1e-8,
+    clip=1.0,
+    schedule="linear",
+    warmup=0,
+)
+
+
 def trainer(
     model: transformers.PreTrainedModel,
     device: torch.device,
@@ -121,7 +133,7 @@ def trainer(
         data_collator=collate,
         callbacks=[watch],
         mixed=bf16,
-        decayed="weights",
+        optimiser=OPTIMISER,
     )
 
 

@@ -25,6 +25,7 @@ from lextables.models.checkpoints import (
 )
 from lextables.models.in_parts import InParts
 from lextables.pipeline.run import recorded
+from optimisers import optimiser
 
 CPU = torch.device("cpu")
 
@@ -155,7 +156,7 @@ def line_trainer(folder, updates, **options):
         ),
         train_dataset=Points(),
         mixed=False,
-        decayed="weights",
+        optimiser=optimiser(schedule="linear"),
     )
 
 

@@ -1,5 +1,6 @@
 """Tasks with views: planning, input texts, predictions and scores."""
 
+import shutil
 from dataclasses import replace
 from itertools import product
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 import optimisers
 import tiny_encoders
+import tokenizer_kinds
 from lextables.models import multi_head
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
@@ -22,6 +24,7 @@ from lextables.tasks.classification import linear
 from lextables.tasks.classification.examples import (
     Text,
     by_head,
+    key_of,
     of_splits,
     texts_of,
     under_view,
@@ -31,7 +34,7 @@ from lextables.tasks.classification.plan import (
     ClassificationPlanner,
     ClassificationTask,
 )
-from lextables.tasks.classification.reading import read_heads, read_views
+from lextables.tasks.classification.reading import inputs, read_heads, read_views
 from lextables.tasks.classification.schema import READINGS
 from lextables.tasks.classification.scoring import (
     ANSWER,
@@ -107,7 +110,7 @@ def planned(tmp_path):
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text("{}")
 
-    def plan(models=None, *, given=(), absent=None, second=None, **config):
+    def plan(models=None, *, given=(), absent=None, first=None, second=None, **config):
         found = {"papers": "acord", "grid": "paper", "seeds": [0, 1], "data": "release"}
         found |= {"models": "available", "mirror": str(tmp_path)} | config
         context = Context(
@@ -119,7 +122,7 @@ def planned(tmp_path):
             absent=absent or {},
         )
         tasks = {
-            "first": FIRST,
+            "first": FIRST | ({"grids": first} if first else {}),
             "second": SECOND | ({"models": models} if models else {}) | (second or {}),
         }
         planners = {
@@ -245,17 +248,36 @@ def test_a_grid_can_limit_the_views_and_a_model_entry_can_limit_the_grids(planne
 
 def test_training_can_continue_from_a_model_trained_on_another_data_set(planned):
     _, first, specs = planned({"small": SMALL | {"after": "first"}})
-    before = Run("first", "train", "small", "pair-paper")
-    assert set(first) == {before} and first[before].settings["updates"] == [5]
-    for seed in (0, 1):
+    trained = [Run("first", "train", "small", "pair-paper", seed) for seed in (0, 1)]
+    assert set(first) == set(trained)
+    assert first[trained[0]].settings["updates"] == [5]
+    for seed, before in enumerate(trained):
         for view in ("none", "short", "long", "alone"):
             spec = specs[Run("second", "train", "small", f"{view}-paper", seed)]
-            # All these trainings share one training on the first data set.
+            # All trainings of a seed go on from the training with this seed.
             assert spec.sources == (before,)
             assert spec.settings["weights"].endswith(f"{before.folder}/weights")
             assert spec.settings["found"] == "mirror folder, then first"
             assert spec.settings["tokenizer"]["weights"] == "mirror:small"
     assert Run("second", "read", "small", "paper", 1) in specs
+
+
+def test_all_seeds_go_on_from_the_only_training_on_another_data_set(planned):
+    grids = {"paper": {"multi": GRID | {"updates": [5], "seeds": 1}}}
+    _, first, specs = planned({"small": SMALL | {"after": "first"}}, first=grids)
+    (before,) = first
+    for seed in (0, 1):
+        spec = specs[Run("second", "train", "small", "long-paper", seed)]
+        assert spec.sources == (before,)
+
+
+def test_new_heads_are_a_setting_of_a_training(planned):
+    panel = SMALL | {"after": "first", "trained_on": ["none"], "new_heads": True}
+    _, _, specs = planned({"small": panel})
+    (settings,) = trainings(specs, "small").values()
+    assert settings["new_heads"] and settings["updates"] == [0]
+    _, _, specs = planned({"small": SMALL})
+    assert all("new_heads" not in other for other in trainings(specs, "small").values())
 
 
 def test_an_available_checkpoint_replaces_the_first_training(planned):
@@ -400,6 +422,61 @@ def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(stored):
     assert list(texts_of(*stored, [SHORT, ALONE, LONG])) == [*pairs, *single]
 
 
+def test_a_side_alone_is_a_pair_with_a_space(stored):
+    texts = said()
+    second = View(text="blank", pair="hypothesis")
+    first = View(text="short", pair="blank")
+    firsts = [
+        Text((name, "blank"), texts[name], " ") for name in texts if name[0] == "s"
+    ]
+    seconds = [
+        Text(("blank", name), " ", texts[name]) for name in texts if name[0] == "h"
+    ]
+    found = list(texts_of(*stored, [second, first]))
+    assert found == [*firsts, *sorted(seconds, key=lambda text: text.key)]
+    # The id is only used if a view has a blank side.
+    assert all("blank" not in text.key for text in texts_of(*stored, [SHORT, ALONE]))
+    row = examples()[0]
+    assert key_of(row, second) == ("blank", row["hypothesis"])
+    assert key_of(row, first) == (row["short"], "blank")
+    (shown,) = under_view([row], first)
+    assert (shown["text_id"], shown["pair_id"]) == (row["short"], "blank")
+
+
+@pytest.mark.parametrize("kind", [tokenizer_kinds.roberta, tokenizer_kinds.bert])
+def test_the_tokens_of_a_side_alone_are_those_of_a_pair_with_a_space(
+    stored, folders, tmp_path, kind
+):
+    """As in the released code: ``tokenizer(" ", hypothesis)`` and ``tokenizer(premise, " ")``."""
+    tokenizer, folder = kind(), tmp_path / "encoder"
+    is_bert = kind is tokenizer_kinds.bert
+    shutil.copytree(folders["bert" if is_bert else "roberta"], folder)
+    tokenizer.model_max_length = 60
+    tokenizer.save_pretrained(folder)
+    views = [View(text="blank", pair="hypothesis"), View(text="short", pair="blank")]
+    tokenise(texts_of(*stored, views), folder, 60, tmp_path / "tokens.parquet")
+    found = read_tokens(tmp_path / "tokens.parquet")
+    texts = said()
+    start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
+    for name in ("h0", "s0"):
+        words = tokenizer(texts[name], add_special_tokens=False)["input_ids"]
+        key = ("blank", name) if name == "h0" else (name, "blank")
+        pair = (" ", texts[name]) if name == "h0" else (texts[name], " ")
+        # BERT drops the space; RoBERTa has a token for it, and two separators.
+        sides = [[], words] if name == "h0" else [words, []]
+        expected = [start, *sides[0], end, *sides[1], end]
+        if not is_bert:
+            space = tokenizer.convert_tokens_to_ids("Ġ")
+            sides[name == "s0"] = [space]
+            expected = [start, *sides[0], end, end, *sides[1], end]
+        assert found[key].tolist() == expected == tokenizer(*pair)["input_ids"]
+        segments = inputs(found, [key], 0).get("token_type_ids")
+        if is_bert:
+            assert segments.tolist()[0] == tokenizer(*pair)["token_type_ids"]
+        else:
+            assert segments is None
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     return tiny_encoders.save(tmp_path_factory.mktemp("encoders"))
@@ -514,6 +591,21 @@ def test_linear_predictions_for_views_equal_separate_predictions(stored, tmp_pat
         expected += [{"condition": condition, **row} for row in alone]
     assert found == expected and len(found) == 3 * 8
     assert {row["head_id"] for row in found} == {"three"}
+
+
+def test_a_linear_model_of_one_side_does_not_see_the_blank(stored, tmp_path):
+    heads = stored_rows(KNOWN, tmp_path / "heads.parquet")
+    files = linear.LinearFiles(stored[0], heads, stored[1])
+    predictions = []
+    blank = View(text="blank", pair="hypothesis")
+    for sides, view in (("second", blank), ("both", ALONE)):
+        readings = [Reading(condition="it", source=0, view=view)]
+        changes = {"sides": sides, "view": view, "readings": readings}
+        settings = LINEAR.model_copy(update=changes)
+        linear.train(files, ["train"], settings, 1, tmp_path / sides)
+        found = linear.read_views(files, ["test"], settings, [tmp_path / sides], {})
+        predictions.append(list(found))
+    assert predictions[0] == predictions[1] and len(predictions[0]) == 8
 
 
 # Scores.

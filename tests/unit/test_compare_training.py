@@ -37,6 +37,8 @@ def test_a_training_equals_a_plain_loop_and_the_trainer_of_transformers(script):
         {"schedule": "constant"},
         {"warmup": 0},
         {"warmup": 10},
+        {"warmup": 0.5},
+        {"schedule": "one_cycle", "warmup": 0.5},
     ],
     ids=repr,
 )

@@ -165,7 +165,7 @@ def batch_of(words, *more):
     return {"input_ids": ids * mask, "attention_mask": mask} | dict(more)
 
 
-PLAIN = {"mixed": False, "decayed": "weights"}
+PLAIN = {"mixed": False, "optimiser": optimiser()}
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from lextables.models.multi_head import (
     save,
 )
 from lextables.pipeline.errors import BadInput
+from marked_contracts import equal
 from tiny_encoders import CONFIGS
 
 CPU = torch.device("cpu")
@@ -226,6 +227,30 @@ def test_loss_weights_are_not_saved_and_must_fit_the_heads(encoder):
     says = r"weights of \[3, 2\] answers for heads of \[2, 3\]"
     with pytest.raises(ValueError, match=says):
         MultiHead(plain.body, plain.own, [2, 3], weights=[three, two])
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "deberta"])
+def test_new_heads_replace_those_stored_with_the_encoder(encoder, tmp_path, family):
+    model = trained(encoder(family), "family", loss="cross_entropy")
+    save(model, tmp_path / "saved", HEADS)
+    folder = str(tmp_path / "saved")
+    stored = load(folder, [2, 3], "family", seed=5).state_dict()
+    renewed = load(folder, [2, 3], "family", seed=5, new_heads=True).state_dict()
+    again = load(folder, [2, 3], "family", seed=5, new_heads=True).state_dict()
+    other = load(folder, [2, 3], "family", seed=6, new_heads=True).state_dict()
+    assert equal(renewed, again) and stored.keys() == renewed.keys()
+    changed = {name for name in stored if not torch.equal(stored[name], renewed[name])}
+    # The layers of the head; its biases are 0 when they are new.
+    assert changed and all(is_of_head(name) for name in changed)
+    by_seed = {name for name in stored if not torch.equal(other[name], renewed[name])}
+    weights = {name for name in changed if name.endswith("weight")}
+    names = {name for name in stored if is_of_head(name) and name.endswith("weight")}
+    assert by_seed == weights == names
+
+
+def is_of_head(name):
+    # BERT's pooler belongs to the encoder, DeBERTa's to the head.
+    return name.startswith(("body.classifier.", "body.pooler."))
 
 
 def test_balanced_weights_equal_scikit_learns():

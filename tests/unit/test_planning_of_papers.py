@@ -74,3 +74,34 @@ def test_a_review_needs_a_contract(load_project):
     jobs = ReviewJobs(Runs(load_project(papers=["cuad"])))
     with pytest.raises(BadInput, match="contract is empty"):
         jobs.page(Wildcards())
+
+
+def test_a_published_row_that_is_trained_has_three_seeds(load_project, tmp_path):
+    mirror = tmp_path / "mirror/docnli"
+    mirror.mkdir(parents=True)
+    (mirror / "DocNLI_dataset.zip").touch()
+    project = load_project(
+        papers=["acord", "cuad", "maud", "lawngnli", "contracteval", "privacy"],
+        data="release",
+        models="paper",
+        grid="paper",
+        device="cuda",
+        released_checkpoints=False,
+        mirror=str(mirror.parent),
+    )
+    trained = {}
+    for paper, plan in project.plans.items():
+        for table, rows in plan.rows.items():
+            for row in rows:
+                if row["additional"] or not row["trained"]:
+                    continue
+                trained.setdefault(paper, set()).add(row["row"])
+                for condition, runs in row["runs"].items():
+                    named = (paper, table, row["row"], condition)
+                    assert len(set(runs)) >= 3, named
+    # The other papers' published rows of trained models are their own weights, or cannot be run.
+    assert set(trained) == {"acord", "cuad", "maud", "lawngnli"}
+    assert (
+        "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"
+        in (trained["lawngnli"])
+    )

@@ -59,7 +59,7 @@ from lextables.tasks.spans.windows import (
     open_windows,
 )
 from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
-from optimisers import LINEAR
+from optimisers import LINEAR, optimiser
 from recorded_seeds import record_seeds
 from wordpiece import wordpiece
 
@@ -254,7 +254,7 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
             answered=answered,
             empty_weight=given,
             mixed=False,
-            decayed="weights",
+            optimiser=optimiser(),
         )
         batch = collator([dataset[item] for item in range(len(dataset))])
         losses.append(trainer.compute_loss(model, batch).item())

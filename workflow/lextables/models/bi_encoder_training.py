@@ -158,7 +158,7 @@ def finetune(
         loss=GradedSoftmax(model, data.gains, settings.temperature),
         callbacks=[AtUpdates(settings.updates, visit)],
         mixed=mixed(settings.bf16, model.device),
-        decayed=settings.optimiser.decayed,
+        optimiser=settings.optimiser,
     )
     return train(trainer, work)
 

@@ -266,7 +266,7 @@ def train(trainer: InParts, work: str | Path) -> int:
 def _note_warm_up(trainer: InParts) -> None:
     """Record a warm-up that is too long for the learning rate to reach its peak."""
     updates = trainer.args.max_steps
-    warmup = trainer.args.warmup_steps
+    warmup = trainer.optimiser.warmup_updates(updates)
     if updates > warmup:
         return
     highest = trainer.args.learning_rate * (updates - 1) / warmup

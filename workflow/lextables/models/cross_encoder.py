@@ -201,6 +201,6 @@ def finetune(
         train_dataset=data,
         callbacks=[AtUpdates(settings.updates, visit)],
         mixed=mixed(settings.bf16, model.device),
-        decayed=settings.optimiser.decayed,
+        optimiser=settings.optimiser,
     )
     return train(trainer, work)

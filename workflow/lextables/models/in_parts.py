@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate.utils import send_to_device
-from transformers import Trainer, TrainingArguments
+from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
+from transformers import Trainer, TrainingArguments, get_scheduler
 
+from lextables.models.optimiser import Optimiser
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import noted
@@ -28,6 +30,10 @@ R = TypeVar("R")
 Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
+SCHEDULES = {
+    "constant": "constant_with_warmup",
+    "linear": "linear",
+}  # transformers' names
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
 OUT_OF_MEMORY = (RuntimeError, MemoryError)  # the types of errors for `out_of_memory`
 # torch has an own error only for its allocator of GPU memory.  CUDA, cuDNN, cuBLAS and the allocator of a
@@ -48,7 +54,8 @@ _log = logging.getLogger("lextables")
 class InParts(Trainer):
     """A trainer that processes as many rows of a batch at a time as fit into memory.
 
-    With ``mixed`` it trains in bfloat16 mixed precision; ``decayed`` as in `Optimiser`.
+    With ``mixed`` it trains in bfloat16 mixed precision.  Of ``optimiser`` it reads the course of the
+    learning rate and the decayed parameters; ``args`` have the other settings (`Optimiser.arguments`).
 
     A mixin for trainers whose loss is a mean over rows, or over the number of `terms` in them.  If the loss
     ``compares`` the rows of a batch, the batch is not split.  ``rows`` is the most that are processed at
@@ -58,14 +65,19 @@ class InParts(Trainer):
     compares = False
 
     def __init__(
-        self, *, args: TrainingArguments, mixed: bool, decayed: str, **kwargs: Any
+        self,
+        *,
+        args: TrainingArguments,
+        mixed: bool,
+        optimiser: Optimiser,
+        **kwargs: Any,
     ) -> None:
         """Take the arguments of transformers' `Trainer` by keyword."""
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
         self.mixed = mixed
-        self.decayed = decayed
+        self.optimiser = optimiser
         # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
         self.rows = self.args.per_device_train_batch_size
@@ -77,9 +89,25 @@ class InParts(Trainer):
 
     def get_decay_parameter_names(self, model):
         """Return the names of the parameters with weight decay."""
-        if self.decayed == "all":
+        if self.optimiser.decayed == "all":
             return [name for name, _ in model.named_parameters()]
         return super().get_decay_parameter_names(model)
+
+    def create_scheduler(self, num_training_steps, optimizer=None):
+        """Return the schedule of the learning rate."""
+        optimizer = optimizer or self.optimizer
+        if self.optimiser.schedule == "one_cycle":
+            self.lr_scheduler = one_cycle(
+                optimizer, self.args.learning_rate, self.optimiser, num_training_steps
+            )
+        else:
+            self.lr_scheduler = get_scheduler(
+                SCHEDULES[self.optimiser.schedule],
+                optimizer,
+                self.optimiser.warmup_updates(num_training_steps),
+                num_training_steps,
+            )
+        return self.lr_scheduler
 
     def compute_loss_context_manager(self):
         """Return the context of a loss; predictions during training are outside it."""
@@ -199,6 +227,25 @@ class InParts(Trainer):
         emptied()
         message = "out of memory: from update %d on, micro-batches have %d rows"
         _log.warning(message, self.halved[-1], self.rows)
+
+
+def one_cycle(
+    optimizer: torch.optim.Optimizer,
+    learning_rate: float,
+    settings: Optimiser,
+    updates: int,
+) -> LRScheduler:
+    """Return torch's OneCycleLR with linear steps, which changes beta 1, too."""
+    share = settings.warmup
+    if share * updates == 1:
+        share *= 1 + 1e-9  # a rise of exactly one update would divide by zero
+    return OneCycleLR(
+        optimizer,
+        max_lr=learning_rate,
+        total_steps=updates,
+        pct_start=share,
+        anneal_strategy="linear",
+    )
 
 
 def _rows(batch: Batch) -> int:

@@ -221,11 +221,12 @@ def load(
     *,
     loss: Loss = "binary_cross_entropy",
     weights: Weights | None = None,
+    new_heads: bool = False,
 ) -> MultiHead:
     """Load an encoder and initialise its heads with ``seed``; all weights in single precision.
 
     ``gradient_checkpointing`` saves memory: activations are computed again in the backward pass.
-    ``weights`` as in `MultiHead`.
+    ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the encoder is not used.
     """
     set_seed(seed)
     if kind == "family":
@@ -242,11 +243,23 @@ def load(
         )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
+    if new_heads and own is None:
+        body = _with_new_head(body, seed)
     if gradient_checkpointing:
         body.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
         )
     return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
+
+
+def _with_new_head(body: PreTrainedModel, seed: int) -> PreTrainedModel:
+    """Return a classifier with the encoder of ``body`` and a head initialised with ``seed``."""
+    set_seed(seed)
+    renewed = AutoModelForSequenceClassification.from_config(
+        body.config, dtype=torch.float32
+    )
+    renewed.base_model.load_state_dict(body.base_model.state_dict())
+    return renewed
 
 
 def save(

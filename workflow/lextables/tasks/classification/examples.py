@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypedDict
 
@@ -14,6 +15,7 @@ from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import (
+    BLANK,
     ExampleSelection,
     TrainingSettings,
     View,
@@ -27,9 +29,15 @@ PLAIN = View(text="text_id", pair="pair_id")
 
 
 def key_of(row: Row, view: View = PLAIN) -> Key:
-    """Return the ids of the text and, for a pair, the second text of an example."""
+    """Return the ids of the text and, for a pair, the second text of an example.
+
+    A blank side has the id `BLANK`.
+    """
+    first = BLANK if view.text == BLANK else row[view.text]
+    if view.pair == BLANK:
+        return first, BLANK
     second = row.get(view.pair) if view.pair else None
-    return row[view.text], second or ""
+    return first, second or ""
 
 
 def named(key: Key) -> str:
@@ -142,10 +150,11 @@ def texts_of(
 ) -> Iterator[Text]:
     """Yield the texts and pairs of the examples, each once, in the order of ``texts``.
 
-    These are the texts and pairs under all ``views``, or under `PLAIN` without views.
+    These are the texts and pairs under all ``views``, or under `PLAIN` without views.  A blank comes last.
     Only second texts are held in memory.  Raises `BadInput` for a missing second text.
     """
     several = list(views) or [PLAIN]
+    blank = [(BLANK, " ")] if any(view.has_blank for view in several) else []
     text_columns = {view.text for view in several}
     pair_columns = {view.pair for view in several if view.pair}
     with parquet_file(examples) as file:
@@ -159,7 +168,7 @@ def texts_of(
     second_ids = set().union(*seconds_of.values()) - {""}
     seconds = {}
     if second_ids:
-        for text_id, text in _stored(texts):
+        for text_id, text in chain(_stored(texts), blank):
             if text_id in second_ids:
                 seconds[text_id] = text
     missing = second_ids - seconds.keys()
@@ -167,7 +176,7 @@ def texts_of(
         where = " or ".join(sorted(pair_columns))
         what = f"the text {min(missing)!r} of the column {where} is not there"
         raise BadInput(what, where="texts")
-    for text_id, text in _stored(texts):
+    for text_id, text in chain(_stored(texts), blank):
         for pair_id in sorted(seconds_of.get(text_id, ())):
             yield Text((text_id, pair_id), text, seconds.get(pair_id))
 

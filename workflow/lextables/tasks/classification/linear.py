@@ -47,7 +47,12 @@ from lextables.tasks.classification.examples import (
     under_view,
     with_condition,
 )
-from lextables.tasks.classification.settings import LinearSettings, Reading, Sides
+from lextables.tasks.classification.settings import (
+    BLANK,
+    LinearSettings,
+    Reading,
+    Sides,
+)
 from lextables.tasks.classification.vectors import read_vectors
 
 WORDS = 2**20  # hash buckets for the words and word pairs that are compared
@@ -389,7 +394,8 @@ class LinearFiles:
         for text in texts:
             contents = text.text, text.second
             for text_id, content in zip(text.key, contents, strict=True):
-                if content is not None and not content.strip():
+                empty = content is not None and not content.strip()
+                if empty and text_id != BLANK:
                     raise BadInput("the text is empty", where=f"text {text_id}")
         return texts
 

@@ -70,7 +70,8 @@ class ClassificationPanel(Panel):
     task), and ``where`` a column that is true for its training examples.
 
     ``after`` is another data set of the paper that the model is trained on first.  ``checkpoint`` is a
-    registered model that others trained in this way on this data set; it is used if it is available.
+    registered model that others trained in this way on this data set; it is used if it is available.  With
+    ``new_heads`` its heads are new, also after that training.
 
     A panel of kind `linear` has one model per head, with ``features``: words, the frozen sentence vectors of
     ``model``, both, or, for pairs, only the overlap of their words; ``sides`` are the texts of a pair that it
@@ -90,6 +91,7 @@ class ClassificationPanel(Panel):
     where: str | None = None
     after: str | None = None
     checkpoint: str | None = None
+    new_heads: bool = False
 
     @model_validator(mode="after")
     def _check_model(self) -> "ClassificationPanel":
@@ -102,8 +104,8 @@ class ClassificationPanel(Panel):
 class TaskView(View):
     """The texts of an example that a model reads.
 
-    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, which are cut
-    at ``max_length`` tokens if that is less than the model's limit.
+    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, or `blank`.  Texts are cut at
+    ``max_length`` tokens if that is less than the model's limit.
     """
 
     max_length: PositiveInt | None = None
@@ -571,15 +573,17 @@ class ClassificationPlanner(Planner):
 
         One run for each seed predicts with all of these.
         """
-        start = self.start(panel)
+        seeds = (0,)
+        if panel.kind == "encoder":
+            seeds = self.seeds(self.grid(panel, "multi"))
         reason, runs = "", {}
-        if isinstance(start, Missing):
-            reason = start.reason
+        starts = self.starts(panel, seeds)
+        if isinstance(starts, Missing):
+            reason = starts.reason
         else:
-            seeds = (0,)
-            if panel.kind == "encoder":
-                seeds = self.seeds(self.grid(panel, "multi"))
-            of_seeds = [self.read(key, panel, start, seed) for seed in seeds]
+            of_seeds = []
+            for seed, start in starts.items():
+                of_seeds.append(self.read(key, panel, start, seed))
             runs = {self.MAIN: tuple(of_seeds)}
         return self.panel_row(
             panel,
@@ -601,10 +605,22 @@ class ClassificationPlanner(Planner):
             return row
         return replace(row, about={"heads": ", ".join(self.task.heads)})
 
-    def start(self, panel: ClassificationPanel) -> Start | Missing:
-        """The weights from which a training starts, or why there are none."""
+    def starts(
+        self, panel: ClassificationPanel, seeds: Iterable[int]
+    ) -> dict[int, Start] | Missing:
+        """{seed: the weights from which its training starts}, or why there are none."""
+        starts = {}
+        for seed in seeds:
+            start = self.start(panel, seed)
+            if isinstance(start, Missing):
+                return start
+            starts[seed] = start
+        return starts
+
+    def start(self, panel: ClassificationPanel, seed: int) -> Start | Missing:
+        """The weights from which the training of a seed starts, or why there are none."""
         if panel.after:
-            return self.others[panel.after].made(panel.model)
+            return self.others[panel.after].made(panel.model, seed)
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
@@ -612,8 +628,12 @@ class ClassificationPlanner(Planner):
             return weights
         return Start(weights, weights, panel.model)
 
-    def made(self, model: str) -> Start | Missing:
-        """The weights of a model after training on this data set, for another one."""
+    def made(self, model: str, seed: int) -> Start | Missing:
+        """The weights of a model after training on this data set, for another one.
+
+        A seed of the other data set goes on from the training with the same seed here, or from the first if
+        the grid has fewer seeds here.
+        """
         keys = [key for key, panel in self.task.models.items() if panel.model == model]
         if not keys:
             what = "must be trained on this data set first, but is none of its models"
@@ -626,11 +646,13 @@ class ClassificationPlanner(Planner):
                 return Start(ready, ready, panel.checkpoint)
         if self.name in self.context.absent:
             return Missing(self.context.absent[self.name])
-        start = self.start(panel)
+        (view,) = self.trained_on(panel)
+        seeds = self.seeds(self.grid(panel, "multi"))
+        if seed not in seeds:
+            seed = seeds[0]
+        start = self.start(panel, seed)
         if isinstance(start, Missing):
             return start
-        (view,) = self.trained_on(panel)
-        seed = self.seeds(self.grid(panel, "multi"))[0]
         run = self.training(key, panel, start, view, seed)
         found = f"{start.weights.found}, then {self.name}"
         weights = Weights(self.weights_folder(run), None, found)
@@ -639,11 +661,13 @@ class ClassificationPlanner(Planner):
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
         """The trainings of a model under a view, one per seed, for runs that use them."""
         panel = self.task.models[key]
-        start = self.start(panel)
-        if isinstance(start, Missing):
-            return start
-        seeds = self.seeds(self.grid(panel, "multi"))
-        return tuple(self.training(key, panel, start, view, seed) for seed in seeds)
+        starts = self.starts(panel, self.seeds(self.grid(panel, "multi")))
+        if isinstance(starts, Missing):
+            return starts
+        runs = []
+        for seed, start in starts.items():
+            runs.append(self.training(key, panel, start, view, seed))
+        return tuple(runs)
 
     def trained_on(self, panel: ClassificationPanel) -> list[str]:
         """The training views of a panel's model with this grid, in the task's order."""
@@ -681,6 +705,8 @@ class ClassificationPlanner(Planner):
         }
         if view == UNTRAINED:
             fields.update(passes=None, updates=[0])
+        if panel.new_heads:
+            fields["new_heads"] = True
         settings = self.training_settings(
             grid, start, **self.selection(panel), **fields
         )

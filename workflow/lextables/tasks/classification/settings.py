@@ -19,15 +19,21 @@ HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]
 FeatureKind = Literal["words", "vectors", "both", "overlap"]
 Sides = Literal["both", "first", "second"]
+BLANK = "blank"  # in place of a column: this side of each pair is one space
 
 
 class View(StepSettings):
     """The texts of an example that a model reads."""
 
     text: str = "text_id"
-    """Column with the id of the text."""
+    """Column with the id of the text; `BLANK`: a blank."""
     pair: str | None = None
-    """Column with the id of the second text; None for single texts."""
+    """Column with the id of the second text; `BLANK`: a blank; None for single texts."""
+
+    @property
+    def has_blank(self) -> bool:
+        """Whether one side of its pairs is blank."""
+        return BLANK in (self.text, self.pair)
 
 
 class Reading(StepSettings):
@@ -101,6 +107,8 @@ class TrainingSettings(ExampleSelection, WeightSettings):
     """Whether the answers of a head have equal weight in its loss."""
     view: View | None
     """The texts that the model reads; None: the columns of the examples."""
+    new_heads: bool = False
+    """Whether its heads are new although the weights that it starts from have heads."""
 
 
 class InferenceSettings(ExampleSelection, WeightSettings):

@@ -424,7 +424,7 @@ def _train(
         data_collator=collate,
         callbacks=[AtUpdates(trial["updates"], lambda updates: visit(model, updates))],
         mixed=mixed(settings.bf16, device, model.mixed_precision),
-        decayed=settings.optimiser.decayed,
+        optimiser=settings.optimiser,
     )
     resumed = checkpoints.train(trainer, work)
     # Trainers are in reference cycles: without this the model would stay in GPU memory.
@@ -452,6 +452,7 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
         gradient_checkpointing=settings.max_length > _LONG,
         loss=settings.loss,
         weights=weights,
+        new_heads=settings.new_heads,
     )
     return model.to(run.environment.device)
 

@@ -94,7 +94,7 @@ def pretrain(
         train_dataset=Blocks(packed, tokenizer, settings.max_length),
         data_collator=Masking(tokenizer, seed),
         mixed=mixed(settings.bf16, device),
-        decayed=settings.optimiser.decayed,
+        optimiser=settings.optimiser,
     )
     resumed = train(trainer, work)
     save(model, tokenizer, output)

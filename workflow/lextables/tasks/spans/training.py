@@ -212,7 +212,7 @@ def finetune(
         train_dataset=dataset,
         data_collator=collator,
         mixed=mixed(settings.bf16, model.device),
-        decayed=settings.optimiser.decayed,
+        optimiser=settings.optimiser,
         answered=dataset.windows.start_positions[dataset.rows] > 0,
         empty_weight=1.0 if empty_weight is None else empty_weight,
     )
