@@ -30,6 +30,25 @@ Kind = Literal[
     "language-model",
     "language-model-api",
 ]
+# Kinds of models and of their tokenizers, each with a tiny model in rehearsals (`models.tiny`).
+Architecture = Literal[
+    "albert",
+    "bart",
+    "bert",
+    "bert-cased",
+    "bigbird",
+    "deberta-v2",
+    "deberta-v3",
+    "distilbert",
+    "gemma3",
+    "llama",
+    "longformer",
+    "modernbert",
+    "mpnet",
+    "qwen2",
+    "qwen3",
+    "roberta",
+]
 MIRROR = "mirror:"
 STANDS_IN = "a tiny model of the sample in its place"
 # `Weights.found` of a server's model.
@@ -57,6 +76,8 @@ class Model(Entry):
     """
 
     kind: Kind
+    architecture: Architecture | None = None
+    labels: int | None = Field(default=None, gt=1)
     licence: str
     use: str
     hub: str | None = None
