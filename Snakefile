@@ -74,6 +74,7 @@ rule check:
         "workflow/scripts/check.py"
 
 
+include: "workflow/rules/rehearsal.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/fetch.smk"
 include: "workflow/rules/driver.smk"

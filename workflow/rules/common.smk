@@ -40,7 +40,7 @@ if {*"{}"} & {*str(ROOT)}:
     )
 
 try:
-    from lextables.planning.snakemake_interface import SnakemakeRun
+    from lextables.planning.snakemake_interface import SnakemakeRun, targets_of_command_line
 
     RUN_OF_SNAKEMAKE = SnakemakeRun(workflow)
     # False in jobs, and where another workflow uses this one as a module.
@@ -52,7 +52,7 @@ try:
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
     from lextables.pipeline import registry
-    from lextables.planning import command_line
+    from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
     from lextables.planning.job_resources import JobResources, per_attempt
     from lextables.planning.project import load, source_files
@@ -80,6 +80,8 @@ DEFAULTS = or_exit(registry.mapping, ROOT / "config.yaml")
 configfile: str(ROOT / "config.yaml")
 
 
+if STANDALONE and command_line.started_by_snakemake():
+    config.update(rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config))
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)

@@ -10,7 +10,6 @@ import signal
 
 from lextables.pipeline import locks
 from lextables.planning.estimate import PlanScreen
-from lextables.planning.snakemake_interface import targets_of_command_line
 
 if STANDALONE:
     command_line.check_options(RUN_OF_SNAKEMAKE.has_no_cores)
@@ -25,6 +24,7 @@ if STANDALONE:
         message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
         if message:
             logger.warning(message)
+        or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT)
     elif "plan" in targets:
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
 

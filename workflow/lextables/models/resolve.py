@@ -17,7 +17,7 @@ from pydantic import Field
 
 from lextables.models.weights import ModelSettings
 from lextables.pipeline import user_rows
-from lextables.pipeline.config import Config, ExtraModel
+from lextables.pipeline.config import Choice, Config, ExtraModel
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, entries
 
@@ -51,6 +51,7 @@ Architecture = Literal[
 ]
 MIRROR = "mirror:"
 STANDS_IN = "a tiny model of the sample in its place"
+REHEARSED = "tiny random weights of its architecture in its place"
 # `Weights.found` of a server's model.
 API = "API"
 PARSER = "own-parser"
@@ -68,7 +69,8 @@ class Model(Entry):
 
     ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
     the weights together.  ``gated`` weights are only served to users who accepted their licence on the hub.
-    ``applied`` is the number of layers that share its ``parameters``.  ``endpoint`` and ``max_length``
+    ``applied`` is the number of layers that share its ``parameters``; ``labels`` is the number of classes of
+    a model that others fine-tuned for classification.  ``endpoint`` and ``max_length``
     (tokens, including the answer) are those of a language model.  A server's
     model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
     ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.  ``trained_on`` are
@@ -130,15 +132,12 @@ def load_models(path: str | Path) -> dict[str, Model]:
 
 
 def resolve(
-    name: str,
-    model: Model,
-    choice: Literal["sample", "available", "paper"],
-    mirrors: Sequence[Path],
-    llm: str,
+    name: str, model: Model, choice: Choice, mirrors: Sequence[Path], llm: str
 ) -> Weights | Missing:
     """Return the `Weights` of ``model`` under the config's choice of models, or `Missing` with a reason.
 
     A stand-in is in the sample's folder, a mirror of the sample's data only, so it never runs on a release.
+    In a rehearsal tiny models replace all of the registry's; they are in a mirror of the rehearsal only.
     """
     from lextables.models.files import reads_gguf
     from lextables.models.weights import PACKAGE, cached, package_folder
@@ -149,6 +148,10 @@ def resolve(
         if not llm:
             return Missing(f"{name} needs a paid API, and config key llm is empty")
         return Weights(name, None, API)
+    if choice == "tiny":
+        if _in_mirrors(name, mirrors):
+            return Weights(f"{MIRROR}{name}", None, REHEARSED)
+        return Missing(f"{name} has no architecture in resources/models.yaml")
     if choice == "sample" and not model.sample:
         return Missing("sample data")
     stand_in = model.stand_in
@@ -291,10 +294,10 @@ def find(
             weights = resolve_extra(extra, config.models)
             return replace(weights, endpoint=extra.endpoint)
     model = models[name]
-    weights = resolve(name, model, config.models, mirrors, config.llm)
+    weights = resolve(name, model, config.weights, mirrors, config.llm)
     if isinstance(weights, Missing):
         return weights
-    if weights.found == API and not served(model, config.llm):
+    if weights.found == API and not (config.rehearsal or served(model, config.llm)):
         hosts = " or ".join(model.hosts) or "no known server"
         return Missing(f"{name} is only served by {hosts}, and llm is another server")
     if not model.kind.startswith("language-model"):

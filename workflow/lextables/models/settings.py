@@ -1,5 +1,8 @@
 """Base classes of settings: built by planners, stored in `run.json`, read by scripts."""
 
+import math
+from collections.abc import Sequence
+
 from pydantic import NonNegativeInt, PositiveInt
 
 from lextables.models.optimiser import Optimiser
@@ -44,6 +47,19 @@ class LanguageModelSettings(WeightSettings):
     """Longest prompt and answer together, in tokens; None if unknown."""
     api: str | None = None
     """Base address of the server; None for a model on this machine."""
+
+
+def limited_updates(updates: Sequence[int], most: int | None) -> list[int]:
+    """Return numbers of updates, at most ``most``, without repetitions.
+
+    Several numbers stay several: they are spread evenly up to ``most``.
+    """
+    if most is None:
+        return list(updates)
+    limited = set()
+    for rank, number in enumerate(sorted(updates), 1):
+        limited.add(min(number, math.ceil(most * rank / len(updates))))
+    return sorted(limited)
 
 
 class UpdateSettings(StepSettings):

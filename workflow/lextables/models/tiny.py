@@ -5,7 +5,7 @@ model, so that a rehearsal meets the same code of the libraries.  Its vocabulary
 of the words of the sample's texts.  The bytes depend on the registry, these texts, this
 module and the versions of the libraries alone.
 
-python -m lextables.models.tiny <models.yaml> <texts> <folder>
+python -m lextables.models.tiny <models.yaml> <texts> <folder> [<zip>=<model> ...]
 """
 
 import json
@@ -21,14 +21,14 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, processors
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from lextables.models.loading import quiet
 from lextables.models.resolve import Model, load_models
-from lextables.pipeline.atomic import replacing_folder, write_text
+from lextables.pipeline.atomic import write_text
 
 WIDTH, INNER, LAYERS, HEADS = 16, 32, 2, 2
 WORDS = 300  # whole words in a vocabulary
@@ -37,16 +37,24 @@ SEED = 0
 NLI_LABELS = ("entailment", "neutral", "contradiction")
 
 
-def made(registry: str | Path, texts: str | Path, folder: str | Path) -> None:
-    """Write a tiny model to ``folder/<name>`` for each model with an architecture.
+def make(
+    registry: str | Path, texts: str | Path, folder: str | Path, *released: str
+) -> None:
+    """Write a mirror: ``folder/models/<name>`` for each model with an architecture.
 
-    ``texts`` is the folder of the sample, whose TOML files have the words.
+    ``texts`` is the folder of the sample, whose TOML files have the words.  ``released``
+    are zips of fine-tuned models, `<path in the mirror>=<name of the model>`.
     """
     words = Words(_counted(Path(texts)))
+    models = Path(folder, "models")
     for name, model in load_models(registry).items():
         if model.architecture:
-            with replacing_folder(Path(folder) / name) as temporary, quiet():
-                write(temporary, model, words)
+            (models / name).mkdir(parents=True)
+            with quiet():
+                write(models / name, model, words)
+    for pair in released:
+        path, name = pair.split("=")
+        write_released(models / name, Path(folder, path))
 
 
 def _counted(folder: Path) -> Counter[str]:
@@ -112,7 +120,9 @@ class Words:
         Characters that are not in it are written as bytes.
         """
         merges = _merges("▁", self.frequent(lower=True))
-        merges = [pair for pair in merges if "".join(pair).isascii() or pair[0][0] == "▁"]
+        merges = [
+            pair for pair in merges if "".join(pair).isascii() or pair[0][0] == "▁"
+        ]
         numbers = [f"<0x{byte:02X}>" for byte in range(256)]
         letters = ["▁", *self.characters()]
         return _numbered([*special, *numbers, *letters, *map("".join, merges)]), merges
@@ -200,7 +210,9 @@ def _albert(words: Words) -> PreTrainedTokenizerBase:
 
 
 def _bigbird(words: Words) -> PreTrainedTokenizerBase:
-    pieces = words.unigram(["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])
+    pieces = words.unigram(
+        ["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    )
     return transformers.BigBirdTokenizer(vocab=pieces)
 
 
@@ -229,7 +241,8 @@ def _llama(words: Words) -> PreTrainedTokenizerBase:
 def _deepseek(words: Words) -> PreTrainedTokenizerBase:
     """Return a tokenizer as in DeepSeek's distilled Qwens, which begins a text."""
     special = ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜User｜>"]
-    special.append("<｜Assistant｜>")
+    # The library adds the last one to a Qwen's tokenizer that lacks it.
+    special += ["<｜Assistant｜>", "<|endoftext|>"]
     tokenizer = _of_bytes(words, special)
     tokenizer.chat_template = TURNS.format(start="<｜User｜>", middle=":", end="\n")
     return tokenizer
@@ -247,7 +260,10 @@ def _of_bytes(words: Words, special: Sequence[str]) -> PreTrainedTokenizerBase:
         f"{begin} $A", f"{begin} $A $B", [(begin, vocabulary[begin])]
     )
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token=begin, eos_token=special[1], pad_token=special[1]
+        tokenizer_object=backend,
+        bos_token=begin,
+        eos_token=special[1],
+        pad_token=special[1],
     )
 
 
@@ -482,4 +498,4 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 if __name__ == "__main__":
-    made(*sys.argv[1:4])
+    make(*sys.argv[1:])

@@ -47,12 +47,17 @@ def plan(
     rows: dict[str, list[Row]] = {}
     for name, planner in planners.items():
         rows[name] = [*planner.rows(), *planner.submitted()]
+        if context.config.rehearsal:
+            rows[name] = [row for row in rows[name] if not row.additional]
     specs: dict[Run, Spec] = {}
     for planner in planners.values():
         specs.update(planner.specs)
     every = [row for of_data_set in rows.values() for row in of_data_set]
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
-    for run in _runs_of((row for row in every if row.row in excluded), specs) - needed:
+    unneeded = _runs_of((row for row in every if row.row in excluded), specs) - needed
+    if context.config.rehearsal:
+        unneeded = specs.keys() - needed  # those of additional rows
+    for run in unneeded:
         del specs[run]
     for name, of_data_set in rows.items():
         kept = []

@@ -30,6 +30,13 @@ PLACE = "place"  # changes a result, but may be a path on this machine: the path
 A_PLACE = "<path>"  # shown instead of it
 
 
+# Folders of the results of rehearsals, by the config key models.
+REHEARSALS = {
+    "sample": "rehearsal",
+    "available": "rehearsal-available",
+    "paper": "rehearsal-paper",
+}
+TINY = "tiny"  # below these: a mirror with the models of a rehearsal (`models.tiny`)
 LONGEST_NAME = 255  # bytes, in all common file systems
 
 
@@ -234,6 +241,10 @@ Quarter = Annotated[
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
 
 
+# Which weights a plan looks for: the config key models, or the tiny models of a rehearsal.
+Choice = Literal["sample", "available", "paper", "tiny"]
+
+
 class Config(BaseModel):
     """The effective configuration; `config.yaml` says when to change each key."""
 
@@ -272,7 +283,9 @@ class Config(BaseModel):
     exclude_rows: tuple[Word, ...] = ()
     seeds: tuple[Seed, ...] = Field(default=(0, 1, 2), min_length=1)
     grid: Literal["auto", "sample", "small", "paper"] = "auto"
+    rehearsal: bool = False
     device: Annotated[Literal["auto", "cpu", "cuda"], LOCAL] = "auto"
+    preload: Annotated[Literal["auto", "yes", "no"], LOCAL] = "auto"
     gpu_resources: Annotated[dict[GpuResource, Word | Count], LOCAL] = {}
     max_runtime: Annotated[Limit, LOCAL] = 0
     tflops: Annotated[float, LOCAL] = Field(
@@ -326,6 +339,18 @@ class Config(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _rehearses_on_the_sample(self) -> "Config":
+        # Few updates on a paper's own data would give its rows a verdict.
+        if self.rehearsal and (self.data, self.grid) not in (
+            ("sample", "auto"),
+            ("sample", "paper"),
+        ):
+            raise ValueError(
+                f"rehearsal needs data=sample and grid=auto or paper, not data={self.data} and grid={self.grid}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _a_server_for_its_models(self) -> "Config":
         for model in self.extra_models:
             if model.kind == "language-model-api" and not self.llm:
@@ -346,14 +371,25 @@ class Config(BaseModel):
         if device == "auto":
             reason = "a GPU" if gpu else "no GPU found"
             device = f"{'cuda' if gpu else 'cpu'} ({reason})"
-        if self.grid == "auto":
+        if self.rehearsal:
+            grid += " (a rehearsal)"
+        elif self.grid == "auto":
             grid += f" ({'sample data' if self.data == 'sample' else reason})"
         papers = ",".join(self.papers)
         return f"data={self.data}, models={self.models}, grid={grid}, device={device}, papers={papers}"
 
     @property
+    def weights(self) -> Choice:
+        """Which weights a plan looks for; a rehearsal has tiny models instead of the sample's."""
+        if self.rehearsal and self.models == "sample":
+            return "tiny"
+        return self.models
+
+    @property
     def results(self) -> str:
-        """The folder of all results; the sample and the release have different ones."""
+        """The folder of all results; the sample, the release and rehearsals have different ones."""
+        if self.rehearsal:
+            return f"results/{REHEARSALS[self.models]}"
         if self.data == "sample":
             return "results/sample"
         return "results"
@@ -362,15 +398,26 @@ class Config(BaseModel):
         """The name of the search grid; with ``grid: auto`` it depends on whether training has a ``gpu``."""
         if self.grid != "auto":
             return self.grid
+        if self.rehearsal:
+            return "paper"
         if self.data == "sample":
             return "sample"
         return "paper" if gpu else "small"
 
     def mirrors(self, root: Path) -> list[Path]:
-        """The folders searched before any URL; for the sample, only the included one."""
-        if self.data == "sample":
-            return [root / "resources/sample"]
-        return self.named_mirrors(root)
+        """The folders searched before any URL; for the sample, only the included one.
+
+        A rehearsal with tiny models has them in a mirror of its own; one with the papers' models finds them
+        in the named mirrors, too.
+        """
+        if self.data == "release":
+            return self.named_mirrors(root)
+        included = [root / "resources/sample"]
+        if self.weights == "tiny":
+            return [*included, Path(self.results, TINY).absolute()]
+        if self.rehearsal:
+            return [*included, *self.named_mirrors(root)]
+        return included
 
     def named_mirrors(self, root: Path) -> list[Path]:
         """The folders in ``mirror``, even if ``data`` does not use them."""

@@ -15,8 +15,10 @@ from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
 from lextables.pipeline.version import snakemake_path
+from lextables.planning.job_server import JobServer
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
+from lextables.planning.snakemake_interface import SnakemakeRun, run_scripts_by
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
@@ -47,6 +49,28 @@ def show_configuration(project: Project) -> None:
 def started_by_snakemake() -> bool:
     """Return whether the program of this process is Snakemake, whose options can be checked."""
     return "snakemake" in Path(sys.argv[0]).parts[-2:]
+
+
+def preload(project: Project, run: SnakemakeRun, root: Path) -> None:
+    """Start the server of jobs, if the configuration asks for it and jobs can use it.
+
+    Raises `BadInput` if it asks for one that jobs cannot use.
+    """
+    config = project.config
+    if config.preload == "no" or run.is_dry_run:
+        return
+    reason = ""
+    if run.runs_jobs_elsewhere:
+        reason = "jobs run on a cluster"
+    elif run.uses_environments:
+        reason = "jobs run in other environments"
+    elif project.context.gpu:
+        reason = "jobs use a GPU (device=cpu uses none)"
+    if config.preload == "yes" and reason:
+        what = f"preload = 'yes' but {reason}"
+        raise BadInput(what, where="config", do="set preload to auto or no")
+    if config.preload == "yes" or (config.rehearsal and not reason):
+        run_scripts_by(JobServer(root / "workflow").interpreter)
 
 
 def check_options(has_no_cores: bool) -> None:

@@ -18,6 +18,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
+from lextables.planning import rehearsal
 from lextables.planning.rule_values import Files, Params, Values
 from lextables.sources import registry as sources
 from lextables.tables import published
@@ -153,9 +154,13 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     checked = load_config({**defaults, **config}, sorted(files), root)
     source_registry = sources.load(*(path / name for name in source_files(files)))
     models = load_models(root / "resources/models.yaml")
+    papers = packages.load_all(files)
+    if checked.rehearsal:
+        papers = rehearsal.limited(papers, checked)
+    if checked.weights == "tiny":
+        rehearsal.make_models(root, checked, rehearsal.released_models(papers))
     weight_paths = places(checked, models, checked.mirrors(root))
     os.environ[PLACES] = json.dumps(weight_paths)
-    papers = packages.load_all(files)
     trained_on.check(checked, models, papers)
     absent = planning.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)

@@ -4,6 +4,7 @@ A new version of Snakemake may change them: tests/unit/test_snakemake_interface.
 on a small workflow.
 """
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from logging import LogRecord
@@ -33,6 +34,11 @@ class SnakemakeRun:
     def runs_jobs_elsewhere(self) -> bool:
         """Whether a cluster runs the jobs: then only Snakemake can end them."""
         return not self.workflow.local_exec
+
+    @property
+    def uses_environments(self) -> bool:
+        """Whether jobs run in environments of conda or in containers, with their own Python."""
+        return bool(self.workflow.deployment_settings.deployment_method)
 
     @property
     def has_no_cores(self) -> bool:
@@ -72,6 +78,15 @@ class SnakemakeRun:
         for job in self.jobs_to_run:
             numbers += self.workflow.persistence.external_jobids(job)
         return numbers
+
+
+def run_scripts_by(program: str) -> None:
+    """Let the scripts of rules run by ``program``.
+
+    Snakemake runs them by the Python in `sys.executable`, which it reads at each job
+    (`snakemake.script.PythonScript`); no option names another program.
+    """
+    sys.executable = program
 
 
 def targets_of_command_line() -> set[str]:

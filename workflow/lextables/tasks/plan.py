@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import PositiveInt
 
@@ -54,7 +54,7 @@ class Grid(Entry):
     With ``bf16`` a CPU trains in bfloat16 mixed precision, as GPUs that support it
     always do.  ``seeds`` limits the number of seeds in the config.  ``percents`` are
     shares of the training examples to train on.  A checkpoint is saved every
-    ``save_every`` updates (0: never).
+    ``save_every`` updates (0: never).  A training has at most ``max_updates``.
     """
 
     learning_rates: tuple[float, ...]
@@ -63,8 +63,13 @@ class Grid(Entry):
     max_length: int
     bf16: bool = False
     save_every: int = 0
+    max_updates: PositiveInt | None = None
     seeds: int | None = None
     percents: tuple[int, ...] = (WHOLE,)
+
+    def limited(self, most: int) -> Self:
+        """The grid with at most ``most`` updates in a training."""
+        return self.model_copy(update={"max_updates": most})
 
     def training(self) -> JsonObject:
         """The settings that all trials share."""
@@ -261,6 +266,11 @@ class Context:
     @property
     def mirrors(self) -> list[Path]:
         return self.config.mirrors(self.root)
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether nothing is left out because it takes too long without a GPU."""
+        return self.gpu or self.config.rehearsal
 
     @property
     def grid(self) -> str:

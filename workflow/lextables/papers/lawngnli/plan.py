@@ -10,7 +10,7 @@ from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
 from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
 from lextables.models.weights import place
 from lextables.papers.lawngnli.registry import Lawngnli
-from lextables.pipeline.config import Config
+from lextables.pipeline.config import Choice, Config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import manual_download
@@ -176,7 +176,7 @@ def _encoder(
             where="config",
             do="use a bi-encoder listed there, or set encoder to auto",
         )
-    available = _first(names, models, config.models, mirrors)
+    available = _first(names, models, config.weights, mirrors)
     if available is not None:
         return model_settings(*available)
     raise BadInput(
@@ -194,7 +194,7 @@ def pool_encoder(
     Raises `BadInput` if none is available.
     """
     mirrors = config.mirrors(root)
-    available = _first(paper.pool_encoders, models, config.models, mirrors)
+    available = _first(paper.pool_encoders, models, config.weights, mirrors)
     if available is not None:
         max_length = models[available[0]].max_length
         return {**model_settings(*available), "max_length": max_length}
@@ -208,7 +208,7 @@ def pool_encoder(
 def _first(
     names: Sequence[str],
     models: Mapping[str, Model],
-    choice: str,
+    choice: Choice,
     mirrors: Sequence[Path],
 ) -> tuple[str, Weights] | None:
     """The first of these models whose weights are available, and where."""

@@ -11,6 +11,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from lextables.models.settings import limited_updates
 from lextables.pipeline.dataset import Row, parquet_file, read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.schema import JOINT
@@ -291,7 +292,7 @@ def trials(
     """Return the trial of each head, or of `JOINT` for a multi-task model.
 
     Heads missing from ``choice`` (no search could score them), or all without a choice,
-    use the run's settings.
+    use the run's settings.  The settings may limit the updates of all trials.
     """
     default: Trial = {
         "learning_rate": settings.learning_rate,
@@ -299,4 +300,9 @@ def trials(
     }
     names = [JOINT] if settings.setting == "multi" else sorted(heads)
     chosen = choice or {}
-    return {name: chosen.get(name, default) for name in names}
+    by_name = {}
+    for name in names:
+        trial = chosen.get(name, default)
+        updates = limited_updates(trial["updates"], settings.max_updates)
+        by_name[name] = {**trial, "updates": updates}
+    return by_name

@@ -134,12 +134,10 @@ class ClassificationGrid(Grid):
 
     def training(self) -> JsonObject:
         """The settings that all trials share."""
-        return {
-            **super().training(),
-            "passes": self.passes,
-            "head": self.head,
-            "heads": self.heads,
-        }
+        shared = super().training()
+        if self.max_updates is not None:
+            shared["max_updates"] = self.max_updates
+        return {**shared, "passes": self.passes, "head": self.head, "heads": self.heads}
 
     @property
     def tried(self) -> list[int]:

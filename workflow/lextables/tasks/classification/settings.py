@@ -93,6 +93,8 @@ class TrainingSettings(ExampleSelection, WeightSettings):
     """Numbers of updates after which the model is read, unless a choice has others."""
     passes: PositiveFloat | None
     """Passes over the training examples in place of ``updates``."""
+    max_updates: PositiveInt | None = None
+    """Highest number of updates, also of a choice; None: no limit."""
     bf16: bool
     """Mixed precision with bfloat16 on a CPU; GPUs that support it always use it."""
     save_every: NonNegativeInt

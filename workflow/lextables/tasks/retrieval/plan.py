@@ -8,6 +8,7 @@ from pydantic import PositiveFloat, PositiveInt, field_validator, model_validato
 
 from lextables.metrics.ranking import by_name
 from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.models.settings import limited_updates
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
@@ -186,6 +187,11 @@ class RetrievalGrid(Grid):
     """``updates`` are the numbers of updates to try, all of them in one training."""
 
     updates: tuple[int, ...]
+
+    def limited(self, most: int) -> Self:
+        """The grid with at most ``most`` updates in a training."""
+        updates = limited_updates(self.updates, most)
+        return self.model_copy(update={"updates": tuple(updates)})
 
 
 class Finetuned(Entry):
@@ -402,7 +408,7 @@ class RetrievalPlanner(Planner):
         reason, runs = "", outcome
         if isinstance(outcome, Missing):
             reason, runs = outcome.reason, {}
-        elif left_out and not (reranker or self.context.gpu):
+        elif left_out and not (reranker or self.context.reads_all):
             # The row of a retriever has the runs of the readings that need no GPU.
             reason = NO_GPU
         if reranker:
@@ -492,7 +498,7 @@ class RetrievalPlanner(Planner):
                 settings["api"] = self.context.config.llm
         found = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
-            if read in retriever.needs_gpu and not self.context.gpu:
+            if read in retriever.needs_gpu and not self.context.reads_all:
                 continue
             of_form = {"form": form, "documents": read, "queries": self.wanted(form)}
             run = self.run("retrieve", key, condition)

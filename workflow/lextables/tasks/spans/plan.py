@@ -79,7 +79,6 @@ class SpanGrid(Grid):
     max_question_length: PositiveInt
     balance: Literal["sample", "weight"]
     windows_per_question: PositiveInt | None = None
-    max_updates: PositiveInt | None = None
     save_every: int = 1000
 
 

@@ -1,0 +1,131 @@
+"""A rehearsal: every published row that can run, with tiny models or few updates.
+
+The jobs, rules and scripts are those of a complete run with the papers' grids.  What
+differs is stated here: a training has at most `UPDATES` updates, rows that no paper
+published are left out, and with `models: sample` a tiny model with random weights
+stands for each registered model.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lextables.papers.registry import Paper
+from lextables.pipeline.atomic import replacing_folder
+from lextables.pipeline.config import TINY, Config
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.fingerprint import fingerprint
+from lextables.tasks.classification.plan import ClassificationTask
+from lextables.tasks.plan import PAPER_GRID
+from lextables.tasks.retrieval.plan import RetrievalTask
+from lextables.tasks.spans.plan import SpanTask
+
+TARGET = "rehearsal"
+# Updates of a training, at most: with tiny models, and with the papers' models.
+UPDATES = {"sample": 2, "available": 20, "paper": 20}
+
+
+def settings(
+    targets: Collection[str],
+    path: Path,
+    defaults: Mapping[str, Any],
+    config: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what the target `rehearsal` changes in the configuration.
+
+    Unless the command names papers, it rehearses all papers of the registry in ``path``.
+    """
+    if TARGET not in targets:
+        return {}
+    changed: dict[str, Any] = {"rehearsal": True}
+    if config["papers"] == defaults["papers"]:
+        changed["papers"] = sorted(
+            file.stem for file in (path / "resources/papers").glob("*.yaml")
+        )
+    return changed
+
+
+def limited(papers: Mapping[str, Paper], config: Config) -> dict[str, Paper]:
+    """Return the papers with a limit of updates in the grids of their trainings."""
+    most = UPDATES[config.models]
+    return {name: _limited_paper(paper, most) for name, paper in papers.items()}
+
+
+def _limited_paper(paper: Paper, most: int) -> Paper:
+    tasks = {name: _limited_task(task, most) for name, task in paper.tasks.items()}
+    return paper.model_copy(update={"tasks": tasks})
+
+
+def _limited_task(task: Any, most: int) -> Any:
+    """Return a task with at most ``most`` updates in each training of the papers' grid."""
+    grids = dict(getattr(task, "grids", {}))
+    if PAPER_GRID not in grids:
+        return task
+    changed: dict[str, Any] = {"grids": grids}
+    grid = grids[PAPER_GRID]
+    if isinstance(task, ClassificationTask):
+        grids[PAPER_GRID] = {name: part.limited(most) for name, part in grid.items()}
+        return task.model_copy(update=changed)
+    grids[PAPER_GRID] = grid.limited(most)
+    if isinstance(task, SpanTask) and PAPER_GRID in task.pretraining:
+        pretraining = task.pretraining[PAPER_GRID]
+        updates = min(most, pretraining.updates)
+        shorter = pretraining.model_copy(update={"updates": updates})
+        changed["pretraining"] = {PAPER_GRID: shorter}
+    if isinstance(task, RetrievalTask):
+        finetuned = {}
+        for name, model in task.finetuned.items():
+            own = {key: each.limited(most) for key, each in model.grids.items()}
+            finetuned[name] = model.model_copy(update={"grids": own})
+        changed["finetuned"] = finetuned
+    return task.model_copy(update=changed)
+
+
+def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
+    """Write the tiny models of a rehearsal, unless they are there.
+
+    ``released`` are the authors' fine-tuned models, `<source>/<model>.zip`.  It runs
+    before the plan, which reads the models' digests, and in a process of its own, because
+    a plan does not load torch.  Raises `BadInput` if it fails.
+    """
+    folder = Path(config.results, TINY)
+    code = fingerprint("lextables.models.tiny")
+    mark = folder / "code.txt"
+    if mark.is_file() and mark.read_text(encoding="utf-8") == code:
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with replacing_folder(folder) as temporary:
+        command = [sys.executable, "-m", "lextables.models.tiny"]
+        command += [str(root / "resources/models.yaml"), str(root / "resources/sample")]
+        environment = {**os.environ, "PYTHONPATH": str(root / "workflow")}
+        made = subprocess.run(
+            [*command, str(temporary), *released],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if made.returncode:
+            raise BadInput(
+                f"the tiny models cannot be made: {made.stderr.strip()[-500:]}",
+                where=str(folder),
+                do="run make to complete the installation",
+            )
+        (Path(temporary) / mark.name).write_text(code, encoding="utf-8")
+
+
+def released_models(papers: Mapping[str, Paper]) -> list[str]:
+    """Return the files of the authors' fine-tuned models, as ``<source>/<file>=<model>``."""
+    files = []
+    for paper in papers.values():
+        for task in paper.tasks.values():
+            if isinstance(task, SpanTask):
+                for panel in task.models.values():
+                    if panel.released:
+                        files.append(
+                            f"{task.checkpoints}/{panel.released}={panel.model}"
+                        )
+    return files
