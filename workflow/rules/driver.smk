@@ -25,6 +25,7 @@ if STANDALONE:
         if message:
             logger.warning(message)
         or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT)
+        or_exit(rehearsal.start_server, CONFIG)
     elif "plan" in targets:
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
 

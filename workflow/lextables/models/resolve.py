@@ -297,7 +297,9 @@ def find(
     weights = resolve(name, model, config.weights, mirrors, config.llm)
     if isinstance(weights, Missing):
         return weights
-    if weights.found == API and not (config.rehearsal or served(model, config.llm)):
+    # The server of a rehearsal stands for every provider.
+    rehearsed = config.weights == "tiny"
+    if weights.found == API and not (rehearsed or served(model, config.llm)):
         hosts = " or ".join(model.hosts) or "no known server"
         return Missing(f"{name} is only served by {hosts}, and llm is another server")
     if not model.kind.startswith("language-model"):

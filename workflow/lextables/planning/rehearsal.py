@@ -6,6 +6,7 @@ published are left out, and with `models: sample` a tiny model with random weigh
 stands for each registered model.
 """
 
+import atexit
 import os
 import subprocess
 import sys
@@ -18,12 +19,18 @@ from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.config import TINY, Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import fingerprint
+from lextables.planning import rehearsal_server
 from lextables.tasks.classification.plan import ClassificationTask
 from lextables.tasks.plan import PAPER_GRID
 from lextables.tasks.retrieval.plan import RetrievalTask
-from lextables.tasks.spans.plan import SpanTask
+from lextables.tasks.spans.plan import SpanTask, Writing
+from lextables.tasks.spans.writing import WritingLimits
 
 TARGET = "rehearsal"
+# File below the results with the port of the server of rehearsals.
+SERVER_PORT = "rehearsal/.cache/port.txt"
+# Tokens of an output of a language model, at most.
+TOKENS = 8
 # Updates of a training, at most: with tiny models, and with the papers' models.
 UPDATES = {"sample": 2, "available": 20, "paper": 20}
 
@@ -41,6 +48,8 @@ def settings(
     if TARGET not in targets:
         return {}
     changed: dict[str, Any] = {"rehearsal": True}
+    if config["models"] == "sample" and not config["llm"]:
+        changed["llm"] = rehearsal_server.address(Path(f"results/{SERVER_PORT}"))
     if config["papers"] == defaults["papers"]:
         changed["papers"] = sorted(
             file.stem for file in (path / "resources/papers").glob("*.yaml")
@@ -60,7 +69,13 @@ def _limited_paper(paper: Paper, most: int) -> Paper:
 
 
 def _limited_task(task: Any, most: int) -> Any:
-    """Return a task with at most ``most`` updates in each training of the papers' grid."""
+    """Return a task with at most ``most`` updates in each training of the papers' grid.
+
+    Text outputs are short.
+    """
+    if isinstance(task, SpanTask) and isinstance(task.asking, Writing):
+        asking = {"grids": {PAPER_GRID: WritingLimits(tokens=TOKENS)}}
+        return task.model_copy(update={"asking": task.asking.model_copy(update=asking)})
     grids = dict(getattr(task, "grids", {}))
     if PAPER_GRID not in grids:
         return task
@@ -82,6 +97,27 @@ def _limited_task(task: Any, most: int) -> Any:
             finetuned[name] = model.model_copy(update={"grids": own})
         changed["finetuned"] = finetuned
     return task.model_copy(update=changed)
+
+
+def start_server(config: Config) -> None:
+    """Start the server of a rehearsal until this process ends, if the configuration has its address.
+
+    Raises `BadInput` if another program has its port.
+    """
+    port = Path(f"results/{SERVER_PORT}")
+    if config.weights != "tiny" or not port.is_file():
+        return
+    base = rehearsal_server.address(port)
+    if config.llm != base:
+        return
+    try:
+        atexit.register(rehearsal_server.serve(base))
+    except OSError as error:
+        raise BadInput(
+            f"the server of the rehearsal cannot start at {base} ({error.strerror})",
+            where=str(port),
+            do="end the other rehearsal, or delete this file",
+        ) from None
 
 
 def make_models(root: Path, config: Config, released: Iterable[str]) -> None:

@@ -1,0 +1,105 @@
+"""The server of a rehearsal, on this machine, for the rows of models behind an API.
+
+It answers in the form of OpenAI's API, always the same to the same request: vectors of
+hashed words, and the beginning of the question or "No related clause.".  No request leaves
+this machine.
+"""
+
+import http.server
+import json
+import socket
+import threading
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lextables.pipeline.atomic import write_text
+
+HOST = "127.0.0.1"
+DIMENSIONS = 32
+NO_CLAUSE = "No related clause."
+ANSWER_CHARACTERS = 80
+
+
+def address(file: Path) -> str:
+    """Return the address of the server of the results whose ``file`` has its port.
+
+    The address is a setting of runs, so all rehearsals of these results have the same.
+    """
+    if not file.is_file():
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            port = free.getsockname()[1]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, str(port))
+    return f"http://{HOST}:{int(file.read_text(encoding='utf-8'))}/v1"
+
+
+def serve(base: str) -> Callable[[], None]:
+    """Answer requests at the address ``base`` in a thread; return the function that ends it.
+
+    Raises `OSError` if another program has the port.
+    """
+    port = int(base.rsplit(":", 1)[1].split("/")[0])
+    server = http.server.ThreadingHTTPServer((HOST, port), _Answers)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def close() -> None:
+        server.shutdown()
+        server.server_close()
+
+    return close
+
+
+class _Answers(http.server.BaseHTTPRequestHandler):
+    """Answers the requests for vectors, for turns of a conversation and for completions."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Send the answer to a request, which depends on its content alone."""
+        length = int(self.headers["Content-Length"])
+        body = json.loads(self.rfile.read(length))
+        if self.path.endswith("/embeddings"):
+            content = _vectors(body["input"])
+        else:
+            content = _written(body)
+        answer = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        """Write no line for a request."""
+
+
+def _vectors(texts: list[str]) -> dict[str, Any]:
+    """Return a vector for each text: the counts of its hashed words."""
+    data = []
+    for index, text in enumerate(texts):
+        counts = [1.0] + [0.0] * (DIMENSIONS - 1)
+        for word in text.lower().split():
+            counts[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
+        data.append({"index": index, "embedding": counts, "object": "embedding"})
+    usage = {"prompt_tokens": sum(len(text.split()) for text in texts)}
+    return {"object": "list", "data": data, "usage": usage}
+
+
+def _written(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a text for the last message or the prompt of a request."""
+    question = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+    text = question[:ANSWER_CHARACTERS]
+    if zlib.crc32(question.encode()) % 2:
+        text = NO_CLAUSE
+    choice: dict[str, Any] = {"index": 0, "finish_reason": "stop"}
+    if "messages" in body:
+        choice["message"] = {"role": "assistant", "content": text}
+    else:
+        choice["text"] = text
+    tokens = {"prompt_tokens": len(question.split())}
+    tokens["completion_tokens"] = len(text.split())
+    return {"object": "answer", "choices": [choice], "usage": tokens}
