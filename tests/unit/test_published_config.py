@@ -26,6 +26,7 @@ LOCAL_VALUES = {
     "contract": f"/home/{MARK}/contract.pdf",
     "review_model": MARK,
     "device": "cuda",
+    "preload": "yes",
     "gpu_resources": {"slurm_account": MARK, "constraint": MARK},
     "max_runtime": 7919,
     "tflops": 7919.25,

@@ -44,6 +44,8 @@ onsuccess:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     command_line.show_skipped_volumes(RESULTS, SHARDS)
     command_line.show_not_run(RESULTS)
+    if STANDALONE and "rehearsal" in targets:
+        command_line.show_rehearsal(Path(f"{RESULTS}/rehearsal.csv"))
     if STANDALONE and not targets - {"all", "report"}:
         command_line.show_next_steps(PROJECT)
 

@@ -8,3 +8,18 @@
 rule rehearsal:
     input:
         tables=rules.tables.input,
+        published=[PROJECT.published_values(paper) for paper in CONFIG.papers],
+    output:
+        csv=f"{RESULTS}/rehearsal.csv",
+        md=f"{RESULTS}/rehearsal.md",
+    log:
+        f"{RESULTS}/logs/rehearsal.log",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("rehearsal.py"),
+    message:
+        "Listing the published rows that ran."
+    script:
+        "../scripts/rehearsal.py"

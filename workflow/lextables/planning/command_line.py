@@ -19,6 +19,7 @@ from lextables.planning.job_server import JobServer
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
 from lextables.planning.snakemake_interface import SnakemakeRun, run_scripts_by
+from lextables.report import rehearsal
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
@@ -178,6 +179,13 @@ def show_not_run(results: str) -> None:
     """Log why rows are not run."""
     for reason in not_run.reasons(results):
         show_last(f"Not run: {reason}.")
+
+
+def show_rehearsal(report: Path) -> None:
+    """Log how many published rows of each paper ran."""
+    for sentence in rehearsal.sentences(rehearsal.read(report)):
+        show_last(f"Rehearsal of {sentence}")
+    show_last(f"The rows and their reasons are in {report.with_suffix('.md')}.")
 
 
 def show_next_steps(project: Project) -> None:

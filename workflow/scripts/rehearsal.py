@@ -1,0 +1,20 @@
+"""List all published rows: which have a value in the rehearsed tables, and why others have none."""
+
+from pathlib import Path
+
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
+from lextables.report import rehearsal
+from lextables.tables import published
+
+with job(snakemake.log[0]):
+    tables = {}
+    for path in map(Path, snakemake.input.tables):
+        if path.suffixes == [".csv"]:
+            tables.setdefault(path.parent.name, {})[path.stem] = path
+    rows = []
+    for path in map(Path, snakemake.input.published):
+        cells = published.load(path)
+        rows += rehearsal.rehearsed_rows(path.stem, cells, tables.get(path.stem, {}))
+    write_text(snakemake.output.csv, rehearsal.to_csv(rows))
+    write_text(snakemake.output.md, rehearsal.markdown(rows))
