@@ -19,6 +19,14 @@ ROOT = Path(__file__).parents[1]
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
 # Tests load models from folders, without the network; tests of the hub use a local server.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Libraries choose their instructions by the processor, and the order of additions depends on them.  With these
+# settings all x86 processors with AVX2 add in the same order, so they train the same weights.
+os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # torch
+os.environ["DNNL_MAX_CPU_ISA"] = "AVX2"  # torch's oneDNN
+os.environ["MKL_CBWR"] = "COMPATIBLE"  # torch's MKL, on processors of all makers
+os.environ["OPENBLAS_CORETYPE"] = "Haswell"  # numpy, scipy and faiss
+os.environ["FAISS_SIMD_LEVEL"] = "AVX2"
+os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
 # With one thread, the order of additions is fixed, so training is reproducible.  Also, threads of several
 # test workers do not compete for two cores.  torch reads this variable when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"

@@ -8,39 +8,32 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 STORED = Path(__file__).parent / "golden/sample"
-PROCESSOR = "processor.txt"  # in a snapshot: the processor that computed the values
-NETWORK = "network"  # added column: "yes" if the values of a line may depend on a neural network
-KEYS = (
-    "row",
-    "column",
-    "measure",
-    "one",
-    "other",
-    "entry",
-)  # columns that identify a line
-# Models without a neural network; any other model counts as one.
-WITHOUT_NETWORK = {
-    "bm25",
-    "bm25-whole-corpus",
-    "linear",
-    "linear-exact",
-    "linear-words",
-    "words",
-    "hypothesis",
-    "marker",
-    "overlap",
-    "prior",
+TRAINED = "trained"  # added column: "yes" if the values of a line may depend on trained weights
+# Columns that identify a line.
+KEYS = ("row", "column", "measure", "one", "other", "entry")
+# Columns of numbers that are compared with a tolerance in the lines of trained models.
+MEASURED_COLUMNS = {
+    *("reproduced", "ours", "low", "high", "difference", "prediction_low"),
+    *("prediction_high", "p", "adjusted", "detectable"),
+}
+TOLERANCE = Decimal("1e-4")
+"""Largest difference of two numbers of a trained model, relative to the greater one."""
+# Models without trained weights; any other model counts as trained.
+UNTRAINED = {
+    *("bm25", "bm25-whole-corpus", "hypothesis", "marker", "overlap", "prior"),
     "random",
 }
 MODEL = re.compile(r"runs/[^/\s]+/[^/\s]+/([^/\s]+)/")
 LONG = re.compile(
     r"[+-]?\d+\.\d{7,}|[+-]?\d(\.\d+)?e[+-]\d+"
 )  # a number with more than six decimals
-DIGITS = re.compile(r"[+-]?\d[\d.,e+-]*")
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 MEASURED = re.compile(
     r"(?<![\d.])\d+(\.\d+)? s on .*"
 )  # how long a step took on which processor
@@ -51,24 +44,19 @@ Line = dict[str, str]
 def write(results: Path, folder: Path) -> None:
     """Write the snapshot of a finished run, whose results are in ``results``, to the new ``folder``."""
     folder.mkdir(parents=True)
-    records = [
-        json.loads(path.read_bytes()) for path in results.glob("runs/**/run.json")
-    ]
-    (processor,) = {record["device"] for record in records}
-    (folder / PROCESSOR).write_text(f"{processor}\n", encoding="utf-8")
     for path in results.glob("tables/*/*.comparison.csv"):
         table = path.with_name(path.name.replace(".comparison", ""))
         cells = _read(table)
-        of_networks = set()
+        of_trained = set()
         for cell in cells:
-            cell[NETWORK] = ""
-            if not WITHOUT_NETWORK.issuperset(MODEL.findall(cell["runs"])):
-                cell[NETWORK] = "yes"
-                of_networks.update((cell["row"], cell["column"], cell["system"]))
+            cell[TRAINED] = ""
+            if not UNTRAINED.issuperset(MODEL.findall(cell["runs"])):
+                cell[TRAINED] = "yes"
+                of_trained.update((cell["row"], cell["column"], cell["system"]))
         pairs = _read(path)
         for pair in pairs:
-            pair[NETWORK] = (
-                "yes" if of_networks.intersection((pair["one"], pair["other"])) else ""
+            pair[TRAINED] = (
+                "yes" if of_trained.intersection((pair["one"], pair["other"])) else ""
             )
         _write(folder / f"{table.parent.name}.{table.name}", cells)
         _write(folder / f"{path.parent.name}.{path.name}", pairs)
@@ -108,41 +96,95 @@ def _entries(name: str, value: Any) -> Iterator[tuple[str, str]]:
         yield name, json.dumps(value, ensure_ascii=False)
 
 
-def differences(stored: Path, found: Path) -> list[str]:
-    """Return a text for each value that differs between two snapshots: file, line, column and both values.
+@dataclass(frozen=True)
+class Comparison:
+    """The result of `compare`.
 
-    Numbers that depend on a neural network are compared only if the same kind of processor computed both:
-    the order of additions, and so a training, depends on it.
+    ``differences`` has a text for each value that differs: file, line, column and both values.  ``numbers``
+    counts the numbers that were compared, ``with_tolerance`` those compared with `TOLERANCE`, and ``rounded``
+    those of them that were equal within it only.
     """
-    same_processor = (stored / PROCESSOR).read_text() == (found / PROCESSOR).read_text()
-    before, after = (_values(folder, same_processor) for folder in (stored, found))
-    texts = []
+
+    differences: tuple[str, ...]
+    numbers: int
+    with_tolerance: int
+    rounded: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.numbers:,} numbers compared, {self.with_tolerance:,} of trained models with a tolerance of "
+            f"{float(TOLERANCE):g} or one of the last digit shown; {self.rounded:,} needed it, "
+            f"{len(self.differences):,} values differ"
+        )
+
+
+class Value(NamedTuple):
+    """The text of a value; ``digit`` is the last digit shown of a trained model's number, None for all else."""
+
+    text: str
+    digit: Decimal | None = None
+
+
+def compare(stored: Path, current: Path) -> Comparison:
+    """Compare two snapshots value by value, on every processor.
+
+    All values are compared exactly, apart from the scores of trained models: their last digits depend on the
+    order in which a processor adds.
+    """
+    before = _values(stored)
+    after = _values(current)
+    differences = []
+    numbers = with_tolerance = rounded = 0
     for place in sorted({*before, *after}):
-        old = before.get(place, "absent")
-        new = after.get(place, "absent")
-        if old != new:
-            texts.append(f"{' | '.join(place)}: stored {old!r}, now {new!r}")
-    return texts
+        old = before.get(place, Value("absent"))
+        new = after.get(place, Value("absent"))
+        if NUMBER.fullmatch(old.text):
+            numbers += 1
+            with_tolerance += old.digit is not None
+        if old == new:
+            continue
+        if nearly_equal(old, new):
+            rounded += 1
+        else:
+            place_text = " | ".join(place)
+            differences.append(f"{place_text}: stored {old.text!r}, now {new.text!r}")
+    return Comparison(tuple(differences), numbers, with_tolerance, rounded)
 
 
-def _values(folder: Path, with_networks: bool) -> dict[tuple[str, ...], str]:
-    """Return {(file, keys of the line, column): text}; without networks their numbers are replaced by #."""
+def nearly_equal(old: Value, new: Value) -> bool:
+    """Whether two numbers of trained models differ by one of the last digit shown or by `TOLERANCE` at most."""
+    if old.digit is None or new.digit is None:
+        return False
+    if not NUMBER.fullmatch(old.text) or not NUMBER.fullmatch(new.text):
+        return False
+    first = Decimal(old.text)
+    second = Decimal(new.text)
+    largest = max(abs(first), abs(second))
+    return abs(first - second) <= max(old.digit, TOLERANCE * largest)
+
+
+def _values(folder: Path) -> dict[tuple[str, ...], Value]:
+    """Return {(file, keys of the line, column): value} of a snapshot."""
     values = {}
     for path in folder.glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            values[path.stem, "columns"] = ", ".join(reader.fieldnames or ())
+            columns = ", ".join(reader.fieldnames or ())
+            values[path.stem, "columns"] = Value(columns)
             for line in reader:
                 keys = [line[name] for name in KEYS if name in line]
-                if (path.stem, *keys, NETWORK) in values:
-                    values[path.stem, *keys, "repeated"] = "yes"
-                if line.get(NETWORK) and not with_networks:
-                    keys.sort()  # which of two rows is the better one is not compared
-                    line = {
-                        name: DIGITS.sub("#", text)
-                        for name, text in line.items()
-                        if name not in KEYS
-                    }
+                if (path.stem, *keys, TRAINED) in values:
+                    values[path.stem, *keys, "repeated"] = Value("yes")
                 for name, text in line.items():
-                    values[path.stem, *keys, name] = text
+                    digit = None
+                    if line.get(TRAINED) and name in MEASURED_COLUMNS:
+                        digit = _last_digit(line.get("decimals"))
+                    values[path.stem, *keys, name] = Value(text, digit)
     return values
+
+
+def _last_digit(decimals: str | None) -> Decimal:
+    """Return one of the last digit of a number with ``decimals``; 0 if all its digits are shown."""
+    if not decimals:
+        return Decimal(0)
+    return Decimal(10) ** -int(decimals)

@@ -69,6 +69,11 @@ def test_scores_equal_calculations_by_hand():
 def test_ties_are_sorted_by_id():
     index = BM25Index({"z": ["cap"], "a": ["cap"], "m": ["cap"], "x": ["law"]})
     assert [doc for doc, _ in index.search(["cap"], 10)] == ["a", "m", "z"]
+    # Also if the first term of the query is in a later document.
+    index = BM25Index({"a": ["cap"], "b": ["fee"], "c": ["law"]})
+    (first, score), (second, same) = index.search(["fee", "cap"], 10)
+    assert (first, second) == ("a", "b")
+    assert score == same
 
 
 def test_empty_documents_do_not_count_in_the_average_length():

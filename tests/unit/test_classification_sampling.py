@@ -23,6 +23,13 @@ def test_balanced_sampling_draws_every_answer_equally_often():
         assert drawn[9] == 7
 
 
+def test_each_pass_draws_anew_which_examples_are_repeated():
+    """Seven draws of two examples: one of them four times, by chance."""
+    stream = balanced(single(*[0] * 7, *[1] * 2), np.random.default_rng(0))
+    passes = [Counter(islice(stream, 14)) for _ in range(12)]
+    assert {(drawn[7], drawn[8]) for drawn in passes} == {(3, 4), (4, 3)}
+
+
 def test_shuffled_sampling_draws_every_example_once_per_pass():
     stream = shuffled([(0,), (0, 2), (), (1,), (1,)], np.random.default_rng(0))
     passes = [list(islice(stream, 5)) for _ in range(4)]

@@ -152,6 +152,9 @@ def test_the_detectable_difference_equals_that_of_a_corrected_paired_t_test(
 def test_nothing_is_detectable_if_the_smallest_p_value_is_too_large():
     # 2 / 2^8 is 0.0078, and 0.05 / 6 is 0.0083.
     assert 1.5 < effect(8, 6) < math.inf
+    # Simulated with a fixed seed.
+    assert effect(8, 6) == 1.9189453125
+    assert effect(10, 1) == 1.0009765625
     assert effect(8, 7) == effect(11, 66) == math.inf and effect(12, 66) < math.inf
     assert detectable(np.array([0.3] * 8), 7) == detectable(np.zeros(8), 7) == math.inf
 

@@ -26,6 +26,9 @@ def length(text):
         ("neither party paid", True),
         ("the lessor didn't pay", True),
         ("nothing, nor nobody, is named", True),
+        ("it has NO power", False),
+        ("it has Not paid", False),
+        ("NOTHING is owed", False),
         ("No power was given", False),  # the released code is case-sensitive
         ("a notable nonprofit is named", False),
         ("a no-fault rule applies", False),
@@ -92,6 +95,7 @@ def test_table2_counts_the_training_split_in_four_columns():
             "split": "test",
         },
     ]
+    rows.append(rows[2] | {"split": "val"})
     found = table2(rows, length)
     assert {
         key: (c.examples, c.unique_premises, c.premise_length[2])
@@ -102,4 +106,4 @@ def test_table2_counts_the_training_split_in_four_columns():
         ("short", "analysis"): (1, 1, 1.0),
         ("short", "full"): (2, 1, 1.0),
     }
-    assert table2(random.Random(1).sample(rows, 3), length) == found
+    assert table2(random.Random(1).sample(rows, 4), length) == found

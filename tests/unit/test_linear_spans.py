@@ -12,10 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from lextables.metrics.spans import Gold, nbest_rows, paper_matches, scores
 from lextables.models import trees
 from lextables.models.linear import (
+    Linear,
     fit_dense,
     fit_few,
     fit_many,
     fit_near,
+    fit_weighed,
     probabilities,
     vocabulary,
 )
@@ -356,6 +358,30 @@ def test_weights_stay_near_the_given_ones_with_few_rows_but_not_with_many():
     assert many[1] > many[0]
 
 
+def test_the_intercept_is_not_penalised_like_the_weights():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(400, 2))
+    labels = np.arange(400) % 10 > 0
+    near = Linear(np.zeros((2, 1)), np.zeros(1))
+    model = fit_near(near, features, labels, penalty=0.01)
+    # At the optimum the gradient of the loss is that of the penalty, a tenth of that on the weights.
+    missing = labels.sum() - probabilities(model.logits(features)).sum()
+    at_mean = model.intercept[0] + features.mean(axis=0) @ model.weights[:, 0]
+    assert missing == pytest.approx(at_mean / (10 * 0.01))
+
+
+def test_an_answer_at_the_first_character_is_learnt():
+    text, places = contract(0)
+    examples = [{"category": "Agreement Date", "start": -1, "end": -1}]
+    for category, (start, end) in [*places, (0, (0, 4))]:
+        name = CATEGORIES[category]
+        examples.append({"category": name, "start": start, "end": end})
+    for number, example in enumerate(examples):
+        example |= {"contract_id": "a", "question_id": str(number)}
+    _, _, counts = train({"a": text}, examples, SETTINGS)
+    assert counts["answers"] == len(places) + 1
+
+
 def test_a_model_can_be_trained_on_one_contract():
     text, answers = contract(0)
     one = fit([text], {0: answers}, CATEGORIES, SETTINGS).model
@@ -381,6 +407,12 @@ def test_a_model_trained_on_one_class_always_predicts_it():
     few = fit_few(np.ones((4, 2)), np.zeros(4, dtype=bool), penalty=1.0)
     assert (probabilities(few.logits(np.ones((2, 2)))) < 1e-6).all()
     words = vocabulary(["a b", "b c"], longest=1, least=1)
+    settings = {"penalty": 1.0, "smoothing": 1.0}
+    one = fit_weighed(
+        words.weigh(["a b"]), np.ones((1, 2)), np.ones(1, bool), **settings
+    )
+    assert one.weights.shape == (5, 1)
+    assert one.intercept.tolist() == [20.0]
     many = fit_many(
         words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2
     )
@@ -474,6 +506,14 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
 def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_path):
     contracts = tmp_path / "contracts.parquet"
     half = training_texts(contracts, 50)
+    # The training contracts are all but those for testing, validation among them (CUAD has none).
+    splits = {"a": "train", "b": "dev", "c": "test"}
+    rows = [
+        {"contract_id": name, "split": split, "text": name}
+        for name, split in splits.items()
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "three.parquet")
+    assert training_texts(tmp_path / "three.parquet", 100) == {"a": "a", "b": "b"}
     assert len(half) == 12 and half.items() < data[0].items()
     assert training_texts(contracts, 50) == half
 

@@ -280,7 +280,10 @@ def test_scores_are_those_of_the_rules(folder, tmp_path, monkeypatch, name, file
     monkeypatch.chdir(folder)
     found = {}
     frame = lextables.score(name, files if len(files) > 1 else files[0])
+    assert not frame["metric"].str.endswith((LOW, HIGH)).any()
     for row in frame.to_dict("records"):
+        if not math.isnan(row["low"]):
+            assert row["low"] <= row["value"] <= row["high"]
         metric = row["metric"] + (STRICT if row["mode"] == "strict" else "")
         for column, suffix in (("value", ""), ("low", LOW), ("high", HIGH)):
             found[metric + suffix, row["group"]] = row[column]

@@ -170,7 +170,7 @@ def test_seconds_are_those_of_the_most_similar_records(
     assert estimates.seconds(jobs) == ({1: 6.0, 2: 5.0, 3: 3.8, 4: 1.0}, {2, 3})
 
 
-def test_bytes_of_downloads(estimates):
+def test_bytes_of_downloads(estimates, monkeypatch, tmp_path):
     volumes = job("caselaw_volumes", shard="us-1")
     assert estimates.transferred(volumes) == (2 * VOLUME_BYTES, 2 * VOLUME_BYTES)
     assert estimates.transferred(job("table")) == (0, 0)
@@ -178,6 +178,11 @@ def test_bytes_of_downloads(estimates):
         job("fetch_source", source="privacy", file="questions.ndjson")
     )
     assert size > 0 and download == 0  # the sample is here
+    mirror = tmp_path / "mirror"
+    (mirror / "caselaw/us").mkdir(parents=True)
+    (mirror / "caselaw/us/1.zip").touch()
+    monkeypatch.setattr(type(estimates.project.context), "mirrors", [mirror])
+    assert estimates.transferred(volumes) == (2 * VOLUME_BYTES, VOLUME_BYTES)
 
 
 def test_weights_that_are_not_here_are_downloaded(estimates, monkeypatch):

@@ -77,6 +77,30 @@ def computed(data, name, rows=(), root=Path(), **more):
     return {place: cell.value for place, cell in cells.items()}
 
 
+def test_table_1_counts_by_the_number_of_coders(data):
+    """Sites a, b and c have two or three coders, d has one, and e none."""
+    cells = computed(data, "table1")
+    assert cells == {
+        ("Questions", "All"): 3,
+        ("Categories", "All"): 2,
+        ("Total Coders", "All"): 3,
+        ("Policies", "2+ coders"): 3,
+        ("Policies", "1 coder"): 1,
+        ("Paragraphs", "2+ coders"): 0 + 1 + 2,
+        ("Paragraphs", "1 coder"): 3,
+        ("Words", "2+ coders"): 0 + 10 + 20,
+        ("Words", "1 coder"): 30,
+        ("Highlight Annotations", "2+ coders"): 2,
+        ("Highlight Annotations", "1 coder"): 1,
+        ("Policy Classifications", "2+ coders"): 6 + 6 + 5,
+        ("Policy Classifications", "1 coder"): 2,
+        # One confidence of b and one of c are missing; that of 0 is one.
+        ("Confidence Scores", "2+ coders"): 6 + 5 + 4,
+        ("Confidence Scores", "1 coder"): 2,
+        ("Policies with an available text", "All"): 4,
+    }
+
+
 def test_agreement_by_question_and_category(data):
     found = computed(data, "table_agreement")
     # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of 0; differing ordered

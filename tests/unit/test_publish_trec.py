@@ -192,6 +192,13 @@ def test_ids_in_a_run_file_have_no_white_space(written):
         .splitlines()
     )
     assert {len(line.split()) for line in lines} == {6}
+    ranks = defaultdict(list)
+    for line in lines:
+        query, _, _, rank, score, _ = line.split()
+        ranks[query].append((int(rank), float(score)))
+    for of_query in ranks.values():
+        assert [rank for rank, _ in of_query] == [*range(1, len(of_query) + 1)]
+        assert all(first[1] > second[1] for first, second in pairwise(of_query))
     assert {line.split()[0] for line in lines} == {
         '"as-is"%20clause',
         "cap%09of%2050%25%20or%2050%2525",

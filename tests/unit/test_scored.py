@@ -107,6 +107,17 @@ def test_a_strict_score_is_shown_only_if_it_is_stored_and_differs(inputs):
         assert not strict_cells(inputs, replace(cell, value=50.0), score)
 
 
+@pytest.mark.parametrize(("scale", "value", "decimals"), [(100, 50, 1), (1, 0.5, 3)])
+def test_a_strict_score_has_a_decimal_in_per_cent_and_three_as_a_share(
+    inputs, scale, value, decimals
+):
+    (row,) = (row for row in inputs.rows if row["row"] == "Better")
+    score = Score("F1", "Better", "F1", scale=scale)
+    cell = score_cell(inputs, row, "Better", "F1", score)
+    (strict,) = strict_cells(inputs, cell, score)
+    assert (strict.value, strict.decimals) == (pytest.approx(value), decimals)
+
+
 def test_a_missing_score_has_a_reason(inputs):
     score = Score("AUPR", "Better", "AUPR")
     cell = score_cell(

@@ -248,6 +248,8 @@ def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path
             [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
         ),  # token 7: the longer window wins
         ([0, 5], [3, 7], [0, 0, 0, -1, -1, 1, 1]),
+        # Token 98 has 1 + 0.01 * 100 in the first window and 3 + 0.01 * 15 in the second.
+        ([0, 95], [100, 110], [0] * 98 + [1] * 12),
         ([], [], []),
     ],
 )

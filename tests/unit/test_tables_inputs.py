@@ -4,8 +4,12 @@ import json
 
 import pytest
 
+from lextables.metrics import HIGH, LOW
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import (
+    Inputs,
     comparable,
     in_words,
     provenance,
@@ -120,3 +124,21 @@ def test_a_note_on_an_own_setting_is_a_reason_of_the_first_cell(tmp_path):
         "here; cut at 64 tokens",
         "here",
     ]
+
+
+def test_a_score_is_the_mean_over_seeds_with_the_mean_ends_of_its_interval(tmp_path):
+    """With three unequal seeds, the median is another number."""
+    runs = [f"runs/seed{seed}" for seed in range(3)]
+    for run, value in zip(runs, (0.1, 0.2, 0.6), strict=True):
+        scores = []
+        for metric, shift in (("F1", 0), (f"F1{HIGH}", 0.3), (f"F1{LOW}", -0.1)):
+            score = {"metric": metric, "group": "all", "value": value + shift, "n": 5}
+            scores.append(score)
+        (tmp_path / run).mkdir(parents=True)
+        write(SCORES, scores, tmp_path / run / "scores.parquet")
+    inputs = Inputs(tmp_path, tmp_path, [{"runs": {"all": runs}}], [], None)
+    assert inputs.mean(runs, "F1") == pytest.approx(30)
+    assert inputs.interval(runs, "F1") == pytest.approx((20, 60))
+    assert inputs.mean(runs, "F1", scale=1) == pytest.approx(0.3)
+    assert inputs.mean(runs, "F2") is None
+    assert inputs.interval(runs, "F2") == (None, None)

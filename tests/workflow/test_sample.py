@@ -40,15 +40,18 @@ def finished(sample_run):
 
 
 @pytest.mark.golden
-def test_every_value_equals_the_stored_one(sample_values):
-    """The snapshot is compared at the printed precision; `snapshot.differences` says what may differ."""
+def test_every_value_equals_the_stored_one(sample_values, capsys):
+    """The snapshot is compared at the printed precision; `snapshot.compare` says what may differ."""
     if "LEXTABLES_GOLDEN" in os.environ:  # make golden
         shutil.rmtree(snapshot.STORED, ignore_errors=True)
         shutil.copytree(sample_values, snapshot.STORED)
-    changed = snapshot.differences(snapshot.STORED, sample_values)
-    first = "\n".join(changed[:10])
-    assert not changed, (
-        f"{len(changed)} values differ; if this is right, run `make golden`:\n{first}"
+    comparison = snapshot.compare(snapshot.STORED, sample_values)
+    with capsys.disabled():
+        print(f"\n{comparison}")
+    assert comparison.numbers > 10_000
+    first = "\n".join(comparison.differences[:10])
+    assert not comparison.differences, (
+        f"{comparison}; if this is right, run `make golden`:\n{first}"
     )
 
 
