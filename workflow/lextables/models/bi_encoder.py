@@ -32,9 +32,10 @@ from lextables.models.own_settings import COSINE, prompt_name, set_length
 from lextables.models.tokenised import AT_ONCE, tokenised
 from lextables.models.weights import ModelSettings
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.errors import loading_weights
+from lextables.pipeline.errors import BadInput, loading_weights
 from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.fingerprint import fingerprint
+from lextables.pipeline.finite import finite
 from lextables.pipeline.run import identity
 
 Encode = Callable[[Sequence[str]], np.ndarray]
@@ -43,7 +44,7 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 # model.
 SHARD = 2048
 _IDENTITY = "identity.json"
-_DAMAGE = (BadZipFile, EOFError, KeyError, ValueError)
+_DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, BadInput)
 _log = logging.getLogger("lextables")
 # Tokens per batch: as many as a CPU's caches hold, and enough to use a GPU fully.
 TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
@@ -55,6 +56,7 @@ def load(
 ) -> SentenceTransformer:
     """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
 
+    Its weights are in single precision, whatever the precision of their file.
     Without it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
     configuration names code, or with missing weights.
     """
@@ -62,7 +64,8 @@ def load(
     body = body_of(Path(folder))
     if body:
         loading.check_complete(folder, loading.missing_tensors(body, "bi-encoder"))
-    model = SentenceTransformer(folder, device=str(where))
+    model = SentenceTransformer(folder, device=str(where)).float()
+    loading.check_finite(folder, model)
     set_length(model, max_length)
     return model
 
@@ -72,7 +75,8 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
 
     Equal texts are encoded once.  All texts of a batch have the same number of tokens:
     without padding encoding is faster, and a text's vector does not depend on the other
-    texts.  Shows progress, since a corpus takes minutes on a CPU.
+    texts.  Shows progress, since a corpus takes minutes on a CPU.  Raises `BadInput` if
+    the model returns numbers that are not finite.
     """
     encoder = _Encoder(model, model.default_prompt_name, unit=True)
     return encoder.encode(texts)
@@ -204,10 +208,13 @@ class _Encoder:
         """Return the vectors of a batch, float32 (texts, dimensions)."""
         features = batch_to_device(features, self.model.device)
         route = {"task": self.task} if self.task else {}
-        vectors = self.model(features, **route)["sentence_embedding"]
+        vectors = self.model(features, **route)["sentence_embedding"].float()
+        # A vector with a number that is not finite has no length either.
+        lengths = vectors.norm(dim=-1).cpu().numpy()
+        finite(lengths, "the vectors of the model", where="encoding")
         if self.unit:
             vectors = normalize(vectors)
-        return vectors.float().cpu().numpy()
+        return vectors.cpu().numpy()
 
 
 def _encoder_of_part(model: SentenceTransformer, part: str) -> _Encoder:
@@ -325,7 +332,7 @@ def _read(
     try:
         with np.load(shard) as file:
             vectors = file["vectors"] if with_vectors else []
-            return file["keys"].tolist(), vectors
+            return file["keys"].tolist(), finite(vectors, "the vectors")
     except FileNotFoundError:
         return [], []
     except _DAMAGE as error:

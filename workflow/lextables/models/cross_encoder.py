@@ -28,6 +28,7 @@ from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
 from lextables.pipeline.errors import loading_weights
+from lextables.pipeline.finite import finite
 
 Pair = tuple[str, str]
 TOKENISED = 16_384  # pairs in memory as tokens, about 200 MB if they have 512 tokens
@@ -44,6 +45,7 @@ def load(
 ) -> CrossEncoder:
     """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing relevance head.
 
+    Its weights are in single precision, whatever the precision of their file.
     Raises `BadInput` for a model whose configuration names code and, without ``fresh_head``, for missing
     weights.
     """
@@ -51,7 +53,11 @@ def load(
     if not fresh_head:
         loading.check_complete(folder, loading.missing_tensors(folder, "cross-encoder"))
     set_seed(seed)
-    return CrossEncoder(folder, device=str(device), max_length=max_length, num_labels=1)
+    model = CrossEncoder(
+        folder, device=str(device), max_length=max_length, num_labels=1
+    )
+    loading.check_finite(folder, model)
+    return model.float()
 
 
 def score(
@@ -59,6 +65,7 @@ def score(
 ) -> np.ndarray:
     """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
+    Raises `BadInput` if the model returns numbers that are not finite.
     Pairs are sorted by tokens, longest first.  Sorted by characters, as the library does, ACORD's batches
     have 18 % padding; sorted by tokens, 1 %.
     """
@@ -69,7 +76,8 @@ def score(
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
             for positions, found in _logits(model, part, batch_size):
-                logits[start + positions] = found
+                what = "the logits of the model"
+                logits[start + positions] = finite(found, what, where="reranking")
                 progress.update(len(positions))
     return logits
 

@@ -23,6 +23,7 @@ from transformers import Trainer, TrainingArguments, get_scheduler
 from lextables.models.optimiser import Optimiser
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.pipeline.finite import finite
 from lextables.pipeline.run import noted
 
 T = TypeVar("T")
@@ -54,8 +55,9 @@ _log = logging.getLogger("lextables")
 class InParts(Trainer):
     """A trainer that processes as many rows of a batch at a time as fit into memory.
 
-    With ``mixed`` it trains in bfloat16 mixed precision.  Of ``optimiser`` it reads the course of the
-    learning rate and the decayed parameters; ``args`` have the other settings (`Optimiser.arguments`).
+    Weights are trained in single precision, whatever the precision of their file; with ``mixed`` in bfloat16
+    mixed precision.  Of ``optimiser`` it reads the course of the learning rate and the decayed parameters;
+    ``args`` have the other settings (`Optimiser.arguments`).
 
     A mixin for trainers whose loss is a mean over rows, or over the number of `terms` in them.  If the loss
     ``compares`` the rows of a batch, the batch is not split.  ``rows`` is the most that are processed at
@@ -76,6 +78,7 @@ class InParts(Trainer):
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
+        self.model.float()
         self.mixed = mixed
         self.optimiser = optimiser
         # Losses are means over a part; the parts are weighted here.
@@ -117,17 +120,27 @@ class InParts(Trainer):
         return context
 
     def training_step(self, model, inputs, num_items_in_batch=None):
-        """Compute the gradients of a batch and return its loss; `BadInput` if not even one row fits."""
+        """Compute the gradients of a batch and return its loss.
+
+        Raises `BadInput` if not even one row fits, or if the training diverged.
+        """
         model.train()
         batch = send_to_device(inputs, self.args.device)
         random = random_state(self.args.device)
         while True:
             loss = self._backward(model, batch)
             if loss is not None:
+                self._check_diverged(loss)
                 return loss
             model.zero_grad()
             set_random_state(self.args.device, random)
             self._halve(_rows(batch))
+
+    def _check_diverged(self, loss: torch.Tensor) -> None:
+        """Raise `BadInput` if the loss of an update is not finite: all later weights would be NaN."""
+        update = self.state.global_step + 1
+        what = f"the training diverged: the losses of update {update}"
+        finite(loss.float().cpu().numpy(), what, where="training")
 
     def state_of_parts(self) -> JsonObject:
         """Return the sizes of micro-batches for a checkpoint, with which a resumed training continues."""

@@ -29,6 +29,7 @@ from lextables.models.folders import body_of
 from lextables.models.positions import positions
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, first_line, loading_weights
+from lextables.pipeline.finite import OTHER_WEIGHTS
 
 Report = Mapping[str, Any]
 
@@ -92,6 +93,17 @@ def check_complete(folder: str | Path, names: Collection[str]) -> None:
         what = f"the weights lack {len(names)} tensors, such as {min(names)}"
         do = "use the folder of a complete model"
         raise BadInput(what, where=str(folder), do=do)
+
+
+def check_finite(folder: str | Path, model: torch.nn.Module) -> None:
+    """Raise `BadInput` if a loaded model has weights that are NaN or infinite.
+
+    Attention can hide them: its softmax returns zeros for a row of NaN.
+    """
+    for name, values in model.named_parameters():
+        if not torch.isfinite(values).all():
+            what = f"the weights {name!r} are not all finite numbers"
+            raise BadInput(what, where=str(folder), do=OTHER_WEIGHTS)
 
 
 # Kinds of models with a head, and how transformers loads them.
@@ -255,6 +267,7 @@ def load_span_model(
             trust_remote_code=False,
         )
     check_complete(folder, fresh(report) if trained else fresh_encoder(model, report))
+    check_finite(folder, model)
     return model.to(device)
 
 

@@ -29,6 +29,7 @@ from lextables.models.language_model import (
 from lextables.models.positions import positions
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.finite import finite
 
 # Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64
@@ -217,6 +218,7 @@ class CausalModel:
                 **options,
             )
         loading.check_complete(place, loading.fresh(report))
+        loading.check_finite(place, self._model)
         self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
@@ -276,4 +278,7 @@ class CausalModel:
                 logits_to_keep=1,
             ).logits
         log_probabilities = torch.log_softmax(logits[0, -1].float(), dim=-1)
+        # A token may have the probability 0, and its logarithm is minus infinity.
+        probabilities = log_probabilities.exp().cpu().numpy()
+        finite(probabilities, "the probabilities of the next token", where="prediction")
         return log_probabilities.cpu().numpy()

@@ -35,7 +35,7 @@ from transformers import (
     set_seed,
 )
 
-from lextables.models.loading import check_complete, fresh, fresh_encoder
+from lextables.models.loading import check_complete, check_finite, fresh, fresh_encoder
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.errors import BadInput, first_line, loading_weights
 
@@ -243,6 +243,7 @@ def load(
         )
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
     check_complete(folder, fresh_encoder(body, report))
+    check_finite(folder, body)
     if new_heads and own is None:
         body = _with_new_head(body, seed)
     if gradient_checkpointing:
@@ -323,7 +324,9 @@ def _trained(
     if kind == "own":
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
         own.load_state_dict(load_file(folder / _OWN))
-    return _in_memory(MultiHead(body, own, sizes, loss).float().eval())
+    model = MultiHead(body, own, sizes, loss)
+    check_finite(folder, model)
+    return _in_memory(model.float().eval())
 
 
 def _in_memory(model: MultiHead) -> MultiHead:

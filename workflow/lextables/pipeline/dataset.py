@@ -23,21 +23,39 @@ from pydantic import BaseModel
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, damage_named
+from lextables.pipeline.finite import OTHER_WEIGHTS, first_not_finite, is_of_floats
 
 ROW_GROUP = 4096
+# The metadata of a column of decimal numbers: which are allowed.
+NUMBERS = b"numbers"
+DEFINED = b"finite"
+DEFINED_OR_NAN = b"finite or NaN"
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
+Batch = TypeVar("Batch", pa.Table, pa.RecordBatch)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name, Arrow type, and a description (with its unit)."""
+    """One column: its name, Arrow type, and a description (with its unit).
+
+    Decimal numbers are finite; if some may be ``undefined``, they are NaN.
+    """
 
     name: str
     type: pa.DataType
     description: str
     nullable: bool = False
+    undefined: bool = False
+
+    @property
+    def metadata(self) -> dict[bytes, bytes]:
+        """What is stored about the column in a file."""
+        metadata = {b"description": self.description.encode()}
+        if is_of_floats(self.type):
+            metadata[NUMBERS] = DEFINED_OR_NAN if self.undefined else DEFINED
+        return metadata
 
 
 @dataclass(frozen=True)
@@ -68,8 +86,7 @@ class Table:
         """The Arrow schema, with the descriptions as field metadata."""
         fields = []
         for column in self.columns:
-            metadata = {"description": column.description}
-            field = pa.field(column.name, column.type, column.nullable, metadata)
+            field = pa.field(column.name, column.type, column.nullable, column.metadata)
             fields.append(field)
         metadata = {
             "table": self.name,
@@ -142,13 +159,15 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     ):
         for batch in batched(rows, table.row_group):
             first = count + 1
+            where = f"{Path(path).name}, rows {first}-{count + len(batch)}"
             try:
                 for row in batch:
                     count += 1
                     keys.add(row, f"{Path(path).name}, row {count}")
                     _check_whole_numbers(row, table)
                 plain = [dict(row) for row in batch]
-                out.write_batch(pa.RecordBatch.from_pylist(plain, table.schema))
+                arrow = pa.RecordBatch.from_pylist(plain, table.schema)
+                out.write_batch(_finite(arrow, where))
             except (
                 pa.ArrowException,
                 LookupError,
@@ -156,10 +175,24 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
                 TypeError,
                 OverflowError,
             ) as error:
-                where = f"{Path(path).name}, rows {first}-{first + len(batch) - 1}"
                 what = f"a value does not fit its column ({error})"
                 raise BadInput(what, where=where) from error
     return count
+
+
+def _finite(data: Batch, where: str = "") -> Batch:
+    """Return the rows; `BadInput` for a number that its column does not allow (`Column.metadata`)."""
+    for number, column in enumerate(data.schema):
+        allowed = (column.metadata or {}).get(NUMBERS)
+        if allowed is None:
+            continue
+        wrong = first_not_finite(
+            data.column(number), undefined=allowed == DEFINED_OR_NAN
+        )
+        if wrong is not None:
+            what = f"the column {column.name!r} has {wrong}, which is no finite number"
+            raise BadInput(what, where=where, do=OTHER_WEIGHTS)
+    return data
 
 
 class _Keys:
@@ -219,7 +252,7 @@ def read_table(
 ) -> pa.Table:
     """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
     with parquet_file(path, columns, **options) as file:
-        return file.read(columns)
+        return _finite(file.read(columns))
 
 
 def row_groups(
@@ -228,7 +261,7 @@ def row_groups(
     """Yield a parquet file, or its ``columns``, one row group in memory at a time."""
     with parquet_file(path, columns) as file:
         for group in range(file.num_row_groups):
-            yield file.read_row_group(group, columns=columns)
+            yield _finite(file.read_row_group(group, columns=columns))
 
 
 def batches(
@@ -236,16 +269,16 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield a parquet file, or its ``columns``, in batches of at most ``size`` rows."""
     with parquet_file(path, columns) as file:
-        yield from file.iter_batches(size, columns=columns, use_threads=False)
+        for batch in file.iter_batches(size, columns=columns, use_threads=False):
+            yield _finite(batch)
 
 
 def read(
     path: str | Path, columns: Sequence[str] | None = None
 ) -> Iterator[JsonObject]:
     """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
-    with parquet_file(path, columns) as file:
-        for group in range(file.num_row_groups):
-            yield from file.read_row_group(group, columns=columns).to_pylist()
+    for group in row_groups(path, columns):
+        yield from group.to_pylist()
 
 
 def row_hash(row: Row) -> str:

@@ -54,6 +54,7 @@ SCORES = Table(
             "value",
             pa.float64(),
             "the score, as a share of one; NaN where it is not defined",
+            undefined=True,
         ),
         Column("n", pa.int32(), "how many units (queries, examples) the mean is over"),
     ),

@@ -15,6 +15,7 @@ from lextables.models.multi_head import MultiHead
 from lextables.models.precision import tf32
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.finite import finite
 from lextables.tasks.classification.examples import (
     Key,
     RowsByHead,
@@ -137,6 +138,7 @@ def read_heads(
         rows = []
         for number in sorted(numbers):
             logits = model.answer(represented, number).double().cpu()
+            finite(logits.numpy(), "the logits of the model", where="prediction")
             shares = SHARES[model.loss](logits)
             of_texts = zip(part, logits.tolist(), shares.tolist(), strict=True)
             for key, of_text, share in of_texts:

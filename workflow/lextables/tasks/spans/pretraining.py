@@ -22,7 +22,13 @@ from transformers import (
 
 from lextables.models.checkpoints import arguments, train
 from lextables.models.in_parts import InParts
-from lextables.models.loading import check_complete, fresh_encoder, quiet, save
+from lextables.models.loading import (
+    check_complete,
+    check_finite,
+    fresh_encoder,
+    quiet,
+    save,
+)
 from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import replacing
@@ -72,6 +78,7 @@ def pretrain(
             trust_remote_code=False,
         )
     check_complete(folder, fresh_encoder(model, report))
+    check_finite(folder, model)
     packed = work / "blocks.bin"
     if not packed.exists():
         count = settings.updates * settings.batch_size

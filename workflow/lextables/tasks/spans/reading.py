@@ -33,7 +33,7 @@ from lextables.models.precision import tf32
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Row, write
-from lextables.pipeline.errors import BadInput
+from lextables.pipeline.finite import finite
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE, PredictedSpan, span_rows
 from lextables.tasks.spans.settings import NbestSettings
@@ -480,13 +480,10 @@ class _Reader:
         starts, ends = outputs.start_logits, outputs.end_logits
         no_answer = torch.stack((starts[:, 0], ends[:, 0]))
         null = no_answer.double().cpu().numpy()
-        if not np.isfinite(null).all():
-            raise BadInput(
-                "the model returns logits that are not finite",
-                where="prediction",
-                do="train it again with a lower learning rate",
-            )
         mask, n_best = inputs["attention_mask"], self.settings.n_best
+        for logits in (starts, ends):
+            largest = logits.float().abs().masked_fill(mask == 0, 0).amax().cpu()
+            finite(largest.numpy(), "the logits of the model", where="prediction")
         best_starts = top(starts, mask, n_best)
         best_ends = top(ends, mask, n_best)
         return (*best_starts, *best_ends, *null)

@@ -47,11 +47,13 @@ NBEST = Table(
             "start_logit",
             pa.float64(),
             "logit of the first token, or of the classification token",
+            undefined=True,
         ),
         Column(
             "end_logit",
             pa.float64(),
             "logit of the last token, or of the classification token",
+            undefined=True,
         ),
     ),
     key=("question_id", "rank"),

@@ -1,0 +1,48 @@
+"""The rule for scores: a score exists only if every number behind it is finite.
+
+Models check what they compute, because a ranking or a choice of the best answer hides a number that is not
+finite; tables check each column of numbers when they are written and read (`pipeline.dataset`).
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lextables.pipeline.errors import BadInput
+
+OTHER_WEIGHTS = (
+    "use weights whose numbers are finite, or train with a lower learning rate"
+)
+
+
+def finite(
+    values: np.ndarray, what: str, where: str = "", do: str = OTHER_WEIGHTS
+) -> np.ndarray:
+    """Return ``values``, of any shape; raise `BadInput` if one is NaN or infinite.
+
+    ``what`` names the values in the message, such as "the model's logits".
+    """
+    if not np.isfinite(values).all():
+        raise BadInput(f"{what} are not all finite numbers", where=where, do=do)
+    return values
+
+
+def is_of_floats(type_: pa.DataType) -> bool:
+    """Whether a column of this type has decimal numbers, or lists of them."""
+    while pa.types.is_list(type_):
+        type_ = type_.value_type
+    return pa.types.is_floating(type_)
+
+
+def first_not_finite(column: Any, *, undefined: bool = False) -> float | None:
+    """Return the first number of an Arrow column of numbers or lists that is not finite; None without one.
+
+    With ``undefined`` NaN is allowed.
+    """
+    while pa.types.is_list(column.type):
+        column = pc.list_flatten(column)
+    numbers = np.asarray(column.drop_null(), dtype=np.float64)
+    wrong = np.isinf(numbers) if undefined else ~np.isfinite(numbers)
+    return float(numbers[wrong.argmax()]) if wrong.any() else None
