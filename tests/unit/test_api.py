@@ -354,14 +354,7 @@ FORM = "form of OpenAI's API"
         ),
         *(
             pytest.param(json.dumps(body).encode(), {}, FORM, True, id=json.dumps(body))
-            for body in (
-                [],
-                {"choices": []},
-                {"choices": "A"},
-                "A",
-                None,
-                {"error": {"message": "x"}},
-            )
+            for body in ([], {"choices": []}, {"choices": "A"}, "A", None)
         ),
     ],
 )

@@ -24,7 +24,7 @@ from lextables.tables.published import PublishedCell
 ROW, COLUMN = "BM25 / None", "NDCG@5"
 NAN = math.nan
 NEEDED = "a verdict needs three"
-NO_NUMBER = "the reproduced value is not a number"
+UNDEFINED = "not defined: its denominator is 0 in these examples"
 WIDE = "more than half of the published value to either side"
 
 
@@ -97,14 +97,21 @@ def test_deterministic_values_match_or_are_off(
         (
             "52.5",
             {"seeds": (52.5, 52.5, NAN)},
-            ("", "", "", "", f"2 of 3 seeds have a value; {NEEDED}"),
+            ("not run", "", "", "", "2 of 3 seeds have a value"),
         ),
-        ("52.5", {"seeds": (52.4, 52.5, 52.6, NAN)}, ("off", "", "", "", NO_NUMBER)),
+        (
+            "52.5",
+            {"seeds": (52.4, 52.5, 52.6, NAN)},
+            ("not run", "", "", "", "3 of 4 seeds have a value"),
+        ),
         # The half-width is 4.968: more than 9.9 / 2 and less than 10 / 2.
         ("9.9", {"seeds": (9, 10, 11)}, ("near", "", "5.03", "14.97", WIDE)),
         ("10.0", {"seeds": (9, 10, 11)}, ("match", "", "5.03", "14.97", "")),
         # Without a verdict.
-        ("0.2", {"value": NAN}, ("off", "", "", "", NO_NUMBER)),
+        *(
+            ("0.2", {"value": value}, ("not run", "", "", "", UNDEFINED))
+            for value in (NAN, math.inf, -math.inf, np.float64("nan"))
+        ),
         ("0.2", {"reason": "sample data"}, ("not run", "", "", "", "sample data")),
         (
             "66.0",
@@ -320,3 +327,18 @@ def test_a_table_is_read_back_from_csv_and_values_on_other_data_have_the_note(no
 
 def test_numbers_are_written_without_a_sign_on_zero():
     assert written(-0.0001, 2) == "0.00"
+
+
+@pytest.mark.parametrize("value", [NAN, math.inf, -math.inf])
+@pytest.mark.parametrize("comparable", [True, False])
+def test_a_value_that_is_no_finite_number_is_shown_only_where_the_paper_prints_it(
+    value, comparable
+):
+    cell = computed(value, low=value, high=value)
+    line = first_line(printed("0.525"), cell, comparable=comparable)
+    assert (line.verdict, line.reason) == ("not run", UNDEFINED)
+    assert not any((line.reproduced, line.ours, line.low, line.high))
+    lines = build([printed("0.5", row="other")], [cell, computed(0.5, "other")], True)
+    assert (lines[1].verdict, lines[1].ours, lines[1].low) == ("not run", "", "")
+    of_paper = first_line(printed("NaN", None), computed(NAN), comparable=comparable)
+    assert "NaN" in (of_paper.reproduced, of_paper.ours)

@@ -21,6 +21,8 @@ from lextables.models.language_model import Choice, Message, Request
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import recorded
 
 FOLDER = (
     Path(__file__).resolve().parents[2]
@@ -286,3 +288,138 @@ def test_a_gguf_file_is_the_same_model_as_its_folder(tmp_path, engine):
         LocalLanguageModel("sample", engine).weigh(choices)[0].log_probabilities,
         atol=1e-5,
     )
+
+
+# Chat templates
+
+TURNS = (
+    "{% for m in messages %}<turn>{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}"
+    "{% if add_generation_prompt %}<turn>model:{% endif %}"
+)
+REFUSES = "{{ raise_exception('System role not supported') }}"
+FIRST_IS_SYSTEM = "messages[0]['role'] == 'system'"
+SYSTEM = "Read the clause."
+NO_SYSTEM_ROLE = {
+    "refused": f"{{% if {FIRST_IS_SYSTEM} %}}{REFUSES}{{% endif %}}{TURNS}",
+    "must alternate": "{% for m in messages %}"
+    "{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+    "{{ raise_exception('Conversation roles must alternate') }}{% endif %}{% endfor %}"
+    + TURNS,
+    "only users": "{% for m in messages %}{% if m['role'] not in ('user', 'assistant') %}"
+    + f"{REFUSES}{{% endif %}}{{% endfor %}}{TURNS}",
+    "left out": "{% for m in messages %}{% if m['role'] != 'system' %}"
+    "<turn>{{ m['role'] }}: {{ m['content'] }}\n{% endif %}{% endfor %}<turn>model:",
+    "no such name": "{{ {'user': 1}[messages[0]['role']].upper }}" + TURNS,
+    "no number": "{{ 1 if messages[0]['role'] == 'user' else 1 + 'a' }}" + TURNS,
+}
+
+
+def with_template(template, monkeypatch, **more):
+    """An engine whose model has this chat template."""
+    load = local_language_model.load_tokenizer
+
+    def load_with_template(folder):
+        tokenizer = load(folder)
+        tokenizer.chat_template = template
+        tokenizer.add_special_tokens(
+            {"additional_special_tokens": list(more.get("special", ()))}
+        )
+        return tokenizer
+
+    monkeypatch.setattr(local_language_model, "load_tokenizer", load_with_template)
+    return CausalModel(FOLDER, CPU)
+
+
+@pytest.mark.parametrize("template", NO_SYSTEM_ROLE)
+def test_a_template_without_the_systems_role_gets_its_text_in_the_users_turn(
+    template, monkeypatch, tmp_path
+):
+    with recorded(tmp_path / "run.json", {}):
+        engine = with_template(NO_SYSTEM_ROLE[template], monkeypatch)
+    text = engine.template(prompt("Who?"))
+    assert text.endswith(f"<turn>user: {SYSTEM}\n\n{CLAUSE}Who?\n<turn>model:")
+    assert "system:" not in text
+    assert read_json(tmp_path / "run.json")["notes"] == [local_language_model.NO_SYSTEM]
+    only_user = engine.template((Message("user", "Who?"),))
+    assert only_user.endswith("<turn>user: Who?\n<turn>model:")
+    model = LocalLanguageModel("m", engine)
+    assert np.isfinite(
+        model.weigh([Choice(prompt("Who?"), ("A", "B"))])[0].log_probabilities
+    ).all()
+
+
+def test_a_template_with_the_systems_role_is_not_adapted(engine, monkeypatch):
+    assert engine.adapted == []
+    own = with_template(TURNS, monkeypatch)
+    assert own.adapted == []
+    assert own.template(prompt("Who?")).startswith(
+        f"<turn>system: {SYSTEM}\n<turn>user: "
+    )
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ raise_exception('no') }}",
+        "{{ messages[9]['role'] }}",
+        "{{ 1 + 'a' }}",
+        "{{ nothing.at.all }}",
+        "{% for m in messages %}",
+        "{{ messages | no_such_filter }}",
+    ],
+)
+def test_a_template_that_refuses_every_prompt_is_an_error_of_one_sentence(
+    template, monkeypatch
+):
+    engine = with_template(template, monkeypatch)
+    with pytest.raises(
+        BadInput, match=r": the chat template refuses the prompt \(.+\); use"
+    ):
+        engine.template(prompt("Who?"))
+
+
+@pytest.mark.parametrize(
+    ("opening", "end"),
+    [
+        ("<think>\n", "</think>\n\n"),
+        ("<think>", "</think>\n\n"),
+        ("[THINK]", "[/THINK]\n\n"),
+        ("◁think▷", "◁/think▷\n\n"),
+        ("<|begin_of_thought|>\n", "<|end_of_thought|>\n\n"),
+        ("<seed:think>\n", "</seed:think>\n\n"),
+    ],
+)
+def test_reasoning_that_a_template_opens_is_ended(opening, end, monkeypatch, tmp_path):
+    with recorded(tmp_path / "run.json", {}):
+        engine = with_template(
+            TURNS + opening.replace("\n", "{{ '\\n' }}"), monkeypatch
+        )
+    assert engine.template(prompt("Who?")).endswith(f"<turn>model:{opening}{end}")
+    notes = read_json(tmp_path / "run.json")["notes"]
+    assert notes == [local_language_model.NO_REASONING]
+
+
+@pytest.mark.parametrize(
+    ("written", "special", "answer"),
+    [
+        ("[THINK]A[/THINK]the party", ("[THINK]", "[/THINK]"), "the party"),
+        ("<think>A</think>the party", (), "the party"),
+        ("<think>the party", ("<think>",), ""),
+        ("the party<|im_end|>", ("<|im_end|>",), "the party"),
+        (
+            "<|channel|>analysis<|message|>A<|end|><|channel|>final<|message|>the party<|return|>",
+            ("<|channel|>", "<|message|>", "<|end|>", "<|return|>"),
+            "the party",
+        ),
+        (
+            "[THINK]A[/THINK]the party<|end|>",
+            ("[THINK]", "[/THINK]", "<|end|>"),
+            "the party",
+        ),
+    ],
+)
+def test_reasoning_between_special_tokens_is_no_answer(
+    written, special, answer, monkeypatch
+):
+    engine = with_template(TURNS, monkeypatch, special=special)
+    assert engine.text(engine.ids(written, False)).strip() == answer

@@ -93,6 +93,7 @@ def test_quotes_become_spans_with_the_probability_of_yes():
     assert found.spans["c__Law"] == {(25, 53): pytest.approx(0.8)}
     assert found.counts == {
         "requests": 4,
+        "answered": 4,
         "quotes": 2,
         "unanswered": 0,
         "unparseable": 0,

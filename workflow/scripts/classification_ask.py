@@ -1,6 +1,7 @@
 """Ask a language model about the test examples, as multiple-choice questions."""
 
 from lextables.models import cached_model
+from lextables.models.language_model import note_asked
 from lextables.models.multiple_choice import counts
 from lextables.pipeline.dataset import write
 from lextables.pipeline.job import job
@@ -9,7 +10,7 @@ from lextables.tasks.classification.asking import AskedFiles, answer, asked_exam
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.settings import AskingSettings
 
-with job(snakemake.log[0]) as log:
+with job(snakemake.log[0]):
     settings = AskingSettings(**snakemake.params.settings)
     (test,) = snakemake.params.splits
     with recorded(snakemake.output.record, settings.plain()) as record:
@@ -17,7 +18,6 @@ with job(snakemake.log[0]) as log:
         asked = asked_examples(files, settings, test)
         model = cached_model.of_rule(settings.plain(), snakemake.params)
         rows, answers = answer(asked, files, settings, model)
+        note_asked(record, model, counts(answers))
         table = READINGS if settings.readings else PREDICTIONS
         write(table, rows, snakemake.output.predictions)
-        record |= {"asked": counts(answers), "device": model.device}
-        log.info("asked: %s", record["asked"])

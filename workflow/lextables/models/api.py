@@ -22,6 +22,12 @@ import openai
 from tqdm import tqdm
 
 from lextables.models import spending
+from lextables.models.accepted_requests import (
+    error_status,
+    in_words,
+    refused_part,
+    without_part,
+)
 from lextables.models.spending import (
     FREE,
     AnswerCache,
@@ -36,6 +42,7 @@ from lextables.models.spending import (
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import SHORTEST
+from lextables.pipeline.run import note_once
 
 KEY = "OPENAI_API_KEY"
 ATTEMPTS = 8
@@ -55,6 +62,8 @@ _NOT_SENT = (
 # Those that the client reads.
 _RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 _NO_MONEY = "insufficient_quota"
+# The key of an answer that names the changes of its request.
+CHANGES = "lextables_changes"
 _WRONG_FORM = (
     KeyError,
     IndexError,
@@ -105,7 +114,8 @@ class MeteredTransport(httpx2.BaseTransport):
         """Return the answer; raises `BadInput` before sending if the call could exceed the budget."""
         # A text never has more tokens than bytes.
         sent = len(request.content) + EXTRA_TOKENS
-        received = json.loads(request.content).get("max_tokens", 0)
+        body = json.loads(request.content)
+        received = body.get("max_tokens", body.get("max_completion_tokens", 0))
         most = cost(self._price, sent, received)
         number, start = self._ledger.reserve(most)
         charged = FREE
@@ -161,9 +171,10 @@ class MeteredTransport(httpx2.BaseTransport):
         headers = {name: answer.headers[name] for name in names}
         if _NO_MONEY.encode() in body:
             headers["x-should-retry"] = "false"
-        return httpx2.Response(
-            answer.status_code, headers=headers, content=body, request=request
-        )
+        status = answer.status_code
+        if answer.is_success:
+            status = error_status(body) or status
+        return httpx2.Response(status, headers=headers, content=body, request=request)
 
 
 async def _body(answer: httpx2.Response) -> bytes:
@@ -212,6 +223,9 @@ class Api:
         self._limits = limits
         self._price = price
         self._cache = AnswerCache(cache)
+        # Refused parts of requests, in their order, and those of the answers that were used.
+        self._refused: tuple[str, ...] = ()
+        self._changes: set[str] = set()
         self._ledger = Ledger(cache, limits, model)
         transport = MeteredTransport(self._ledger, price)
         self._client = openai.OpenAI(
@@ -227,7 +241,7 @@ class Api:
 
     def cached(self, call: Call, check: Callable[[Any], object]) -> Any | None:
         """Return the cached answer to a call; None if there is none that passes ``check``."""
-        return self._cache.get(self._question(call), check)
+        return self._used(self._cache.get(self._question(call), check))
 
     def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's JSON answer, from the cache if possible.
@@ -235,8 +249,8 @@ class Api:
         ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
         for a permanent rejection, `BadInput` if the server does not answer or the budget is spent.
         """
-        ask = partial(self._post, call, check)
-        return self._cache.get_or_ask(self._question(call), ask, check)
+        ask = partial(self._accepted, call, check)
+        return self._used(self._cache.get_or_ask(self._question(call), ask, check))
 
     def ask_all(
         self, asks: Sequence[Callable[[], Answer]], description: str
@@ -259,6 +273,8 @@ class Api:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+        for part in sorted(self._changes):
+            note_once(in_words(part))
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:
@@ -281,9 +297,42 @@ class Api:
     def _question(self, call: Call) -> JsonObject:
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
+    def _used(self, answer: Any | None) -> Any | None:
+        """Return an answer, and remember how its request was changed."""
+        if isinstance(answer, Mapping):
+            self._changes.update(answer.get(CHANGES, ()))
+        return answer
+
+    def _accepted(self, call: Call, check: Callable[[Any], object]) -> Any:
+        """Return the server's answer to a call, whose refused parts are changed; errors as in `ask`.
+
+        The answer names the changes under `CHANGES`.
+        """
+        refused = self._refused
+        body = dict(call.body)
+        for part in refused:
+            body = without_part(body, part)
+        while True:
+            try:
+                answer = self._post(call._replace(body=body), check)
+                break
+            except Refused as error:
+                part = refused_part(error.reason, body)
+                if part is None:
+                    raise
+                refused = (*refused, part)
+                body = without_part(body, part)
+        changes = [
+            part for part in refused if without_part(call.body, part) != call.body
+        ]
+        if not changes:
+            return answer
+        self._refused = refused
+        return {**answer, CHANGES: changes}
+
     def _post(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's answer to a call, without the key; errors as in `ask`."""
-        body = dict(call.body)
+        body = call.body
         try:
             response = self._client.post(call.path, cast_to=httpx2.Response, body=body)
         except openai.APIStatusError as error:
@@ -324,7 +373,8 @@ class Api:
             code = body.get("code") or ""
             message = body.get("message") or body.get("detail") or body
         words = f"{code} {message or ''}".split()
-        reason = self._without_key(" ".join(words))[:200] or "no reason"
+        whole_reason = self._without_key(" ".join(words))
+        reason = whole_reason[:200] or "no reason"
         is_temporary = status in (408, 409, 429) and _NO_MONEY not in reason
         if is_temporary or status >= 500:
             wait = error.response.headers.get("retry-after")
@@ -333,7 +383,7 @@ class Api:
             return self._no_answer(f"status {status} ({reason})")
         what, do = _REJECTIONS.get(status, _OTHER_REJECTION)
         return Refused(
-            reason,
+            whole_reason,
             what=f"the server {what} (status {status}: {reason})",
             where=f"{self._model} at {self._base}",
             do=do,
@@ -376,8 +426,10 @@ def embed(
     if len(dimensions) > 1:
         what = f"{model} returned vectors of different lengths"
         raise BadInput(what, where=base, do="use another server")
-    matrix = np.concatenate(parts)
+    # In single precision the squares of very large or small numbers have no length.
+    matrix = np.concatenate(parts).astype(np.float64)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix = matrix.astype(np.float32)
     position = {text: index for index, text in enumerate(unique)}
     rows = [position[text] for text in texts]
     return matrix[rows]

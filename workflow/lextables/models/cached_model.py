@@ -74,6 +74,8 @@ def _local(
         "by": libraries,
         "device": describe(device),
     }
+    if engine.adapted:
+        identity["adapted"] = engine.adapted
     return CachedModel(model, AnswerCache(cache), identity)
 
 

@@ -4,9 +4,14 @@ Callers (rerankers, questions with options) do not know which of the two they us
 those of EleutherAI's harness: log-probabilities of continuations, and generated text.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
+
+from lextables.models.reasoning import answer_of
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 
 
 class Message(NamedTuple):
@@ -17,6 +22,7 @@ class Message(NamedTuple):
 
 
 Prompt = tuple[Message, ...]
+_log = logging.getLogger("lextables")
 
 
 @dataclass(frozen=True)
@@ -56,10 +62,16 @@ class Request:
 
 @dataclass(frozen=True)
 class Written:
-    """Generated text; ``cut`` where it reached ``max_tokens``."""
+    """Generated text without the model's reasoning; ``cut`` where it reached ``max_tokens``.
+
+    It is empty if the model gave no answer, for example if it was cut within its reasoning.
+    """
 
     text: str
     cut: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", answer_of(self.text))
 
 
 class LanguageModel(Protocol):
@@ -92,6 +104,30 @@ class LanguageModel(Protocol):
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """Return the generated text for each request."""
         ...
+
+
+def without_system(prompt: Prompt) -> Prompt:
+    """Return a prompt with the system's text at the start of the user's turn, for models without that role."""
+    first, *others = prompt
+    if first.role != "system" or not others:
+        return prompt
+    second, *rest = others
+    content = f"{first.content}\n\n{second.content}"
+    return (second._replace(content=content), *rest)
+
+
+def note_asked(record: JsonObject, model: LanguageModel, counts: JsonObject) -> None:
+    """Add the ``counts`` of a model's requests to the record of a run.
+
+    Raises `BadInput` if none was ``answered``: then there is no score.
+    """
+    record["asked"] = dict(counts)
+    record["device"] = model.device
+    _log.info("asked: %s", record["asked"])
+    if counts["requests"] and not counts["answered"]:
+        what = f"the model answered none of {counts['requests']:,} requests"
+        do = "use a model that answers within the tokens of an answer"
+        raise BadInput(what, where=model.name, do=do)
 
 
 def plain(prompt: Prompt) -> str:

@@ -14,6 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from lextables.models.accepted_requests import is_filtered
 from lextables.models.api import Api, Call, Refused
 from lextables.models.language_model import (
     Choice,
@@ -23,6 +24,7 @@ from lextables.models.language_model import (
     Written,
     plain,
 )
+from lextables.models.reasoning import begins_reasoning
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
 from lextables.models.weights import ModelSettings
@@ -43,6 +45,10 @@ SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
 TOLERANCE = 1e-3
+# Additional tokens of an answer whose reasoning used the requested ones.
+REASONING_TOKENS = 8192
+# Fields of a message for its reasoning.
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 # Upper bound of the tokens that a message adds to its text.
 TOKENS_PER_MESSAGE = 8
 
@@ -67,6 +73,7 @@ class ServerLanguageModel:
         self._endpoint = settings.get("endpoint") or "chat"
         self._api = Api(self.device, self._model, cache, limits)
         self._top = 0
+        self._reasons = False
         self._lock = threading.Lock()
 
     def tokens(self, prompt: Prompt) -> int:
@@ -105,14 +112,55 @@ class ServerLanguageModel:
         return Call(PATHS[self._endpoint], body)
 
     def _written(self, request: Request) -> Written:
-        call = self._call(
+        """Return the text for a request.  If reasoning uses its tokens, it is sent again with more."""
+        room = REASONING_TOKENS
+        if self.window is not None:
+            room = min(
+                room, self.window - self.tokens(request.prompt) - request.max_tokens
+            )
+        call, longer = self._text_call(request, 0), self._text_call(request, room)
+        check = partial(self._check, request.prompt)
+        if room <= 0:
+            return read_text(self._ask(call, request.prompt))
+        if not self._reasons and self._api.cached(longer, check) is None:
+            written = read_text(self._ask(call, request.prompt))
+            if written.text or not written.cut:
+                return written
+            self._reasons = True
+        return read_text(self._ask(longer, request.prompt))
+
+    def _text_call(self, request: Request, more: int) -> Call:
+        """Return the call for a text with ``more`` tokens than requested."""
+        return self._call(
             request.prompt,
             "",
-            max_tokens=request.max_tokens,
+            max_tokens=request.max_tokens + more,
             temperature=request.temperature,
             seed=request.seed,
         )
-        return read_text(self._api.ask(call, read_text))
+
+    def _ask(self, call: Call, prompt: Prompt) -> JsonObject:
+        """Return the answer to a call; one without choices if the server does not answer this prompt."""
+        try:
+            return self._api.ask(call, partial(self._check, prompt))
+        except Refused as error:
+            if is_filtered(error.reason):
+                return {"choices": []}
+            raise
+
+    def _check(self, prompt: Prompt, answer: JsonObject) -> None:
+        """Raise an error unless an answer has a text and valid probabilities, if it has any.
+
+        Raises `BadInput` if the server has read fewer tokens than the prompt has words.
+        """
+        read_text(answer)
+        read_tokens(answer)
+        read = tokens_read(answer)
+        fewest = self.fewest_tokens(prompt)
+        if read is not None and read < fewest:
+            what = f"the server read {read:,} tokens of a prompt of {fewest:,} words"
+            do = "raise the context length of the server (num_ctx of Ollama), or use shorter texts"
+            raise BadInput(what, where=f"{self.name} at {self.device}", do=do)
 
     def _weighed(self, choice: Choice) -> Weighed:
         """Return the log-probabilities of a choice by exploring the tree of answers."""
@@ -149,31 +197,32 @@ class ServerLanguageModel:
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
         """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
 
-        None if the server reports none; empty if the model only ends its answer.
+        None if the server reports none, or if the model reasons first; empty if the model only ends its
+        answer, or does not answer.
         """
         likeliest = self._likeliest(prompt, more)
         if likeliest is None:
             return None
         call, answer = likeliest
         if not _ended(answer):
-            return read_tokens(answer)
+            return _tokens_of_answer(answer)
         for seed in range(SAMPLES):
             body = {**call.body, **SAMPLING, "seed": seed}
-            answer = self._api.ask(call._replace(body=body), _check)
+            answer = self._ask(call._replace(body=body), prompt)
             if not _ended(answer):
-                return read_tokens(answer)
+                return _tokens_of_answer(answer)
         return {}
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
         """Return the call for the most likely tokens and its answer; None if the server reports none."""
         calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:
-            answer = self._api.cached(call, _check)
+            answer = self._api.cached(call, partial(self._check, prompt))
             if answer is not None:
                 return call, answer
         for number in range(self._top, len(TOPS)):
             try:
-                return calls[number], self._api.ask(calls[number], _check)
+                return calls[number], self._ask(calls[number], prompt)
             except Refused as error:
                 if "logprob" not in error.reason.lower():
                     raise
@@ -228,23 +277,54 @@ def _followed(probability: float, text: bytes) -> bool:
 def read_text(answer: JsonObject) -> Written:
     """Return the text of an answer from either endpoint.
 
-    It is empty for an answer without text, such as a refusal.
+    It is empty for an answer without text, such as a refusal, and for one that a filter ended.
     """
+    if _is_unanswered(answer):
+        return Written("")
     choice = answer["choices"][0]
     if "message" in choice:
         text = choice["message"]["content"]
     else:
         text = choice["text"]
+    if isinstance(text, list):  # parts, of which some are reasoning
+        parts = [part["text"] for part in text if part["type"] == "text"]
+        text = "".join(parts)
     if not isinstance(text, str | None):
         raise TypeError(f"its text is {type(text).__name__}")
     is_cut = choice.get("finish_reason") == "length"
     return Written(text or "", is_cut)
 
 
-def _check(answer: JsonObject) -> None:
-    """Raise an error unless an answer has a text and valid probabilities, if it has any."""
-    read_text(answer)
-    read_tokens(answer)
+def _is_unanswered(answer: JsonObject) -> bool:
+    """Whether an answer has no choice, or one that a filter ended."""
+    choices = answer["choices"]
+    if choices == []:
+        return True
+    return is_filtered(str(choices[0].get("finish_reason")))
+
+
+def tokens_read(answer: JsonObject) -> int | None:
+    """Return how many tokens of the prompt the server read by its own count; None if it does not say."""
+    usage = answer.get("usage") or {}
+    tokens = usage.get("prompt_tokens")
+    # Servers that do not count say 0.
+    if not isinstance(tokens, int) or tokens <= 0:
+        return None
+    details = usage.get("prompt_tokens_details") or {}
+    # Some servers count tokens that they had separately.
+    return tokens + (details.get("cached_tokens") or 0)
+
+
+def _tokens_of_answer(answer: JsonObject) -> dict[bytes, float] | None:
+    """`read_tokens` of an answer that does not begin with reasoning; empty if it is no answer."""
+    if _is_unanswered(answer):
+        return {}
+    tokens = read_tokens(answer)
+    message = answer["choices"][0].get("message") or {}
+    if tokens is None or any(message.get(name) for name in REASONING_FIELDS):
+        return None
+    likeliest = max(tokens, key=lambda token: tokens[token])
+    return None if begins_reasoning(likeliest.decode(errors="replace")) else tokens
 
 
 def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
@@ -255,6 +335,8 @@ def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
     Servers use two forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), and parallel lists (completions
     of OpenAI, vLLM and llama-cpp-python).
     """
+    if _is_unanswered(answer):
+        return None
     logprobs = answer["choices"][0].get("logprobs") or {}
     if logprobs.get("content"):
         tokens = _listed(logprobs["content"][0])
@@ -274,6 +356,8 @@ def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
 
 def _ended(answer: JsonObject) -> bool:
     """Whether the model ended its answer immediately and no probabilities are reported."""
+    if _is_unanswered(answer):
+        return False
     choice = answer["choices"][0]
     logprobs = choice.get("logprobs") or {}
     empty = logprobs.get("content", logprobs.get("tokens")) == []

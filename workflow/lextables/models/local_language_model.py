@@ -8,31 +8,43 @@ and values.
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import torch
+from jinja2 import TemplateError
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
 from lextables.models.language_model import (
     Choice,
+    Message,
     Prompt,
     Request,
     Weighed,
     Written,
     plain,
+    without_system,
 )
 from lextables.models.positions import positions
+from lextables.models.reasoning import answer_of, closed
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.errors import BadInput, first_line, loading_weights
 from lextables.pipeline.finite import finite
+from lextables.pipeline.run import note_once
 
 # Characters before a continuation that determine its tokens: more than a word.
 SEAM = 64
+NO_SYSTEM = "the chat template has no system role: its text is in the user's turn"
+NO_REASONING = (
+    "the chat template opens the model's reasoning, which is ended without a text"
+)
+# What chat templates, which are programs, raise.
+_REFUSALS = (TemplateError, TypeError, ValueError, LookupError)
 # Tokens evaluated at once.  Attention of these to a long prompt needs the most memory.
 AT_ONCE = 512
 
@@ -222,6 +234,9 @@ class CausalModel:
         self._model.eval()
         self._device = device
         self.window = positions(self._model.config)
+        self.adapted = self._adaptations()
+        for note in self.adapted:
+            note_once(note)
         ends = self._model.generation_config.eos_token_id
         if not isinstance(ends, list):
             ends = [ends]
@@ -233,10 +248,23 @@ class CausalModel:
     def template(self, prompt: Prompt) -> str | None:
         """Return a prompt in the model's own chat template; None if it has none.
 
-        A final message of the assistant is the beginning of the answer.
+        A final message of the assistant is the beginning of the answer.  A template without the system's role
+        gets its text in the user's turn, and one that opens the model's reasoning has it ended.  Raises
+        `BadInput` if the template refuses the prompt.
         """
         if not self._tokenizer.chat_template:
             return None
+        if NO_SYSTEM in self.adapted:
+            prompt = without_system(prompt)
+        try:
+            return closed(self._rendered(prompt))
+        except _REFUSALS as error:
+            what = f"the chat template refuses the prompt ({first_line(error)})"
+            do = "use endpoint completions, or correct the template"
+            raise BadInput(what, where=self._tokenizer.name_or_path, do=do) from error
+
+    def _rendered(self, prompt: Prompt) -> str:
+        """Return a prompt in the chat template; errors as the template raises them."""
         begun = prompt[-1].role == "assistant"
         return self._tokenizer.apply_chat_template(
             [message._asdict() for message in prompt],
@@ -245,6 +273,25 @@ class CausalModel:
             continue_final_message=begun,
         )
 
+    def _adaptations(self) -> list[str]:
+        """Return how prompts are adapted to the chat template, as notes: by a prompt with both roles."""
+        if not self._tokenizer.chat_template:
+            return []
+        adapted = []
+        prompt = (Message("system", "Read the clause."), Message("user", "Why?"))
+        try:
+            with_system = "Read the clause." in self._rendered(prompt)
+        except _REFUSALS:
+            with_system = False
+        if not with_system:
+            adapted.append(NO_SYSTEM)
+            prompt = prompt[1:]
+        with suppress(*_REFUSALS):
+            text = self._rendered(prompt)
+            if closed(text) != text:
+                adapted.append(NO_REASONING)
+        return adapted
+
     def ids(self, text: str, begins: bool) -> list[int]:
         """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
         # verbose=False: texts longer than the window are counted too, without a warning.
@@ -252,8 +299,14 @@ class CausalModel:
         return [*self._begin, *ids] if begins else ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens."""
-        return self._tokenizer.decode(ids, skip_special_tokens=True)
+        """Return the text of tokens, without special ones and without reasoning, whose marks may be special."""
+        text = self._tokenizer.decode(ids, skip_special_tokens=False)
+        answer = answer_of(text)
+        if answer == text:
+            return self._tokenizer.decode(ids, skip_special_tokens=True)
+        for special in self._tokenizer.all_special_tokens:
+            answer = answer.replace(special, "")
+        return answer
 
     @torch.inference_mode()
     def after(self, ids: Sequence[int], shared: int) -> np.ndarray:

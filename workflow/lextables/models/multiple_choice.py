@@ -157,7 +157,7 @@ def counts(answers: Iterable[Answered]) -> JsonObject:
     """Return counts over ``answers`` for `run.json`.
 
     Of the orders of the options: ``first_listed`` is the share in which the first option
-    won, ``ties`` have several winners, ``unanswered`` ones name no option.
+    won, ``ties`` have several winners, ``unanswered`` ones name no option, and ``answered`` are the others.
     """
     answers = list(answers)
     orders: list[Picked] = []
@@ -171,6 +171,7 @@ def counts(answers: Iterable[Answered]) -> JsonObject:
         "requests": sum(number or 1 for number in drawn),
         "drawn": sum(drawn),
         "unparseable": sum(order.unparseable for order in orders),
+        "answered": len(winners) - winners.count([]),
         "unanswered": winners.count([]),
         "outside": _mean([order.outside for order in orders]),
         "ties": sum(len(places) > 1 for places in winners),

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from lextables.models.positions import learned_positions
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import noted
+from lextables.pipeline.run import note_once
 
 COSINE, DOT = "cosine", "dot"
 PRODUCTS = (
@@ -85,4 +85,4 @@ def set_length(model: SentenceTransformer, max_length: int | None) -> None:
     )
     note = f"texts are cut at {most:,} tokens: the model has positions for no more, and {said}"
     _log.warning("%s", note)
-    noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])
+    note_once(note)

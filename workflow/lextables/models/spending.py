@@ -38,6 +38,7 @@ MILLION = 1_000_000
 MAX_TOKENS = 1_000_000_000  # of one answer; a larger count in an answer is not believed
 LOCK_TIMEOUT = 600  # seconds
 _DAMAGE = (
+    BadInput,
     OSError,
     EOFError,
     ZlibError,

@@ -152,6 +152,11 @@ def noted(name: str, add: Callable[[Any], Any]) -> None:
         record[name] = add(record.get(name))
 
 
+def note_once(note: str) -> None:
+    """Add a clause to the notes of the job's runs, which their tables show."""
+    noted("notes", lambda before: [*dict.fromkeys([*(before or []), note])])
+
+
 def counts_of(census: str | Path) -> JsonObject:
     """Return the part of a census on the tables."""
     return read_json(census, Counts)["data"]

@@ -36,6 +36,7 @@ MAX_NAMED = 5  # rows or columns that an error message lists
 MIN_SEEDS = 3  # runs that a verdict on a trained row needs
 SEED_COUNTS = ("no seed", "one seed", "two seeds")
 NOTHING = "a model that answers nothing"
+UNDEFINED = "not defined: its denominator is 0 in these examples"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,8 @@ def build(
         if place not in computed:
             raise _not_computed(printed, computed)
         cell = computed[place]
+        if printed.number is not None:
+            cell = _defined(cell)
         if cell.value is None and not cell.reason:
             raise ValueError(f"no value and no reason for {_in_words(cell)}")
         of_paper = comparable
@@ -167,6 +170,19 @@ def build(
     for cell in additional:
         lines.append(_additional_line(cell, decimals))
     return lines
+
+
+def _defined(cell: Cell) -> Cell:
+    """Return a cell whose value is no finite number without it, and with the reason: it is not run."""
+    if not isinstance(cell.value, float) or math.isfinite(cell.value):
+        return cell
+    why = UNDEFINED
+    if cell.seeds:
+        defined = sum(map(math.isfinite, cell.seeds))
+        why = f"{defined} of {len(cell.seeds)} seeds have a value"
+    return replace(
+        cell, value=None, low=None, high=None, reason=_joined(why, cell.reason)
+    )
 
 
 def _in_words(cell: Cell) -> str:
@@ -267,6 +283,7 @@ def _line(cell: Cell, decimals: int | None) -> Line:
 
 def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
     """The line of a cell without a published value; ``decimals`` are those of the published columns."""
+    cell = _defined(cell)
     places = cell.decimals
     if places is None:
         places = decimals.get(cell.column, DECIMALS)
@@ -334,8 +351,6 @@ def verdict(
         few = _too_few(cell.seeds)
         if few:
             return "", "", few
-    if math.isnan(value):
-        return "off", "", "the reproduced value is not a number"
     ours = rounded(value, decimals)
     evidence = ""
     inside = False
@@ -372,25 +387,18 @@ def prediction_interval(
     return mean - half, mean + half
 
 
-def _finite(seeds: Iterable[float]) -> list[float]:
-    return [value for value in seeds if not math.isnan(value)]
-
-
 def _too_few(seeds: Sequence[float]) -> str:
     """Why these seeds are too few for a verdict; empty if they are enough."""
-    finite = len(_finite(seeds))
-    if finite >= MIN_SEEDS:
+    if len(seeds) >= MIN_SEEDS:
         return ""
-    if finite < len(seeds):
-        return f"{finite} of {len(seeds)} seeds have a value; a verdict needs three"
-    return f"trained with {SEED_COUNTS[finite]}; a verdict needs three"
+    return f"trained with {SEED_COUNTS[len(seeds)]}; a verdict needs three"
 
 
 def _prediction(cell: Cell) -> tuple[float, float] | None:
     """The prediction interval of a cell; None without enough seeds or without a value."""
     if cell.seeds is None or _too_few(cell.seeds) or not is_number(cell.value):
         return None
-    return prediction_interval(_finite(cell.seeds), cell.averages)
+    return prediction_interval(cell.seeds, cell.averages)
 
 
 def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:

@@ -155,6 +155,9 @@ class Reader:
         answers = self.model.write(requests) if requests else []
         for (row, probability), answer in zip(likely, answers, strict=True):
             counts["cut_answers"] += answer.cut
+            answered = bool(answer.text.strip())
+            counts["answered"] += answered
+            counts["unanswered"] += not answered
             spans = extracted.spans[row["question_id"]]
             for quote in quotes(answer.text):
                 counts["quotes"] += 1
@@ -173,13 +176,13 @@ class Reader:
         for row in questions:
             prompts.append(self.presence.filled(text=shown, question=row["question"]))
         counts["requests"] += len(prompts)
-        probabilities, unanswered = [], 0
+        probabilities = []
         for answer in weighed(self.model, prompts, [ANSWERS] * len(prompts)):
             # A model without probabilities is asked for all quotes.
             shares = (1.0, 0.0) if answer is None else answer.shares
             probabilities.append(shares[0])
-            unanswered += not any(shares)
-        counts["unanswered"] += unanswered
+            counts["answered"] += answer is not None and any(shares)
+            counts["unanswered"] += not any(shares)
         return probabilities
 
 

@@ -74,6 +74,7 @@ def write(
             counts["cut_answers"] += answer.cut
             counts["unanswered"] += not answer.text.strip()
             outputs[question].append(answer.text)
+    counts["answered"] = counts["requests"] - counts["unanswered"]
     counts["in_parts"] = sum(len(answers) > 1 for answers in outputs.values())
     counts["not_asked"] = len(rows) - len(outputs)
     names = sorted(row["question_id"] for row in rows)

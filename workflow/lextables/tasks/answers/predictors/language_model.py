@@ -20,7 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from lextables.models import cached_model
-from lextables.models.language_model import LanguageModel
+from lextables.models.language_model import LanguageModel, note_asked
 from lextables.models.multiple_choice import (
     ANSWER_TOKENS,
     Answered,
@@ -88,8 +88,7 @@ def answer(job: Prediction) -> Answers:
     """Return the answers to all answered pairs of documents with a text."""
     asker = _asker(job)
     answers, answered = answers_of(job.collection, asker)
-    job.record["asked"] = counts(answered)
-    _log.info("asked: %s", job.record["asked"])
+    note_asked(job.record, asker.model, counts(answered))
     return answers
 
 
@@ -97,14 +96,12 @@ def mark(job: Prediction) -> np.ndarray:
     """Return the relevance of paragraphs, float64 (paragraphs, questions)."""
     asker = _asker(job)
     probabilities, answered = marks_of(job.collection, asker)
-    job.record["asked"] = counts(answered)
-    _log.info("asked: %s", job.record["asked"])
+    note_asked(job.record, asker.model, counts(answered))
     return probabilities
 
 
 def _asker(job: Prediction) -> Asker:
     model = cached_model.of_rule(job.settings.plain(), job)
-    job.record["device"] = model.device
     return Asker(model, job.settings)
 
 

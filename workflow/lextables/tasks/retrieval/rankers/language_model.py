@@ -11,7 +11,6 @@ All queries take each step together, in one batch.
 Documents without an answer keep the order of the first stage, and are counted.
 """
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lextables.models import cached_model
-from lextables.models.language_model import LanguageModel, Prompt, Request
+from lextables.models.language_model import LanguageModel, Prompt, Request, note_asked
 from lextables.models.multiple_choice import ANSWER_TOKENS, Picked, pick, weighed
 from lextables.models.prompts import Template, fitted, plain_template
 from lextables.pipeline.files import JsonObject
@@ -33,7 +32,6 @@ UNRATED = 0.0  # below any rating
 _RATING = re.compile(
     r"^\W*(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*([1-5])(?![.,]?\d)"
 )
-_log = logging.getLogger("lextables")
 
 
 class AskingSettings(RankingSettings):
@@ -78,13 +76,11 @@ def rank(ranking: Ranking) -> HitsByCondition:
         requests += more_requests
         characters += more_characters
     model.expect(requests, characters)
-    ranking.note(device=model.device)
     reranked = {}
     for (condition, run), record in zip(runs.items(), ranking.records, strict=True):
         hits = ranking.first_hits[condition]
         result = rerank(ranking.collection, hits, run, model)
-        record["asked"] = result.counts
-        _log.info("%s: %s", condition, result.counts)
+        note_asked(record, model, result.counts)
         reranked[condition] = result.hits
     return reranked
 
@@ -196,6 +192,7 @@ def rated(
         ratings[place] = rating
     return ratings, {
         "requests": len(prompts),
+        "answered": len(prompts) - ratings.count(None),
         "unparseable": ratings.count(None),
         "outside": _share(sum(outside), len(outside)),
     }
@@ -319,6 +316,7 @@ class _Judge:
         return {
             **{name: self.counts[name] for name in names},
             "requests": requests,
+            "answered": requests - self.counts["unparseable"],
             "first_listed": _share(self.counts["first_listed"], requests),
             "first_listed_by_chance": 0.5 if requests else None,
             "outside": _share(self.outside, requests),

@@ -1,0 +1,479 @@
+"""Language-model servers as they are: refused parameters, filters, errors, and cut prompts."""
+
+import json
+import math
+
+import pytest
+
+from language_model_server import always, in_turn, reply
+from lextables.models import api, language_model_server
+from lextables.models.accepted_requests import error_status, is_filtered
+from lextables.models.api import embed
+from lextables.models.cached_model import open_language_model
+from lextables.models.language_model import Choice, Message, Request
+from lextables.models.multiple_choice import pick
+from lextables.models.spending import Limits
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import recorded
+
+PROMPT = (Message("system", "Answer with a letter."), Message("user", "Which one?"))
+REQUEST = Request(PROMPT, 16, 0.0, 3)
+USAGE = {"usage": {"prompt_tokens": 20, "completion_tokens": 1}}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv(api.KEY, "sk-test-key")
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.002)
+
+
+@pytest.fixture
+def model(serve, tmp_path):
+    """Return a function that starts a server and returns its model and the server."""
+
+    def make(answer, **more):
+        server = serve(answer)
+        settings = {"model": "mine", "weights": "served", "api": server.base, **more}
+        folder = tmp_path / "calls"
+        return open_language_model(settings, folder, Limits(), "cpu"), server
+
+    return make
+
+
+def text_answer(content, finish="stop", **message):
+    message = {"role": "assistant", "content": content, **message}
+    choice = {"message": message, "finish_reason": finish}
+    return {"choices": [choice]} | USAGE
+
+
+def bodies(server):
+    return [asked for _, _, asked in server.asked]
+
+
+def texts(served, *requests):
+    return [written.text for written in served.write(requests or [REQUEST])]
+
+
+def stored(tmp_path):
+    return list((tmp_path / "calls").rglob("*.json.gz"))
+
+
+# Parameters
+
+
+def picky(refused, message, status=400):
+    """A server that refuses requests with a parameter."""
+
+    def answer(handler, path, asked):
+        if refused in asked:
+            reply(handler, status, {"error": {"message": message}})
+        else:
+            reply(handler, 200, text_answer("B"))
+
+    return answer
+
+
+REFUSALS = [
+    (
+        "max_tokens",
+        "Unsupported parameter: 'max_tokens' is not supported with this model. "
+        "Use 'max_completion_tokens' instead.",
+        "accepts max_completion_tokens and not max_tokens",
+    ),
+    (
+        "max_tokens",
+        "Unrecognized request argument supplied: max_tokens",
+        "and not max_t",
+    ),
+    (
+        "temperature",
+        "Unsupported value: 'temperature' does not support 0 with this model.",
+        "accepts no temperature: it uses its own",
+    ),
+    ("temperature", "`temperature` is deprecated for this model.", "no temperature"),
+    (
+        "seed",
+        "Additional properties are not allowed ('seed' was unexpected)",
+        "no seed",
+    ),
+    (
+        "seed",
+        f"{'a long explanation ' * 20} seed: extra inputs are not permitted",
+        "no seed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("refused", "message", "note"), REFUSALS)
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_refused_parameter_is_left_out_or_renamed_and_recorded(
+    refused, message, note, status, model, tmp_path
+):
+    served, server = model(picky(refused, message, status))
+    other = Request(PROMPT, 16, 0.0, 4)
+    with recorded(tmp_path / "run.json", {}):
+        assert texts(served, REQUEST) == ["B"]
+        assert texts(served, REQUEST, other) == ["B", "B"]
+    # The second question is asked without it at once.
+    assert [refused in body for body in bodies(server)] == [True, False, False]
+    if refused == "max_tokens":
+        assert [body.get("max_completion_tokens") for body in bodies(server)[1:]] == [
+            16,
+            16,
+        ]
+    (found,) = read_json(tmp_path / "run.json")["notes"]
+    assert note in found
+    # A rerun with cached answers has the same record.
+    again, server = model(always(500, {}))
+    again._api._base = served._api._base
+    with recorded(tmp_path / "again.json", {}):
+        assert texts(again, REQUEST) == ["B"]
+    assert server.asked == []
+    assert read_json(tmp_path / "again.json")["notes"] == [found]
+
+
+def test_several_parameters_are_refused_one_after_the_other(model, tmp_path):
+    allowed = {"model", "messages", "max_completion_tokens"}
+
+    def answer(handler, path, asked):
+        wrong = sorted(asked.keys() - allowed)
+        if wrong:
+            reply(
+                handler, 400, {"error": {"message": f"no such parameter: {wrong[0]}"}}
+            )
+        else:
+            reply(handler, 200, text_answer("B"))
+
+    served, server = model(answer)
+    with recorded(tmp_path / "run.json", {}):
+        assert texts(served) == ["B"]
+    assert len(server.asked) == 4 and bodies(server)[-1].keys() == allowed
+    assert len(read_json(tmp_path / "run.json")["notes"]) == 3
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "the maximum context length is 8192",
+        "max_tokens is too large: 16",  # whatever its name
+        "model: no such model",
+        "messages: the text is too long",
+        "",
+    ],
+)
+def test_other_refusals_and_needed_parameters_end_the_row(message, model, tmp_path):
+    served, server = model(always(400, {"error": {"message": message}}))
+    with recorded(tmp_path / "run.json", {}), pytest.raises(api.Refused):
+        texts(served)
+    assert len(server.asked) <= 2
+    assert "notes" not in read_json(tmp_path / "run.json")
+
+
+SYSTEM_REFUSALS = [
+    "System role not supported",
+    "Only user and assistant roles are supported!",
+    "Conversation roles must alternate user/assistant/user/assistant/...",
+    "Developer instruction is not enabled for models/gemma-3-27b-it",
+    "'messages[0].role' does not support 'system' with this model.",
+    "This model does not support system messages",
+    "Invalid role: system",
+]
+
+
+@pytest.mark.parametrize("message", SYSTEM_REFUSALS)
+def test_a_refused_system_text_is_in_the_users_turn(message, model, tmp_path):
+    def answer(handler, path, asked):
+        if asked["messages"][0]["role"] == "system":
+            reply(handler, 400, {"error": {"message": message}})
+        else:
+            reply(handler, 200, text_answer("B"))
+
+    served, server = model(answer)
+    with recorded(tmp_path / "run.json", {}):
+        assert texts(served) == ["B"]
+    (turn,) = bodies(server)[-1]["messages"]
+    content = "Answer with a letter.\n\nWhich one?"
+    assert turn == {"role": "user", "content": content}
+    assert len(read_json(tmp_path / "run.json")["notes"]) == 1
+
+
+def test_a_prompt_of_a_system_text_only_is_not_repeated_for_ever(model):
+    served, server = model(always(400, {"error": {"message": SYSTEM_REFUSALS[0]}}))
+    with pytest.raises(api.Refused):
+        texts(served, Request(PROMPT[:1], 16))
+    assert len(server.asked) == 1
+
+
+# Filters and empty answers
+
+FILTERS = [
+    (400, {"code": "content_filter", "message": "The response was filtered"}),
+    (400, {"message": "triggering Azure OpenAI's content management policy."}),
+    (400, {"code": "content_policy_violation", "message": "rejected"}),
+    (
+        400,
+        {"code": "invalid_prompt", "message": "flagged as violating our usage policy"},
+    ),
+    (400, {"code": "data_inspection_failed", "message": "inappropriate content"}),
+    (400, {"message": "Content Exists Risk"}),
+    (403, {"message": "Your input was flagged by moderation"}),
+    (403, {"message": "Content violates usage guidelines."}),
+    (422, {"message": "blocked by the safety system"}),
+]
+
+
+@pytest.mark.parametrize(("status", "error"), FILTERS)
+def test_a_filtered_prompt_is_one_unanswered_question(status, error, model):
+    def answer(handler, path, asked):
+        if "harmful" in asked["messages"][0]["content"]:
+            reply(handler, status, {"error": error})
+        else:
+            reply(handler, 200, text_answer("B"))
+
+    served, _ = model(answer)
+    requests = [Request((Message("user", word),), 16) for word in ("a", "harmful", "c")]
+    assert texts(served, *requests) == ["B", "", "B"]
+    picked = pick(served, [(request.prompt, "xy") for request in requests], samples=1)
+    assert [each.winners for each in picked] == [[1], [], [1]]
+
+
+EMPTY = [
+    {"choices": []},
+    text_answer(None),
+    text_answer(""),
+    text_answer(None, "content_filter"),
+    text_answer("The answer is A beca", "content_filter"),
+    text_answer("A", "SAFETY"),
+    text_answer("A", "content_filter: PROHIBITED_CONTENT"),
+    text_answer("A", "RECITATION"),
+    text_answer(None, refusal="I cannot help with that."),
+    text_answer([]),
+    text_answer([{"type": "thinking", "thinking": [{"type": "text", "text": "A"}]}]),
+    {"choices": [{"text": "A", "finish_reason": "content_filter"}]},
+]
+
+
+@pytest.mark.parametrize("answer", EMPTY)
+def test_an_empty_answer_is_one_unanswered_question(answer, model):
+    served, _ = model(always(200, answer | USAGE))
+    assert texts(served) == [""]
+    (picked,) = pick(served, [(PROMPT, ["Yes", "No"])], samples=1)
+    assert picked.winners == []
+
+
+def test_a_filter_ends_an_answer_with_probabilities_too(model):
+    answer = first_token(("A", 0.9))
+    answer["choices"][0]["finish_reason"] = "content_filter"
+    served, _ = model(always(200, answer))
+    (weighed,) = served.weigh([Choice(PROMPT, ("A", "B"))])
+    assert weighed.log_probabilities == (-math.inf, -math.inf)
+
+
+@pytest.mark.parametrize(
+    "reason", ["the maximum context length is 8192", "no such model", "stop", "length"]
+)
+def test_other_reasons_are_no_filter(reason):
+    assert not is_filtered(reason)
+
+
+# Errors inside an answer with the status 200
+
+ERRORS = [
+    {"error": {"message": "upstream", "code": 502}},
+    {"error": {"message": "overloaded", "code": "503"}},
+    {"error": {"message": "x"}},
+    {"error": "model is loading"},
+    {"error": {"code": "overloaded_error"}, "choices": None},
+    {"object": "error", "message": "NETWORK ERROR", "code": 50001, "error": None},
+    {"choices": [{"error": {"code": 502, "message": "upstream"}}]},
+    {
+        "choices": [{"message": {"content": "par"}, "finish_reason": "error"}],
+        "error": None,
+    },
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_an_error_inside_an_answer_is_repeated_and_never_cached(error, model, tmp_path):
+    failing = always(200, error)
+    served, server = model(in_turn(failing, failing, always(200, text_answer("B"))))
+    assert texts(served) == ["B"]
+    assert len(server.asked) == 3 and len(stored(tmp_path)) == 1
+    served, server = model(failing)
+    with pytest.raises(
+        BadInput, match=r"mine|served did not answer in up to 8 attempts"
+    ):
+        texts(served, Request(PROMPT, 17))
+    assert len(server.asked) == api.ATTEMPTS
+    assert len(stored(tmp_path)) == 1
+
+
+def test_a_permanent_error_inside_an_answer_ends_the_row_at_once(model, tmp_path):
+    error = {"error": {"message": "no such key", "code": 401}}
+    served, server = model(always(200, error))
+    with pytest.raises(api.Refused, match="rejects the key"):
+        texts(served)
+    assert len(server.asked) == 1 and stored(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        text_answer("B") | {"error": None},
+        text_answer('{"error": 1}'),
+        text_answer("B") | {"error": {}},
+        {"choices": []},
+        [],
+        "error",
+    ],
+)
+def test_an_answer_without_an_error_has_none(answer):
+    assert error_status(json.dumps(answer).encode()) is None
+    assert error_status(b'{"error": ') is None
+
+
+# Prompts that a server cut
+
+LONG = Request((Message("user", "word " * 3000),), 16)
+
+
+@pytest.mark.parametrize("tokens", [1, 2048, 2999])
+def test_a_cut_prompt_is_refused_by_the_servers_own_count(tokens, model, tmp_path):
+    cut = text_answer("A") | {"usage": {"prompt_tokens": tokens}}
+    served, _ = model(
+        in_turn(
+            always(200, cut),
+            always(200, text_answer("B") | {"usage": {"prompt_tokens": 3100}}),
+        )
+    )
+    sentence = (
+        rf"mine at .*: the server read {tokens:,} tokens of a prompt of 3,000 words"
+    )
+    with pytest.raises(BadInput, match=sentence):
+        texts(served, LONG)
+    assert stored(tmp_path) == []
+    # After the server's context length was raised.
+    assert texts(served, LONG) == ["B"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 3000},
+        {"prompt_tokens": 0},
+        {"prompt_tokens": None},
+        {},
+        None,
+        {"prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 2950}},
+        {"prompt_tokens": 3100, "prompt_tokens_details": None},
+    ],
+)
+def test_a_prompt_that_was_read_whole_or_not_counted_is_accepted(usage, model):
+    served, _ = model(always(200, text_answer("A") | {"usage": usage}))
+    assert texts(served, LONG) == ["A"]
+
+
+def test_a_cached_answer_to_a_cut_prompt_is_asked_again(model, monkeypatch):
+    cut = text_answer("A") | {"usage": {"prompt_tokens": 4}}
+    served, _ = model(in_turn(always(200, cut), always(200, text_answer("B"))))
+    monkeypatch.setattr(served, "fewest_tokens", lambda prompt: 0)
+    assert texts(served) == ["A"]
+    monkeypatch.undo()
+    monkeypatch.setenv(api.KEY, "sk-test-key")
+    assert texts(served) == ["B"]
+
+
+# Reasoning
+
+
+def first_token(*likeliest, content=None, **message):
+    tokens = []
+    for token, share in likeliest:
+        tokens.append({"token": token, "logprob": math.log(share)})
+    choice = {
+        "message": {
+            "role": "assistant",
+            "content": content or likeliest[0][0],
+            **message,
+        },
+        "finish_reason": "length",
+        "logprobs": {"content": [{**tokens[0], "top_logprobs": tokens}]},
+    }
+    return {"choices": [choice]} | USAGE
+
+
+FIRST = [
+    first_token(("<think>", 0.99), ("A", 0.005)),
+    first_token(("<", 0.9), ("B", 0.1)),
+    first_token(("<|channel|>", 0.9)),
+    first_token(("[THINK]", 0.9)),
+    first_token(("◁think▷", 0.9)),
+    first_token(("A", 0.9), content="", reasoning_content="A"),
+    first_token(("Okay", 0.9), content="", reasoning="Okay"),
+]
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_probabilities_of_reasoning_are_no_answer(first, model):
+    def answer(handler, path, asked):
+        body = first if "logprobs" in asked else text_answer("<think>A?</think>B")
+        reply(handler, 200, body)
+
+    served, _ = model(answer)
+    (picked,) = pick(served, [(PROMPT, ["Yes", "No"])], samples=2)
+    assert (picked.shares, picked.drawn) == ((0.0, 1.0), 2)
+
+
+CUT = [
+    text_answer("<think>\nOkay, A", "length"),
+    text_answer("", "length", reasoning_content="Okay, A"),
+    text_answer(None, "length", reasoning="Okay, A"),
+    text_answer("<|channel|>analysis<|message|>A", "length"),
+    text_answer([{"type": "thinking", "thinking": []}], "length"),
+]
+
+
+@pytest.mark.parametrize("cut", CUT)
+@pytest.mark.parametrize("window", [None, 100_000, 500])
+def test_an_answer_cut_in_its_reasoning_is_asked_for_with_more_tokens(
+    cut, window, model
+):
+    def answer(handler, path, asked):
+        reply(handler, 200, cut if asked["max_tokens"] < 400 else text_answer("B"))
+
+    served, server = model(answer, window=window)
+    others = [Request(PROMPT, 16, 1.0, seed) for seed in range(3)]
+    assert texts(served, REQUEST) == ["B"]
+    assert texts(served, REQUEST, *others) == ["B"] * 4
+    longest = 16 + language_model_server.REASONING_TOKENS
+    if window == 500:
+        longest = 500 - served.tokens(PROMPT)
+    # Later requests have the tokens at once, and a rerun finds all answers.
+    assert [body["max_tokens"] for body in bodies(server)] == [16] + [longest] * 4
+    again, server_of_rerun = model(always(500, {}), window=window)
+    again._api._base = served._api._base
+    assert texts(again, *others, REQUEST) == ["B"] * 4
+    assert server_of_rerun.asked == []
+
+
+def test_an_answer_that_is_still_cut_or_has_no_room_is_unanswered(model):
+    served, server = model(always(200, CUT[0]))
+    assert texts(served) == [""]
+    assert len(server.asked) == 2
+    served, server = model(always(200, CUT[0]), window=served.tokens(PROMPT) + 16)
+    assert texts(served) == [""]
+    assert len(server.asked) == 1
+
+
+# Vectors
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e-3, 1.0, 1e30, 3e38])
+def test_vectors_of_any_length_are_divided_by_it(size, serve, tmp_path):
+    vector = [3 * size / 4, size]
+    data = [{"index": 0, "embedding": vector}]
+    server = serve(always(200, {"data": data} | USAGE))
+    found = embed(server.base, "served", ["a"], cache=tmp_path, limits=Limits())
+    assert found[0].tolist() == pytest.approx([0.6, 0.8])

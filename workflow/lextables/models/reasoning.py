@@ -1,0 +1,88 @@
+"""The reasoning of language models, which is never an answer.
+
+Models of several families write their reasoning between marks: `<think>`, `<thinking>`, `<reasoning>` and the
+like, `[THINK]` (Magistral), `◁think▷` (Kimi), `<|begin_of_thought|>`, `<|START_THINKING|>` (Command), and the
+channels of gpt-oss.
+"""
+
+import re
+
+_NAMES = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
+_MARK = re.compile(
+    rf"<\|?(/|end_of_|end_)?(?:begin_of_|start_)?(?:\w{{1,20}}:)?{_NAMES}\|?>"
+    rf"|\[(/)?{_NAMES}\]|◁(/)?{_NAMES}▷",
+    re.IGNORECASE,
+)
+_LONGEST_MARK = 50  # characters, with white space behind it
+# How answers begin that begin with reasoning; a token may be a part of it.
+_STARTS = (
+    "<think",
+    "<thought",
+    "<reason",
+    "<|channel|>",
+    "<|begin_of_thought|>",
+    "<|start_thinking|>",
+    "[think",
+    "◁think",
+)
+# Of gpt-oss: the mark of a channel, that of the answer, and both as they are without special tokens.
+_CHANNEL = "<|channel|>"
+_FINAL = re.compile(r"<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
+_PLAIN_CHANNEL = re.compile(r"\s*(?:analysis|commentary)(?=[A-Z])")
+_PLAIN_FINAL = "assistantfinal"
+
+
+def answer_of(text: str) -> str:
+    """Return a text without the reasoning in it; empty if it has nothing else.
+
+    An opening mark without an end is an answer that was cut within its reasoning.  Text before an end mark
+    without an opening one is reasoning too, because some chat templates write the opening mark.
+    """
+    if _CHANNEL in text:
+        _, _, final = _FINAL.sub("\0", text).rpartition("\0")
+        return final.partition("<|")[0] if _FINAL.search(text) else ""
+    if _PLAIN_CHANNEL.match(text):
+        return text.rpartition(_PLAIN_FINAL)[2] if _PLAIN_FINAL in text else ""
+    marks = list(_MARK.finditer(text))
+    if not marks:
+        return text
+    parts: list[str] = []
+    start = 0
+    reasons = False
+    for mark in marks:
+        if _ends(mark):
+            if not reasons:
+                parts.clear()
+            reasons = False
+            start = mark.end()
+        elif not reasons:
+            parts.append(text[start : mark.start()])
+            reasons = True
+    return "" if reasons else "".join([*parts, text[start:]]).strip()
+
+
+def begins_reasoning(token: str) -> bool:
+    """Whether the first token of an answer is a mark of reasoning, or the first part of one."""
+    name = token.strip().lower()
+    if len(name) < 1 or name == "[":  # also the start of an answer such as [A]
+        return False
+    return any(start.startswith(name) or name.startswith(start) for start in _STARTS)
+
+
+def closed(prompt: str) -> str:
+    """Return a prompt at whose end a chat template opens the reasoning, with the end mark; else as it is."""
+    tail = prompt[-_LONGEST_MARK:].rstrip()
+    mark = next(
+        (each for each in _MARK.finditer(tail) if each.end() == len(tail)), None
+    )
+    if mark is None or _ends(mark):
+        return prompt
+    opening = mark[0]
+    end = opening.replace("begin_of_", "end_of_").replace("START_", "END_")
+    if end == opening:
+        end = re.sub(r"\A.\|?", r"\g<0>/", opening)
+    return f"{prompt}{end}\n\n"
+
+
+def _ends(mark: re.Match[str]) -> bool:
+    return any(mark.groups())
