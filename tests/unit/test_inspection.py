@@ -114,7 +114,8 @@ NO_TEXT = "does not write text (loaded as language-model); change kind"
         (
             "nli",
             "cross-encoder",
-            "have classifier.bias in the shape [3] instead of [1]",
+            "its head has 3 labels, and a cross-encoder has one (loaded as cross-encoder); "
+            "change kind, or name another model",
         ),
         ("encoder", "question-answering", f"{NO_HEAD}qa_outputs.bias"),
         ("relevance", "question-answering", NO_HEAD),

@@ -4,11 +4,13 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, json_value, typed
 
 # Files that loading needs; the same weights in other formats are not fetched.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
@@ -16,7 +18,20 @@ HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
 # and sentence-transformers), which unpickles tensors and nothing else.
 PICKLES = ("pytorch_model.bin", "pytorch_model-*.bin")
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
+COPY = "copy or fetch the file again"
+MAX_SETTINGS = 32 << 20  # bytes; the index of a model with 60,000 tensors has 10 MB
+MAX_WEIGHTS = 4 << 40  # bytes
+MAX_OTHER = 1 << 30  # bytes, such as those of a vocabulary
+OF_WEIGHTS = (".safetensors", ".bin", ".gguf")
+MOST_PARTS = 9  # of the path of a module
 WITHOUT_WEIGHTS = ("Pooling", "Normalize")  # kinds of modules
+
+
+class _Module(Strict):
+    """A module of a sentence-transformers model."""
+
+    type: str
+    path: str
 
 
 def cache_folder(hub: str) -> Path:
@@ -31,7 +46,7 @@ def gguf_file(place: str | Path) -> Path | None:
     place = Path(place)
     if place.is_file():
         return place
-    found = sorted(place.glob("*.gguf"))
+    found = [file for file in sorted(place.glob("*.gguf")) if file.is_file()]
     if len(found) != 1 or (place / "config.json").is_file():
         return None
     return found[0]
@@ -46,12 +61,13 @@ def model_files(folder: str | Path) -> list[Path]:
     """Return the files of a model that loading reads, including those of a sentence encoder's modules.
 
     Other files of a folder (checkpoints, optimiser state, a model card) are not part of the model.  For a
-    GGUF file, or a folder without other weights, the result is the GGUF files.
+    GGUF file, or a folder without other weights, the result is the GGUF files.  Raises `BadInput` for a pipe,
+    a device or a socket in place of a file.
     """
     folder = Path(folder)
     if folder.is_file():
         return [folder]
-    gguf_files = sorted(folder.glob("*.gguf"))
+    gguf_files = _regular(folder.glob("*.gguf"))
     if gguf_files and not (folder / "config.json").is_file():
         return gguf_files
     loaded = set()
@@ -61,7 +77,52 @@ def model_files(folder: str | Path) -> list[Path]:
             loaded.update(place.glob(pattern))
     for pattern in pickle_patterns(folder):
         loaded.update(folder.glob(pattern))
-    return sorted(file for file in loaded if file.is_file())
+    return _regular(loaded)
+
+
+def _regular(files: Iterable[Path]) -> list[Path]:
+    """Return the files that are there, sorted; `BadInput` for one that is not regular, or has no end."""
+    found = []
+    for file in sorted(files):
+        if not file.exists() or file.is_dir():
+            continue
+        most = MAX_WEIGHTS if file.suffix in OF_WEIGHTS else MAX_OTHER
+        if not file.is_file() or file.stat().st_size > most:
+            raise BadInput("is no regular file of a model", where=str(file), do=COPY)
+        found.append(file)
+    return found
+
+
+def settings_content(path: Path) -> bytes:
+    """Return the content of a file of settings.
+
+    Raises `BadInput` for anything but a regular file of at most `MAX_SETTINGS` bytes, `OSError` if it cannot
+    be read.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise BadInput("is no regular file", where=str(path), do=COPY)
+    with path.open("rb") as file:
+        content = file.read(MAX_SETTINGS + 1)
+    if len(content) > MAX_SETTINGS:
+        what = f"has more than {MAX_SETTINGS >> 20} MiB"
+        raise BadInput(what, where=str(path), do=COPY)
+    return content
+
+
+def check_inside(name: str, where: Path, *, parts: int = 1) -> None:
+    """Raise `BadInput` if ``name``, in the file ``where``, is no path in its folder with so many ``parts``.
+
+    Other files would not be part of the model's digest.
+    """
+    path = PurePosixPath(name)
+    if (
+        path.is_absolute()
+        or ".." in path.parts
+        or "\0" in name
+        or len(path.parts) > parts
+    ):
+        what = f"names {name!r:.80}, which is no file of its folder"
+        raise BadInput(what, where=str(where), do=COPY)
 
 
 def pickle_patterns(folder: Path) -> list[str]:
@@ -80,18 +141,21 @@ def pickle_patterns(folder: Path) -> list[str]:
 
 
 def modules_of(folder: Path) -> list[tuple[str, str]]:
-    """Return the (kind, folder) of each module of a sentence-transformers model; empty for any other."""
+    """Return the (kind, folder) of each module of a sentence-transformers model; empty for any other.
+
+    Raises `BadInput` if the file with the modules is damaged.
+    """
     path = folder / "modules.json"
-    if not path.is_file():
+    if not path.exists():
         return []
-    try:
-        kinds = []
-        for module in json.loads(path.read_text(encoding="utf-8")):
-            _, _, kind = module["type"].rpartition(".")
-            kinds.append((kind, module["path"]))
-        return kinds
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return []
+    where = str(path)
+    content = json_value(settings_content(path), where, COPY)
+    kinds = []
+    for module in typed(list[_Module], content, where, COPY):
+        check_inside(module.path, path, parts=MOST_PARTS)
+        _, _, kind = module.type.rpartition(".")
+        kinds.append((kind, module.path))
+    return kinds
 
 
 # Names of Python code in the files of a sentence-transformers model, which the library imports and calls.
@@ -124,7 +188,7 @@ def check_named_code(folder: str | Path) -> None:
     """Raise `BadInput` if a configuration file in ``folder`` names code that such models do not need."""
     for path in _configurations(Path(folder)):
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(settings_content(path))
         except (OSError, ValueError, RecursionError):
             continue  # loading reports it
         for key, value in _entries(content):

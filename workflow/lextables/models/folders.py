@@ -1,13 +1,21 @@
 """What a folder lacks to be a model that can be loaded, from the names of its files."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.models.files import SAFETENSORS, gguf_file, model_files, modules_of
+from lextables.models.files import (
+    COPY,
+    SAFETENSORS,
+    check_inside,
+    gguf_file,
+    model_files,
+    modules_of,
+    settings_content,
+)
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import Strict, json_value, typed
 
-COPY = "copy or fetch the file again"
 SAVED = "name a folder saved by transformers or sentence-transformers"
 LFS = b"version https://git-lfs.github.com"
 WEIGHTS, INDEX = SAFETENSORS
@@ -15,6 +23,12 @@ PICKLED = "pytorch_model.bin"
 PICKLED_INDEX = "pytorch_model.bin.index.json"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _MERGE = "merge it into its model (merge_and_unload of peft), and name that folder"
+
+
+class _Index(Strict):
+    """The index of weights in several files: the file of each tensor."""
+
+    weight_map: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,14 @@ def fault(folder: Path, *, pickles: bool = False) -> Fault | None:
 
     With ``pickles`` the weights may be pytorch_model.bin, as in old models of the hub.
     """
+    try:
+        return _fault(folder, pickles)
+    except BadInput as error:
+        return Fault(f"{error.where}: {error.what}", error.do)
+
+
+def _fault(folder: Path, pickles: bool) -> Fault | None:
+    """`fault`; raises `BadInput` for a file of settings that is damaged, not regular or too large."""
     if not folder.is_dir():
         return Fault(f"the folder {str(folder)!r} does not exist")
     body = body_of(folder)
@@ -68,8 +90,10 @@ def _has_any(folder: Path, names: Iterable[str]) -> bool:
 def _damaged(folder: Path) -> Fault | None:
     """A fault for an empty file, or a pointer of Git LFS in place of a file."""
     for file in model_files(folder):
-        with file.open("rb") as opened:
-            start = opened.read(len(LFS))
+        start = b""
+        if file.stat().st_size:
+            with file.open("rb") as opened:
+                start = opened.read(len(LFS))
         if start == LFS:
             return Fault(f"{file} is a pointer of Git LFS", "run git lfs pull there")
         if not start and file.suffix in (".safetensors", ".bin"):
@@ -104,13 +128,18 @@ def _without_weights(folder: Path, pickles: bool) -> Fault | None:
         index = folder / PICKLED_INDEX
         single = PICKLED
     names = [single]
-    if index.is_file():
+    if index.exists():
+        content = settings_content(index)
         try:
-            content = json.loads(index.read_text(encoding="utf-8"))
-            names = sorted(set(content["weight_map"].values()))
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            parts = typed(_Index, json_value(content, str(index)))
+        except BadInput:
             return Fault(f"{index} is damaged", COPY)
+        names = sorted(set(parts.weight_map.values()))
     for name in names:
+        check_inside(name, index)
+        if Path(name).suffix != Path(single).suffix:
+            what = f"names {name!r:.80}, which is no file of weights"
+            raise BadInput(what, where=str(index), do=COPY)
         if not (folder / name).is_file():
             what = f"the folder {str(folder)!r} contains no weights ({name})"
             return Fault(what, "save them as safetensors, as save_pretrained does")

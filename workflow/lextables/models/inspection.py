@@ -9,6 +9,7 @@ reports the tensors that it would initialise at random.  Nothing is unpickled.
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,13 +18,14 @@ from pathlib import Path
 
 from lextables.models import folders
 from lextables.models.files import (
+    COPY,
     cache_folder,
     check_named_code,
     gguf_file,
     model_files,
     reads_gguf,
 )
-from lextables.models.folders import COPY, Fault
+from lextables.models.folders import Fault
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
@@ -31,6 +33,9 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import ROOT, fingerprint
 
 KIND = "change kind, or name another model"
+# Limits of the process that loads a model without its weights.
+SECONDS = 120
+MEMORY = 16 << 30
 FETCH_AGAIN = (
     "delete it from the hub's cache and run the target fetch, "
     "or put the model into a mirror"
@@ -62,6 +67,9 @@ def inspect(
     except OSError as error:
         what = f"{error.filename} cannot be read ({error.strerror})"
         raise BadInput(what, where=where) from error
+    except BadInput as error:
+        what = f"{error.where}: {error.what}"
+        raise BadInput(what, where=where, do=error.do) from error
     stored = contents.kept / f"{key}.{extra.kind}.sound"
     with contextlib.suppress(OSError, ValueError):
         if stored.read_text(encoding="utf-8") == sound:
@@ -151,13 +159,16 @@ def _loading_fault(folder: str, kind: str, tokens: int) -> Fault | None:
         "TRANSFORMERS_VERBOSITY": "error",
     }
     run = subprocess.run(
-        [*command, folder, kind, str(tokens)],
+        [*command, folder, kind, str(tokens), str(SECONDS), str(MEMORY)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
         env=os.environ | settings,
     )
+    if run.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        limit = f"{SECONDS} processor seconds and {MEMORY >> 30} GiB"
+        return Fault(f"loading it without its weights needs more than {limit}", KIND)
     if run.returncode:
         last = [line.strip() for line in run.stderr.splitlines() if line.strip()][-1:]
         return Fault(f"transformers cannot load it: {''.join(last)}", KIND)

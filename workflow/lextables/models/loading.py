@@ -1,9 +1,12 @@
 """Loads models, and finds what is missing in a model folder.
 
-python -m lextables.models.loading <folder> <kind> <tokens>   prints `fault_of` as JSON
+python -m lextables.models.loading <folder> <kind> <tokens> <seconds> <bytes>
+
+prints `fault_of` as JSON, within limits of processor time and memory.
 """
 
 import json
+import resource
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -147,7 +150,8 @@ def _without_values(
 ) -> tuple[PreTrainedModel, Report]:
     """Return a model without the values of its tensors, and the report of loading it.
 
-    Raises `BadInput` for a tensor of another size than the configuration's.
+    Raises `BadInput` for a tensor of another size than the configuration's, and for a classifier of several
+    labels in place of a cross-encoder.
     """
     model, report = loader.from_pretrained(
         folder,
@@ -158,6 +162,9 @@ def _without_values(
         **options,
     )
     for name, saved, expected in sorted(report["mismatched_keys"], key=str):
+        labels = saved[0]
+        if options.get("num_labels") == expected[0] == 1:
+            raise BadInput(f"its head has {labels} labels, and a cross-encoder has one")
         what = (
             f"the weights have {name} in the shape {[*saved]} instead of {[*expected]}"
         )
@@ -271,5 +278,14 @@ def load_span_model(
     return model.to(device)
 
 
+def _limit(seconds: int, memory: int) -> None:
+    """Limit this process, because a configuration may name any number of layers."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
 if __name__ == "__main__":
-    print(json.dumps(fault_of(*sys.argv[1:3], int(sys.argv[3]))))
+    name_of_folder, name_of_kind, *numbers = sys.argv[1:]
+    most_tokens, most_seconds, most_memory = map(int, numbers)
+    _limit(most_seconds, most_memory)
+    print(json.dumps(fault_of(name_of_folder, name_of_kind, most_tokens)))
