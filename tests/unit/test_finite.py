@@ -363,7 +363,7 @@ def test_every_kind_of_model_is_loaded_in_single_precision(folders, tmp_path, dt
 def test_a_trainer_converts_the_weights_that_it_is_given(folders, tmp_path):
     model = BertForSequenceClassification.from_pretrained(folders["classifier"])
     common = arguments(tmp_path, 1, seed=0, save_every=0, device=CPU)
-    options = {"mixed": False, "decayed": "all"}
+    options = {"mixed": False, "optimiser": Optimiser(**LINEAR)}
     InParts(model=model.half(), args=TrainingArguments(**common), **options)
     assert {values.dtype for values in model.parameters()} == {torch.float32}
 
