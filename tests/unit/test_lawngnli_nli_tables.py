@@ -4,6 +4,7 @@ import json
 import statistics
 from collections import defaultdict
 from operator import itemgetter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,9 +17,13 @@ from lextables.papers.lawngnli.dataset.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.lawngnli.evaluation import nli_tables
 from lextables.papers.lawngnli.evaluation.label_tables import GUESSING
 from lextables.papers.lawngnli.evaluation.nli_tables import (
+    BIAS,
     NO_PRINTED,
+    NOT_ALL,
     NOT_READ,
     NOT_UNDER,
+    OF_ALL,
+    OF_LARGEST_GAP,
     PREFIX,
     accuracy,
     by_readings,
@@ -74,7 +79,9 @@ def panels(table):
 @pytest.mark.parametrize("table", TABLES)
 def test_registered_columns_are_the_published_ones_and_have_valid_settings(table):
     columns = columns_of(table)
-    assert list(columns) == list(dict.fromkeys(cell.column for cell in PRINTED[table]))
+    printed = dict.fromkeys(cell.column for cell in PRINTED[table])
+    printed.pop(BIAS, None)
+    assert list(columns) == list(printed)
     for entry in columns.values():
         trained, _, view = entry["condition"].partition(" > ")
         assert view in TASK.readings[trained] and view in TASK.views
@@ -108,7 +115,7 @@ def test_the_papers_settings_cover_each_published_cell(table):
         PREFIX[row["heads"]] + row["row"]: row["runs"]["100"]
         for row in made.rows[table]
     }
-    others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N"}
+    others = {nli_tables.P_VALUES, f"{THREE}N", f"{TWO}N", OF_LARGEST_GAP, OF_ALL}
     cells = [cell for cell in PRINTED[table] if cell.row not in others]
     assert {cell.row for cell in cells} <= panels(table).keys()
     for cell in cells:
@@ -521,3 +528,86 @@ def test_table_16_gives_a_reason_for_views_that_a_model_was_not_trained_on(
     columns = columns_of("table16")
     reasons = [cells[THREE + ALBERT, column].reason for column in columns]
     assert reasons == [NOT_UNDER, NOT_UNDER, "", ""]
+
+
+def pairs_of(columns):
+    """Return the columns in pairs: for each condition by automatic labels and by gold ones."""
+    names = list(columns)
+    return names[:2], names[2:]
+
+
+MODELS = sorted({cell.row for cell in PRINTED["table16"] if "_" in cell.row})
+
+
+def number(table, row, column):
+    """Return a published value without its deviation."""
+    (cell,) = [
+        cell for cell in PRINTED[table] if (cell.row, cell.column) == (row, column)
+    ]
+    return float(cell.value.partition("+")[0])
+
+
+def test_the_biases_of_section_4_1_2_follow_from_the_published_tables():
+    """With the values of Tables 5 and 16 the two cells have the values that the text states."""
+    gap = PAPER.tables["table16"].names["gap"]
+    models, scores = [], {}
+    for row in MODELS:
+        values = {}
+        for column, entry in columns_of("table16").items():
+            key = entry["condition"], entry["labels"]
+            values[key] = [number("table16", row, column)]
+        models.append(([row], values))
+        scores[row] = {}
+        for column, entry in columns_of("table5").items():
+            group = f"{entry['condition']}, analysis, head: nli"
+            scores[row]["accuracy", group] = (number("table5", row, column), 1)
+    names = SimpleNamespace(names={"gap": gap})
+    inputs = SimpleNamespace(entry=names, scores=scores)
+    largest, mean = nli_tables._biases(inputs, models, "")
+    assert (largest.row, largest.runs) == (
+        OF_LARGEST_GAP,
+        (f"{THREE}facebook_bart-large_vanilla",),
+    )
+    assert len(models) == 6 and (mean.row, mean.runs) == (OF_ALL, tuple(MODELS))
+    for cell in (largest, mean):
+        published = number("table16", cell.row, BIAS)
+        assert round(cell.value, 3) == published and cell.column == BIAS
+
+
+@pytest.mark.filterwarnings(UNASKED)
+def test_biases_need_all_published_models_and_have_a_value_for_each_seed(
+    tmp_path, readings
+):
+    table = Table(tmp_path, "table16")
+    names = [row.removeprefix(THREE) for row in MODELS]
+    for name in names[1:]:
+        table.add(name, ("a", "b"))
+    table.add("Ours", ("a", "b"), additional=True)
+    less = dict(table.cells(by_readings))
+    for row in (OF_LARGEST_GAP, OF_ALL):
+        assert (less[row, BIAS].value, less[row, BIAS].reason) == (None, NOT_ALL)
+    table.systems = [system for system in table.systems if system["runs"]]
+    table.add(names[0], ("a", "b"))
+    cells = table.cells(by_readings)
+    (four_automatic, four_gold), (six_automatic, six_gold) = pairs_of(
+        columns_of("table16")
+    )
+    biases, gaps = {}, {}
+    for row in MODELS:
+        biases[row] = (
+            np.array(cells[row, six_automatic].seeds)
+            - cells[row, four_automatic].seeds
+            - cells[row, six_gold].seeds
+            + cells[row, four_gold].seeds
+        )
+        gaps[row] = 0
+        for run in ("a", "b"):
+            folder = f"runs/{row.removeprefix(THREE)}/{run}"
+            gaps[row] += sum(table.right(folder, "long_bm25 > long_bm25"))
+            gaps[row] -= sum(table.right(folder, "short_bm25 > long_bm25"))
+    largest = max(gaps, key=gaps.get)
+    assert cells[OF_LARGEST_GAP, BIAS].seeds == pytest.approx(tuple(biases[largest]))
+    expected = np.mean(list(biases.values()), axis=0)
+    assert cells[OF_ALL, BIAS].seeds == pytest.approx(tuple(expected))
+    assert cells[OF_ALL, BIAS].value == pytest.approx(expected.mean())
+    assert len(cells[OF_ALL, BIAS].runs) == 12

@@ -41,7 +41,7 @@ SIZES = {
     "acord": (14, 773),
     "contracteval": (1, 76),
     "cuad": (11, 252),
-    "lawngnli": (10, 713),
+    "lawngnli": (10, 715),
     "maud": (10, 294),
     "privacy": (7, 629),
 }

@@ -42,7 +42,12 @@ ANALYSIS = "analysis"
 ALL_LENGTHS = (
     ", all lengths"  # suffix of columns that are not limited to the analysis subset
 )
+# Of Table 16, how much automatic labels change the gap between columns (6) and (4) (Section 4.1.2).
+BIAS = "Bias of (6) less (4) by the automatic labels"
+OF_LARGEST_GAP = PREFIX[NLI] + "Model with the largest gap in Table 5"
+OF_ALL = PREFIX[NLI] + "Mean of the models"
 NO_PRINTED = "no published model was run"
+NOT_ALL = "not all of the published models were run"
 NOT_UNDER = "not trained with this view under this grid"
 NOT_READ = "no test example of this data set was annotated"
 TEST_EXAMPLES = "Test examples"
@@ -339,16 +344,21 @@ def _counts(
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of Table 16: balanced accuracy against the automatic labels, and against gold ones.
 
-    Gold labels are those on which both annotators agree, for the test examples of this data set.
+    Gold labels are those on which both annotators agree, for the test examples of this data set.  Two more
+    cells state how much the automatic labels bias the gap between two columns.
     """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
     gold = _gold(inputs)
     rows = [row for row in tested.of(NLI, ANALYSIS) if row["reading"] in gold]
     columns = inputs.entry.names["columns"]
+    published_models = []
     for system in inputs.rows:
         row = PREFIX[NLI] + system["row"]
         folders = _folders(system)
+        by_labels: dict[tuple[str, str], list[float]] = {}
+        if row in printed and not system["additional"]:
+            published_models.append((folders, by_labels))
         if not system["additional"] and row not in printed:
             continue
         for column, entry in columns.items():
@@ -366,6 +376,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
             for folder in folders:
                 answers = tested.answers(folder, condition, rows)
                 values.append(balanced_accuracy(answers, labels))
+            by_labels[condition, entry["labels"]] = values
             yield Cell(
                 row,
                 column,
@@ -374,9 +385,58 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
                 runs=folders,
                 seeds=tuple(values) if system["trained"] else None,
             )
+    yield from _biases(inputs, published_models, NOT_ALL if rows else NOT_READ)
     for cell in inputs.published:
         if cell.row == f"{PREFIX[NLI]}N":
             yield Cell(cell.row, cell.column, float(len(rows)), decimals=0)
+
+
+def _biases(
+    inputs: Inputs,
+    models: Sequence[tuple[Sequence[str], Mapping[tuple[str, str], Sequence[float]]]],
+    reason: str,
+) -> Iterator[Cell]:
+    """Yield the bias of the model with the largest gap in Table 5, and the mean over all published models.
+
+    ``models`` are the run folders of each, and {(condition, kind of labels): its balanced accuracies, one a
+    seed}.  The bias is the gap by automatic labels less the gap by gold labels.  Without all models there is
+    no value, for this ``reason``.
+    """
+    conditions = inputs.entry.names["gap"]
+    higher, lower = conditions
+    biases, gaps = [], []
+    for folders, values in models:
+        if len(values) < 4:
+            break
+        seeds = range(len(folders))
+        automatic = [
+            values[higher, "automatic"][k] - values[lower, "automatic"][k]
+            for k in seeds
+        ]
+        gold = [values[higher, "gold"][k] - values[lower, "gold"][k] for k in seeds]
+        biases.append([automatic[k] - gold[k] for k in seeds])
+        means = []
+        for condition in conditions:
+            group = Column("", condition, ANALYSIS).scored(NLI)
+            scores = [inputs.scores[folder]["accuracy", group][0] for folder in folders]
+            means.append(statistics.fmean(scores))
+        gaps.append(means[0] - means[1])
+    if not biases or len(biases) < len(models):
+        yield Cell(OF_LARGEST_GAP, BIAS, None, reason=reason)
+        yield Cell(OF_ALL, BIAS, None, reason=reason)
+        return
+    largest = gaps.index(max(gaps))
+    means_of_seeds = [
+        statistics.fmean(of_seed) for of_seed in zip(*biases, strict=True)
+    ]
+    all_folders = tuple(chain.from_iterable(folders for folders, _ in models))
+    yield _bias_cell(OF_LARGEST_GAP, biases[largest], models[largest][0])
+    yield _bias_cell(OF_ALL, means_of_seeds, all_folders)
+
+
+def _bias_cell(row: str, seeds: Sequence[float], folders: Sequence[str]) -> Cell:
+    value = statistics.fmean(seeds)
+    return Cell(row, BIAS, value, decimals=3, runs=tuple(folders), seeds=tuple(seeds))
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
