@@ -339,6 +339,14 @@ NOTES = {
 }
 
 
+@pytest.mark.parametrize(("measures", "more"), [(4, False), (5, True)])
+def test_notes_say_that_more_measures_are_compared(measures, more):
+    pairs = [pair("a", "b", 0.2, measure=f"m{number}") for number in range(measures)]
+    text = "\n".join(notes(comparisons(pairs), ""))
+    assert ("1 measure" in text) == more
+    assert ("compared in that file, too" in text) == more
+
+
 @pytest.mark.golden
 def test_notes_are_as_stored():
     lines = []

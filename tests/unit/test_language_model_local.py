@@ -73,7 +73,10 @@ def plainly(text, continuation):
     )
 
 
-def test_log_probabilities_equal_those_of_a_forward_pass(engine):
+@pytest.mark.parametrize("begin", [[], [3]])
+def test_log_probabilities_equal_those_of_a_forward_pass(engine, monkeypatch, begin):
+    """A template has the model's initial token itself, so that none is added."""
+    monkeypatch.setattr(engine, "_begin", begin)
     model = LocalLanguageModel("sample", engine)
     (weighed,) = model.weigh([Choice(prompt("May it?"), CONTINUATIONS)])
     text = engine.template(prompt("May it?"))

@@ -81,6 +81,24 @@ def test_more_metadata_is_detected(parenthetical: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "parenthetical",
+    [
+        "the rule is footnoted",
+        "a table of fees binds the clerk",
+        "supplies were sold",
+        "slipping on ice is a risk",
+        "the memory of a witness is evidence",
+        "internal rules bind no court",
+        "J.P. Roe owes the rent",
+        "certain claims are barred",
+        "collecting taxes is lawful",
+    ],
+)
+def test_words_like_metadata_are_no_metadata(parenthetical: str) -> None:
+    assert not more_metadata(parenthetical)
+
+
+@pytest.mark.parametrize(
     ("others", "dropped"),
     [
         ("Roe, J., dissenting", True),

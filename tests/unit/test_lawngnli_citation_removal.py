@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from lextables.papers.lawngnli.premises.citation_removal import (
+    _is_name,
     remove_citations,
     removed_spans,
 )
@@ -56,3 +57,20 @@ def test_unusual_text_raises_no_error(text):
     assert all(
         character in letters for character in shorter
     )  # characters are only removed
+
+
+@pytest.mark.parametrize(
+    ("word", "is_name"),
+    [
+        ("Smith", True),
+        ("(Smith", True),
+        ("X", True),
+        ("410", True),
+        ("of", True),
+        ("iPhone", False),
+        ("court", False),
+        ("held,", False),
+    ],
+)
+def test_a_name_begins_with_a_capital_or_is_a_number_or_a_small_word(word, is_name):
+    assert _is_name(word) is is_name

@@ -134,6 +134,7 @@ def test_only_neutral_premises_come_from_other_cases_of_the_same_jurisdiction(
     originals = {row["example_id"]: row for row in dataset.read(folder / "unfiltered")}
     citing = {row["citing_case_id"] for row in rows}
     network = CitationNetwork(pairs_of(citing, [folder / "cites-0.parquet"]))
+    assert {row["label"] for row in rows} == {*LABELS}
     for row in rows:
         before = originals[row["example_id"]]
         source = originals[row["premise_example_id"]]

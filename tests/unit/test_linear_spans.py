@@ -283,6 +283,15 @@ def test_context_and_text_features():
     )
 
 
+def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
+    text = "\nFee: 5"
+    found = units_of([text, ""])
+    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
+    features = text_features(given, found)
+    of_fee = features[given.start == 1]
+    assert len(of_fee) and (of_fee[:, 7] == 1).all()
+
+
 def test_trees_equal_scikit_learns_and_learn_interactions():
     rng = np.random.default_rng(0)
     known = rng.normal(size=(3000, 5)).astype(np.float32)

@@ -11,6 +11,7 @@ import sys
 from collections import defaultdict
 from contextlib import nullcontext
 from importlib import import_module
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -64,6 +65,13 @@ def test_published_values_are_those_of_the_files():
             )
         found = values[values["paper"] == path.stem]
         assert np.array_equal(found[columns], wanted[columns])
+
+
+def test_published_values_have_the_order_of_the_papers_names(monkeypatch):
+    files = sorted(ROOT.glob("resources/published/*.csv"))
+    monkeypatch.setattr(Path, "glob", lambda folder, pattern: files[::-1])
+    papers = lextables.published()["paper"].unique()
+    assert [*papers] == [file.stem for file in files]
 
 
 def test_published_values_of_a_table_have_numbers_and_decimals():

@@ -349,6 +349,7 @@ def test_what_the_sample_leaves_out_must_exist(tmp_path, left_out, fault):
 def test_every_row_that_the_sample_leaves_out_exists(name):
     paper = packages.load(ROOT / f"resources/papers/{name}.yaml")
     plan = planning.plan(paper, context(name))
+    assert paper.not_in_sample.rows
     assert plan.names >= {*paper.not_in_sample.rows}
 
 

@@ -190,7 +190,12 @@ def test_hits_that_are_not_reranked_stay_below_the_others():
 def test_the_maximum_number_of_requests_is_computed_in_advance(way, passes, most):
     given = settings(way, passes=passes)
     first = {"q": list("abcde")}
-    assert expected(candidates_of(COLLECTION, first, given), given)[0] == most
+    requests, characters = expected(candidates_of(COLLECTION, first, given), given)
+    assert requests == most
+    # A request has one text, or the two texts of a pair, of their mean length.
+    texts = 1 if way == "pointwise" else 2
+    length = sum(len(DOCUMENTS[name]) for name in "abc")
+    assert characters == requests * texts * length // 3
     # No pair is asked twice, so the actual number can be lower.
     assert (
         rerank(

@@ -46,6 +46,13 @@ def collection(seed: int = 0) -> Collection:
 COLLECTION = collection()
 
 
+def test_topics_are_fewer_than_the_documents():
+    """Three documents of unit length have at most two singular vectors beside their own."""
+    texts = {"a": "fee cap law", "b": "fee cap tax", "c": "fee law tax rent"}
+    space = linear.topics(texts, ["fee"], 12)
+    assert {vector.shape for vector in space.documents.values()} == {(2,)}
+
+
 def encode(texts):
     """Vectors of the subject and the quality of each text, with noise."""
     drawn = np.random.default_rng(len(texts))

@@ -36,11 +36,7 @@ from lextables.tasks.spans.reading import (
     top,
 )
 from lextables.tasks.spans.settings import FineTuning, NbestSettings, Training
-from lextables.tasks.spans.squad import (
-    contract_splits,
-    contract_texts,
-    held_out_contracts,
-)
+from lextables.tasks.spans.squad import contract_texts, held_out_contracts
 from lextables.tasks.spans.tokens import tokenise
 from lextables.tasks.spans.training import (
     finetune,
@@ -325,22 +321,14 @@ def test_a_training_is_recorded_and_resumes_from_its_own_checkpoint(
     data, encoder, tmp_path
 ):
     settings = changed(RUN, weights=encoder, max_updates=2, save_every=1)
-    contracts = data / "contracts.parquet"
     files = files_of(data)
     job = {"seed": 0, "search": False, "device": CPU, "output": tmp_path / "weights"}
     work = work_folder(tmp_path, work_settings(settings, 0, False, {}))
     record = train(files, settings, work=work, **job)
-    windows = open_windows(data / "windows")
-    splits = contract_splits(contracts)
-    rows, _ = training_rows(windows, splits, RUN, 0, search=False)
-    answered = int((windows.start_positions[rows] > 0).sum())
     assert record == {
         "trial": {"learning_rate": 1e-3, "epochs": 2},
         "updates": 2,
-        "training_windows": {
-            "with an answer": answered,
-            "without": len(rows) - answered,
-        },
+        "training_windows": {"with an answer": 34, "without": 28},
         "resumed_from_update": 0,
         "work": work.name,
     }

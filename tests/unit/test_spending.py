@@ -4,11 +4,13 @@ import multiprocessing
 import threading
 import time
 
+import httpx2
 import numpy as np
 import pytest
 import yaml
 
 from lextables import ROOT
+from lextables.models.api import EXTRA_TOKENS, MeteredTransport
 from lextables.models.spending import (
     Cost,
     Ledger,
@@ -144,6 +146,23 @@ def test_a_budget_can_be_spent_to_its_last_cent(tmp_path):
     ledger_of(tmp_path, dollars=0.3).reserve(
         Cost(0.2, 1)
     )  # the sum is 0.30000000000000004
+
+
+def test_a_request_without_an_answer_reserves_its_own_tokens(tmp_path, monkeypatch):
+    """Requests for embeddings have no `max_tokens`."""
+
+    async def refuse(self, request):
+        raise httpx2.ConnectError("not sent")
+
+    monkeypatch.setattr(MeteredTransport, "_send", refuse)
+    request = httpx2.Request("POST", "http://localhost/v1", json={"input": ["a"]})
+    tokens = len(request.content) + EXTRA_TOKENS
+    enough = MeteredTransport(ledger_of(tmp_path / "a", tokens=tokens), None)
+    with pytest.raises(httpx2.ConnectError):
+        enough.handle_request(request)
+    few = MeteredTransport(ledger_of(tmp_path / "b", tokens=tokens - 1), None)
+    with pytest.raises(BadInput, match="llm_budget"):
+        few.handle_request(request)
 
 
 def test_the_default_budget_is_that_of_the_configuration():
