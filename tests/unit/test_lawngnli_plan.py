@@ -4,13 +4,19 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import nltk
 import pytest
 from snakemake.iocontainers import Wildcards
 
 import planned_project
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.lawngnli.plan import construction, parser_settings, released_masks
+from lextables.papers.lawngnli.plan import (
+    construction,
+    other_parser,
+    parser_settings,
+    released_masks,
+)
 from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
@@ -102,19 +108,73 @@ def test_the_parser_can_be_given_by_folder_mirror_or_name(tmp_path):
     ):
         built(parser=str(folder))
     (folder / "benepar_model.bin").touch()
-    benepar = {"name": "benepar", "found": "benepar_en_gum"}
-    assert built(tmp_path).parser == benepar | {"model": "mirror:benepar_en_gum"}
+    benepar = {"name": "benepar", "model": "benepar_en_gum"}
+    of_mirror = {"weights": "mirror:benepar_en_gum", "found": "mirror folder"}
+    assert built(tmp_path).parser == benepar | of_mirror | {"revision": None}
     assert built(tmp_path, parser="dependencies").parser["name"] == "dependencies"
-    assert built(parser=str(folder)).parser == benepar | {"model": "own-parser"}
+    own = {"weights": "own-parser", "found": "folder"}
+    assert built(parser=str(folder)).parser == benepar | own
     with pytest.raises(
         BadInput,
-        match="no benepar model is in the mirror's models folder; set parser to",
+        match="no benepar model is in NLTK's data or the mirror's models folder; run .*benepar_en3.*, or set",
     ):
         built(parser="benepar")
     with pytest.raises(
         BadInput, match="neither auto, benepar, dependencies nor a folder"
     ):
         built(parser="no/such/folder")
+
+
+EN3 = {"name": "benepar", "model": "benepar_en3", "weights": "nltk:benepar_en3"}
+EN3 |= {"revision": None, "found": "hub of benepar"}
+
+
+def notice(mirror=None, **values):
+    """What the first lines of a run say about the parser."""
+    given = {"papers": "lawngnli", "data": "release", "models": "available"} | values
+    if mirror:
+        given["mirror"] = str(mirror)
+    config = load_config(given, ["lawngnli"], ROOT)
+    return other_parser(construction(config, PAPER, MODELS, ROOT), config, PAPER)
+
+
+@pytest.fixture
+def nltk_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nltk_data")])
+    return tmp_path / "nltk_data"
+
+
+def test_the_papers_parser_is_found_in_nltks_data(nltk_data):
+    assert built().parser["name"] == "dependencies"
+    folder = nltk_data / "models/benepar_en3"
+    folder.mkdir(parents=True)
+    assert built().parser["name"] == "dependencies"
+    (folder / "benepar_model.bin").touch()
+    assert built().parser == built(parser="benepar").parser == EN3
+    assert built(parser="dependencies").parser["name"] == "dependencies"
+    assert built(data="sample").parser["name"] == "dependencies"
+    assert notice() == ""
+    # It has no content in the settings: fetching it makes nothing again.
+    assert parser_settings(built(), Contents(nltk_data)) == EN3
+
+
+def test_with_models_paper_the_parser_is_fetched(nltk_data):
+    assert built(models="paper").parser == EN3
+    assert built(models="paper", parser="benepar").parser == EN3
+    assert built(models="paper", parser="dependencies").parser["weights"] is None
+    assert notice(models="paper") == ""
+
+
+def test_a_run_says_which_other_parser_it_takes(nltk_data, tmp_path):
+    said = notice()
+    assert "are parsed with spaCy's dependencies, because benepar_en3" in said
+    assert "benepar.download('benepar_en3')" in said
+    assert notice(parser="dependencies") == notice(data="sample") == ""
+    folder = tmp_path / "models/benepar_en_gum"
+    folder.mkdir(parents=True)
+    for name in ("config.json", "benepar_model.bin"):
+        (folder / name).write_text("{}")
+    assert "are parsed with benepar_en_gum, because benepar_en3" in notice(tmp_path)
 
 
 def test_the_papers_encoder_is_used_if_it_is_available():
@@ -134,7 +194,7 @@ def test_the_digest_of_the_parsers_model_is_part_of_its_settings(tmp_path):
     assert parser_settings(plain, contents) == plain.parser
     folder = tmp_path / "own"
     folder.mkdir()
-    found = replace(plain, parser=plain.parser | {"model": str(folder)})
+    found = replace(plain, parser=plain.parser | {"weights": str(folder)})
     digests = set()
     for text in ("a", "b"):
         (folder / "benepar_model.bin").write_text(text * 9)

@@ -3,16 +3,23 @@
 import json
 from types import SimpleNamespace
 
+import nltk
 import pytest
 from snakemake.iocontainers import Wildcards
 
 import planned_project
-from lextables.models.resolve import Model
+from lextables.models.resolve import NLTK_HUB, Model
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line
-from lextables.planning.estimate import VOLUME_BYTES, Estimates, targets_of_plan
+from lextables.planning.estimate import (
+    VOLUME_BYTES,
+    Estimates,
+    targets_of_plan,
+    weights_of,
+)
 from lextables.planning.job_resources import JobResources
 from lextables.planning.runs import Runs
+from lextables.planning.sources import hub_weights
 from lextables.tasks.plan import Spec
 
 
@@ -196,10 +203,33 @@ def test_weights_that_are_not_here_are_downloaded(estimates, monkeypatch):
         ("results/x/weights", "hub", "known"),
         ("e/f", "mirror", "known"),
     ]
-    specs = []
+    weights = []
     for location, found, name in places:
-        specs.append(Spec({"weights": location, "found": found, "model": name}))
-    assert estimates.downloads_of(specs) == {"a/b": 40, "c/d": None}
+        weights.append({"weights": location, "found": found, "model": name})
+    assert estimates.downloads_of(weights) == {"a/b": 40, "c/d": None}
+
+
+def test_a_parser_that_is_not_in_nltks_data_is_downloaded(
+    estimates, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    parser = {"weights": "nltk:benepar_en3", "found": NLTK_HUB, "model": "benepar_en3"}
+    size = 4 * 35_330_816  # T5-small's encoder
+    assert estimates.downloads_of([parser]) == {"nltk:benepar_en3": size}
+    (tmp_path / "models/benepar_en3").mkdir(parents=True)
+    (tmp_path / "models/benepar_en3/benepar_model.bin").touch()
+    assert estimates.downloads_of([parser]) == {}
+    # `fetch` gets it too.
+    assert hub_weights(estimates.project, [parser])[-1]["weights"] == "nltk:benepar_en3"
+
+
+def test_a_job_loads_the_weights_of_its_runs_and_of_its_encoder_or_parser():
+    parser, encoder = {"weights": "x"}, {"weights": "y"}
+    run = {"weights": "z"}
+    found = SimpleNamespace(params={"parser": parser, "encoder": encoder})
+    assert weights_of(found, [Spec(run)]) == [run, encoder, parser]
+    # The census names its parser only.
+    assert weights_of(SimpleNamespace(params={"parser": "spaCy"}), []) == []
 
 
 def test_a_plan_is_of_the_other_targets_and_needs_a_dry_run():

@@ -6,7 +6,7 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
-from lextables.papers.lawngnli.plan import construction, parser_settings
+from lextables.papers.lawngnli.plan import construction, other_parser, parser_settings
 from lextables.planning.caselaw import Volumes
 from lextables.tasks.resources import RELEASED_VOLUMES, volume_minutes
 
@@ -30,7 +30,10 @@ NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else
 include: "caselaw.smk"
 
 
-FETCHED_WEIGHTS.append(LAWNGNLI.encoder)
+FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser]
+PARSER_NOTICE = other_parser(LAWNGNLI, CONFIG, PROJECT.papers["lawngnli"])
+if STANDALONE and PARSER_NOTICE:
+    logger.warning(PARSER_NOTICE)
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
 # Each of these two folders is built from all shards and read by the job of each shard. Listing all shards in
 # every job would grow with the square of their number.
@@ -220,7 +223,7 @@ else:
             code=code("lawngnli_examples.py"),
             encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
             vectors=KEPT_VECTORS,
-            parser=LAWNGNLI.parser["found"],
+            parser=LAWNGNLI.parser["model"],
             seed=PROJECT.papers["lawngnli"].seed,
             filtered=CONFIG.difficulty_filters,
             test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,

@@ -67,7 +67,7 @@ rule lawngnli_released:
         ENVIRONMENT
     params:
         code=code("lawngnli_released.py"),
-        parser=LAWNGNLI.parser["found"],
+        parser=LAWNGNLI.parser["model"],
         parsers=PROJECT.papers["lawngnli"].parsers,
         # Not an input: its path depends on the project's location, and moving the project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),

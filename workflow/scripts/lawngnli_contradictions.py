@@ -1,6 +1,6 @@
 """Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
 
-from lextables.models.weights import place
+from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.hypotheses.contradictions import write_contradictions
 from lextables.papers.lawngnli.hypotheses.parsers import parser
 from lextables.papers.lawngnli.steps import write_counts
@@ -8,7 +8,7 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     chosen = snakemake.params.parser
-    model = {"model": place(chosen["model"])} if chosen["model"] else {}
+    model = {"model": weights_folder(chosen)} if chosen["weights"] else {}
     counted = write_contradictions(
         snakemake.input.parentheticals,
         parser(chosen["name"], **model),

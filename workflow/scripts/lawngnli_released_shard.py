@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lextables.corpora.caselaw import ingest
-from lextables.models.weights import place
+from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.hypotheses.parsers import parser
 from lextables.papers.lawngnli.released.hypotheses import write_shard
 from lextables.pipeline.files import read_json
@@ -14,7 +14,7 @@ with job(snakemake.log[0]):
     volumes = ingest.paths(
         read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent
     )
-    model = {"model": place(chosen["model"])} if chosen["model"] else {}
+    model = {"model": weights_folder(chosen)} if chosen["weights"] else {}
     write_shard(
         inputs.rows,
         volumes,

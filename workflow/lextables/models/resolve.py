@@ -1,4 +1,4 @@
-"""Location of a model's weights: mirror folder, installed package, hub cache or hub, in that order.
+"""Location of a model's weights: mirror folder, package, NLTK's data, hub cache or hub, in that order.
 
 It is resolved before any job starts, so an unavailable model becomes a reason in a table and never an error
 during a run.
@@ -54,6 +54,8 @@ STANDS_IN = "a tiny model of the sample in its place"
 REHEARSED = "tiny random weights of its architecture in its place"
 # `Weights.found` of a server's model.
 API = "API"
+# `Weights.found` of a model that benepar's downloader gives.
+NLTK_HUB = "hub of benepar"
 PARSER = "own-parser"
 
 
@@ -68,9 +70,10 @@ class Model(Entry):
     """One entry of `resources/models.yaml`.
 
     ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
-    the weights together.  ``gated`` weights are only served to users who accepted their licence on the hub.
-    ``applied`` is the number of layers that share its ``parameters``; ``labels`` is the number of classes of
-    a model that others fine-tuned for classification.  ``endpoint`` and ``max_length``
+    the weights together.  ``nltk`` is a model of benepar in NLTK's data folders.  ``gated`` weights are only
+    served to users who accepted their licence on the hub.  ``applied`` is the number of layers that share its
+    ``parameters``; ``labels`` is the number of classes of a model that others fine-tuned for classification.
+    ``endpoint`` and ``max_length``
     (tokens, including the answer) are those of a language model.  A server's
     model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
     ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.  ``trained_on`` are
@@ -86,6 +89,7 @@ class Model(Entry):
     revision: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
     package: str | None = None
     parts: Parts | None = None
+    nltk: str | None = None
     parameters: int | None = Field(default=None, gt=0)
     applied: int = Field(default=1, gt=0)
     max_length: int | None = None
@@ -101,9 +105,9 @@ class Model(Entry):
 class Weights:
     """Loadable weights, named in the same way on every machine; ``found`` describes where they were found.
 
-    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, a hub id, the
-    key of a user's own model, a folder below the results, or a server's own name for it; ``revision`` is that
-    of a hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
+    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, ``nltk:<name>``, a
+    hub id, the key of a user's own model, a folder below the results, or a server's own name for it;
+    ``revision`` is that of a hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
     """
 
     location: str
@@ -140,7 +144,7 @@ def resolve(
     In a rehearsal tiny models replace all of the registry's; they are in a mirror of the rehearsal only.
     """
     from lextables.models.files import reads_gguf
-    from lextables.models.weights import PACKAGE, cached, package_folder
+    from lextables.models.weights import NLTK, PACKAGE, cached, package_folder, place
 
     if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":
@@ -168,6 +172,8 @@ def resolve(
     if _assembled(name, model):
         found = f"installed package {model.parts.packages[0]} and its other parts"
         return Weights(f"{PACKAGE}{name}", None, found)
+    if model.nltk and (choice == "paper" or place(f"{NLTK}{model.nltk}")):
+        return Weights(f"{NLTK}{model.nltk}", None, NLTK_HUB)
     if model.hub is None:
         return Missing(f"{name} is not available here")
     # Cached or not, the location is the same, so fetching a model triggers no rerun.

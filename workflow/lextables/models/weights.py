@@ -1,4 +1,4 @@
-"""Local folders of weights: mirror, installed package, hub cache, or fetched from the hub.
+"""Local folders of weights: mirror, installed package, NLTK's data, hub cache, or fetched from the hub.
 
 Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).
 The workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
@@ -26,6 +26,7 @@ from lextables.pipeline.errors import BadInput, first_line
 # Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
 PACKAGE = "package:"
+NLTK = "nltk:"
 CHUNK = 1 << 20  # bytes
 
 
@@ -54,6 +55,10 @@ def weights_folder(settings: ModelSettings) -> str:
 def _fetched_and_checked(settings: ModelSettings) -> str:
     """Fetch weights, and check that they can be loaded, without their values in memory."""
     location = settings["weights"]
+    if location.startswith(NLTK):
+        from lextables.models import nltk_models  # slow to import
+
+        return nltk_models.fetched(location.removeprefix(NLTK))
     entry = _places().get(location, {})
     folder = fetched(entry.get("hub", location), settings["revision"])
     if "kind" in entry:
@@ -88,6 +93,10 @@ def place(location: str) -> str | None:
         return entry["folder"]
     if location.startswith(PACKAGE):
         return package_folder(location.removeprefix(PACKAGE))
+    if location.startswith(NLTK):
+        from lextables.models import nltk_models  # slow to import
+
+        return nltk_models.folder_of(location.removeprefix(NLTK))
     return location if Path(location).is_dir() else None
 
 

@@ -14,11 +14,13 @@ from typing import Any
 from snakemake.logging import logger
 
 from lextables.models.resolve import Model
+from lextables.models.weights import NLTK, place
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
 from lextables.planning.job_resources import RECORDS, JobResources
 from lextables.planning.project import HUB, Project
+from lextables.planning.rule_values import Values
 from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.sources.fetch import in_mirror
@@ -144,17 +146,20 @@ class Estimates:
         missing = len(volumes) - len(present)
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
 
-    def downloads_of(self, specs: Iterable[Spec]) -> dict[str, int | None]:
-        """Return {hub id: bytes} of the weights of these runs that are not on this machine."""
+    def downloads_of(self, weights: Iterable[Values]) -> dict[str, int | None]:
+        """Return {location: bytes} of the weights, by their settings, that are not on this machine."""
         models = self.project.context.models
         downloads = {}
-        for spec in specs:
-            settings = spec.settings
+        for settings in weights:
             location = str(settings.get("weights", ""))
             found = str(settings.get("found", ""))
-            is_hub_id = found.startswith(HUB) and location.count("/") == 1
+            is_nltk = location.startswith(NLTK)
+            is_from_hub = found.startswith(HUB) and (
+                is_nltk or location.count("/") == 1
+            )
             path = self.project.weight_paths.get(location, {})
-            if is_hub_id and "folder" not in path:
+            is_here = "folder" in path or (is_nltk and place(location))
+            if is_from_hub and not is_here:
                 model = models.get(settings.get("model", ""))
                 downloads[location] = _published_bytes(model)
         return downloads
@@ -194,7 +199,7 @@ class Estimates:
                 gpu_seconds=self._gpu_seconds(job, runs) if on_gpu else 0.0,
                 published=sum(sizes[job].values()),
                 download=download,
-                weights=self.downloads_of(specs),
+                weights=self.downloads_of(weights_of(job, specs)),
                 mem_mb=int(job.resources.get("mem_mb") or 0),
                 minutes=int(job.resources.get("runtime") or 0),
                 trained=self._trained_bytes(job, specs),
@@ -273,6 +278,19 @@ def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
             do=f"run {snakemake_path()} -n {PLAN}",
         )
     return [] if run.targets - {PLAN} else default
+
+
+def weights_of(job: Any, specs: Iterable[Spec]) -> list[Values]:
+    """Return the settings of the weights that a job loads.
+
+    They are those of its runs, and of a job without runs those of its encoder or parser.
+    """
+    weights: list[Values] = [spec.settings for spec in specs]
+    for name in ("encoder", "parser"):
+        settings = job.params.get(name)
+        if isinstance(settings, Mapping):
+            weights.append(settings)
+    return weights
 
 
 def _published_bytes(model: Model | None) -> int | None:

@@ -1,5 +1,6 @@
 """The construction of LawngNLI under a configuration: volumes, parser and encoders."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,14 @@ from typing import Any, Literal
 
 from lextables.corpora.caselaw.fetching import BULK
 from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
-from lextables.models.resolve import PARSER, Model, Weights, model_settings, resolve
+from lextables.models.resolve import (
+    NLTK_HUB,
+    PARSER,
+    Model,
+    Weights,
+    model_settings,
+    resolve,
+)
 from lextables.models.weights import place
 from lextables.papers.lawngnli.registry import Lawngnli
 from lextables.pipeline.config import Choice, Config
@@ -27,11 +35,35 @@ Settings = dict[str, Any]  # of a parser or an encoder, as in a run's record
 
 @dataclass(frozen=True)
 class Construction:
-    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest is plain settings."""
+    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest is plain settings.
+
+    Those of the parser are its ``name`` and those of its weights (`resolve.model_settings`); without weights
+    ``weights`` is None.
+    """
 
     shards: dict[str, list[str]]
     parser: Settings
     encoder: Settings
+
+
+def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
+    """Return a sentence on the parser that ``parser: auto`` chose; empty if it is the paper's.
+
+    The sample never has the paper's parser, and says nothing.
+    """
+    first = paper.parsers[0]
+    model = built.parser["model"]
+    if config.parser != "auto" or config.data == "sample" or model == first:
+        return ""
+    return (
+        f"LawngNLI's hypotheses are parsed with {model}, because {first}, the paper's parser, is not on this "
+        f"machine. To use it, {_download_of(first)}; to keep {model}, set parser."
+    )
+
+
+def _download_of(parser: str) -> str:
+    """Return what a user does to download a parser of benepar."""
+    return f"run {sys.executable} -c \"import benepar; benepar.download('{parser}')\""
 
 
 def construction(
@@ -50,10 +82,10 @@ def construction(
 
 
 def parser_settings(construction: Construction, contents: Contents) -> Settings:
-    """Return the settings of the parser, with the digest of its model if it has one."""
+    """Return the settings of the parser, with the digest of a model that a path names."""
     settings = dict(construction.parser)
-    if settings["model"]:
-        settings["content"] = contents.folder(place(settings["model"]))
+    if settings["weights"] and settings["found"] != NLTK_HUB:
+        settings["content"] = contents.folder(place(settings["weights"]))
     return settings
 
 
@@ -126,24 +158,25 @@ def _parser(
 ) -> Settings:
     dependencies = {
         "name": "dependencies",
-        "model": None,
-        "found": "spaCy's dependencies",
+        "model": "spaCy's dependencies",
+        "weights": None,
+        "found": "",
     }
     if config.parser == "dependencies":
         return dependencies
     if config.parser == "auto" and config.data == "sample":
         return dependencies
     if config.parser in ("auto", "benepar"):
-        available = _first(paper.parsers, models, "available", mirrors)
+        choice = "paper" if config.models == "paper" else "available"
+        available = _first(paper.parsers, models, choice, mirrors)
         if available is not None:
-            name, found = available
-            return {"name": "benepar", "model": found.location, "found": name}
+            return {"name": "benepar", **model_settings(*available)}
         if config.parser == "auto":
             return dependencies
         raise BadInput(
-            "parser = 'benepar' but no benepar model is in the mirror's models folder",
+            "parser = 'benepar' but no benepar model is in NLTK's data or the mirror's models folder",
             where="config",
-            do="set parser to a model folder, to dependencies or to auto",
+            do=f"{_download_of(paper.parsers[0])}, or set parser to a model folder, to dependencies or to auto",
         )
     folder = Path(config.parser)
     if not folder.is_dir():
@@ -158,7 +191,12 @@ def _parser(
             where="config",
             do="give the folder of a benepar model",
         )
-    return {"name": "benepar", "model": PARSER, "found": folder.name}
+    return {
+        "name": "benepar",
+        "model": folder.name,
+        "weights": PARSER,
+        "found": "folder",
+    }
 
 
 def _encoder(
