@@ -1,10 +1,14 @@
 """Submitted predictions in each file format: the rows of a file, and one sentence for each error."""
 
+import bz2
 import gzip
 import json
+import lzma
 import math
 import time
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -794,3 +798,100 @@ def test_a_changed_or_missing_file_raises_an_error(tmp_path, monkeypatch):
         BadInput, match=r"^run\.txt: cannot be read \(No such file.*\); restore it\.$"
     ):
         opened(content)
+
+
+# Probabilities that single precision has rounded
+
+ONE = [1.0000001192092896, 1.0000002384185791, 1 + 8 * 2**-23, 1.0, 1]
+ZERO = [-1.1920929e-07, -1e-30, -(2**-20), 0.0, 0]
+BEYOND = [1.000001, 1.001, 1.01, -1e-6, -0.001, 2]
+
+
+@pytest.mark.parametrize(("numbers", "share"), [(ONE, 1.0), (ZERO, 0.0)])
+def test_a_probability_outside_by_single_precision_is_rounded(taken, numbers, share):
+    for number in numbers:
+        other = 1 - share
+        more = line(example_id="e2", probabilities=[other, number, 0])
+        text = line(probabilities=[other, number]) + "\n" + more
+        rows = taken("classification", text, "jsonl").rows
+        assert [row["probabilities"][1] for row in rows] == [share, share]
+        table = LONG.replace(".75", repr(other)).replace("0.25", repr(number))
+        rows = taken("classification", table, "csv").rows
+        assert rows[0]["probabilities"] == [share, other]
+        text = with_rent(span("Ada", number))
+        rows = taken("spans", text, "nbest").rows
+        (found,) = [row for row in rows if row["question_id"] == "c__Rent"]
+        assert found["probability"] == share
+        text = lines(SOLD=[other, number])
+        rows = taken("answers", text, "jsonl").rows
+        (found,) = [row for row in rows if row["question_id"] == "SOLD"]
+        assert list(found["probabilities"]) == [other, share]
+
+
+@pytest.mark.parametrize("number", BEYOND)
+def test_a_probability_outside_by_more_is_an_error(taken, number):
+    files = {
+        ("classification", "jsonl"): line(probabilities=[0, number]),
+        ("classification", "csv"): LONG.replace("0.25", repr(number)),
+        ("spans", "nbest"): with_rent(span("Ada", number)),
+        ("answers", "jsonl"): lines(SOLD=[0, number]),
+    }
+    for (task, form), text in files.items():
+        with pytest.raises(BadInput, match="is not a number from 0 to 1"):
+            taken(task, text, form)
+
+
+def test_per_cent_are_named(taken):
+    for number in (25, 99.9, 100, 1.00001):
+        with pytest.raises(BadInput, match="divide per cent by 100"):
+            taken("classification", line(probabilities=[0, number]), "jsonl")
+
+
+# Files that are no text
+
+
+def written(save):
+    def content(folder):
+        path = folder / "file"
+        save(path)
+        return path.read_bytes()
+
+    return content
+
+
+FRAME = pd.DataFrame({"example_id": ["e1"], "answer": ["No"], "probability": [1.0]})
+NO_TEXT = {
+    "parquet": ("a parquet file", written(FRAME.to_parquet)),
+    "feather": ("an Arrow file", written(FRAME.to_feather)),
+    "npy": ("a NumPy file", written(lambda path: np.save(path.open("wb"), [1.0]))),
+    "pickle": ("a pickle", written(FRAME.to_pickle)),
+    "bz2": ("a bzip2 file", lambda _: bz2.compress(b"example_id")),
+    "xz": ("an xz file", lambda _: lzma.compress(b"example_id")),
+    "zip": ("a zip file or an Excel workbook", lambda _: b"PK\x03\x04rest"),
+    "xls": ("an Excel workbook", lambda _: b"\xd0\xcf\x11\xe0\xa1\xb1"),
+    "sqlite": ("an SQLite database", lambda _: b"SQLite format 3\0rest"),
+    "hdf5": ("an HDF5 file", lambda _: b"\x89HDF\r\n"),
+    "zstd": ("a Zstandard file", lambda _: b"\x28\xb5\x2f\xfd\x00"),
+    "7z": ("a 7z file", lambda _: b"7z\xbc\xaf\x27\x1c"),
+    "pdf": ("a PDF file", lambda _: b"%PDF-1.7"),
+}
+
+
+@pytest.mark.parametrize("kind", NO_TEXT)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_file_that_is_no_text_is_named(kind, compressed, tmp_path):
+    name, content = NO_TEXT[kind]
+    data = content(tmp_path)
+    if compressed:
+        data = gzip.compress(data)
+    with pytest.raises(
+        BadInput, match=f"^mine.csv: is {name}, not text; save it as csv"
+    ):
+        text_of(data, "mine.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["PAR1,a\n", "BZh,a\n", "%PDF\n", "7z,a\n", "ARROW1,a\n"]
+)
+def test_a_text_that_begins_like_another_file_is_read(text):
+    assert text_of(text.encode(), "mine.csv") == text

@@ -46,6 +46,7 @@ from lextables.metrics.intervals import (
 )
 from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.finite import as_share
 
 NAN = float("nan")
 AUPR = "AUPR"
@@ -150,14 +151,17 @@ def nbest_columns(
     """
     question_ids = tuple(sorted(groups))
     rows: list[Row] = []
+    shares: list[float] = []
     for question_id in question_ids:
         for number, row in enumerate(groups[question_id]):
             value = row["probability"]
-            if value is None or not 0 <= value <= 1:
+            share = None if value is None else as_share(value)
+            if share is None:
                 what = f"the probability {value!r} is not a number from 0 to 1"
                 place = f"{where}, question {question_id!r}, prediction {number}"
                 raise BadInput(what, where=place)
             rows.append(row)
+            shares.append(share)
 
     def offsets(key: str) -> np.ndarray:
         values = [row.get(key) for row in rows]
@@ -170,7 +174,7 @@ def nbest_columns(
         sizes=np.array(sizes, dtype=np.int64),
         texts=[row[text] for row in rows],
         slices=[row["text"] for row in rows],
-        confidence=np.array([row["probability"] for row in rows], dtype=np.float64),
+        confidence=np.array(shares, dtype=np.float64),
         start=offsets(start),
         end=offsets(end),
     )

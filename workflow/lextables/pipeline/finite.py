@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 
 from lextables.pipeline.errors import BadInput
 
+# Eight times the distance of 1 from the next number in single precision.
+ROUNDING = 2.0**-20
 OTHER_WEIGHTS = (
     "use weights whose numbers are finite, or train with a lower learning rate"
 )
@@ -27,6 +29,17 @@ def finite(
     if not np.isfinite(values).all():
         raise BadInput(f"{what} are not all finite numbers", where=where, do=do)
     return values
+
+
+def as_share(value: float) -> float | None:
+    """Return a probability, or None for a number that is none.
+
+    Values that are outside of 0 to 1 by the rounding of single precision (`ROUNDING`), such as a softmax of
+    1.0000001, are 0 or 1.
+    """
+    if -ROUNDING <= value <= 1 + ROUNDING:
+        return min(max(value, 0.0), 1.0)
+    return None
 
 
 def is_of_floats(type_: pa.DataType) -> bool:

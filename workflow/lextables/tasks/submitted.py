@@ -23,6 +23,7 @@ from pydantic import ValidationInfo as Info
 from lextables.pipeline.dataset import Row, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, json_value
+from lextables.pipeline.finite import as_share
 from lextables.pipeline.run import recorded
 from lextables.sources import records
 from lextables.sources.archives import OverBounds, gunzipped
@@ -33,7 +34,23 @@ PLACES = "LEXTABLES_SUBMITTED"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
 _GZIP = b"\x1f\x8b"
-_ZIP = b"PK\x03\x04"  # also of Excel workbooks
+# How files begin that are no text, and what they are.
+_NO_TEXT = {
+    b"PK\x03\x04": "a zip file or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"PAR1\x15": "a parquet file",
+    b"ARROW1\0\0": "an Arrow file",
+    b"\x93NUMPY": "a NumPy file",
+    b"\x89HDF": "an HDF5 file",
+    b"\x80\x04\x95": "a pickle",
+    b"\x80\x05\x95": "a pickle",
+    b"SQLite format 3\0": "an SQLite database",
+    b"BZh9": "a bzip2 file",
+    b"\xfd7zXZ\0": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a Zstandard file",
+    b"7z\xbc\xaf": "a 7z file",
+    b"%PDF-": "a PDF file",
+}
 _OTHER_SEPARATORS = (";", "\t")
 
 Records = Iterator[tuple[str, JsonObject]]  # (place in the file, {name: value})
@@ -124,7 +141,7 @@ def number(value: Any, name: str) -> float:
 
 
 def probability(value: Any, where: str) -> float:
-    """Return a number from 0 to 1, read as in `number`.
+    """Return a number from 0 to 1, read as in `number`; its rounding as in `as_share`.
 
     Raises `BadInput` for anything else.
     """
@@ -133,12 +150,13 @@ def probability(value: Any, where: str) -> float:
         result = number(value, "probability")
     except ValueError as error:
         raise BadInput(str(error), where=where, do=do) from None
-    if not 0 <= result <= 1:
+    share = as_share(result)
+    if share is None:
         if 1 < result <= 100:
             do = "divide per cent by 100"
         what = f"the probability {value!r} is not a number from 0 to 1"
         raise BadInput(what, where=where, do=do)
-    return result
+    return share
 
 
 def _number_of_field(value: Any, field: Info) -> float:
@@ -378,9 +396,10 @@ def text_of(data: bytes, name: str) -> str:
         except (OSError, EOFError, zlib.error) as error:
             what = f"gzip cannot decompress it ({error})"
             raise BadInput(what, where=name, do="compress it again") from None
-    if data.startswith(_ZIP):
-        what = "is a zip file or an Excel workbook, not text"
-        raise BadInput(what, where=name, do="save it as csv, or unpack it")
+    for start, kind in _NO_TEXT.items():
+        if data.startswith(start):
+            do = "save it as csv or JSON lines, or unpack it"
+            raise BadInput(f"is {kind}, not text", where=name, do=do)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

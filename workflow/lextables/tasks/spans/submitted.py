@@ -22,6 +22,7 @@ from lextables.metrics.spans import Nbest, nbest_columns
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.pipeline.finite import as_share
 from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quoted
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
@@ -53,9 +54,10 @@ def _json_probability(value: Any) -> float:
     Any other value is a `ValueError`; an integer may be larger than any float.
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= value <= 1:
+    share = as_share(value) if is_number else None
+    if share is None:
         raise ValueError(f"the probability {value!r} is not a number from 0 to 1")
-    return value
+    return share
 
 
 class SpanRow(SubmittedRow):
@@ -215,7 +217,7 @@ def _rows(
             "text": contract.text[start:end] if start >= 0 else "",
             "start": start,
             "end": end,
-            "probability": float(entry["probability"]),
+            "probability": _json_probability(entry["probability"]),
         }
         for name in LOGITS:
             row[name] = _logit(entry.get(name))
