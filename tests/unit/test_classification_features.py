@@ -4,11 +4,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from transformers import AutoModel
+from transformers import AutoModel, BertConfig
 
 import tiny_encoders
+import tokenizer_kinds
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.classification import features
 from lextables.tasks.classification.examples import Text, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import inputs
@@ -103,6 +105,69 @@ def test_a_model_without_token_types_gets_no_second_segment(folders, tmp_path):
     ):
         tokenise(texts, folders[family], 11, tmp_path / family)
         assert read_tokens(tmp_path / family).first(("a", "b")) == first, family
+
+
+STRANGE = (
+    "cash",
+    "",
+    "  cash   stock\n\n",
+    "the Agreement of Delaware governs this law. " * 9,
+    " " * 300 + "law",
+    "合同双方同意" * 30,
+    "a" * 400,
+    "e\u0301\u0301\u200b\ufb01 \u00a0™" * 20,
+    "<s> </s> [SEP] [MASK] <pad> law" * 8,
+    "\U0001f600\ud83d".encode("utf-16", "surrogatepass").decode("utf-16", "ignore"),
+)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "albert"])
+def test_ids_are_those_of_the_tokenizer_alone(kind, side, tmp_path, monkeypatch):
+    tokenizer = getattr(tokenizer_kinds, kind)()
+    tokenizer.truncation_side = side
+    # A tokenizer may come with a truncation and a padding of its own.
+    tokenizer.backend_tokenizer.enable_truncation(3)
+    tokenizer.backend_tokenizer.enable_padding(length=50)
+    monkeypatch.setattr(features, "load_tokenizer", lambda folder: tokenizer)
+    monkeypatch.setattr(features, "AT_ONCE", 7)
+    folder = tmp_path / "model"
+    BertConfig(max_position_embeddings=64).save_pretrained(folder)
+    texts = []
+    for number, first in enumerate(STRANGE):
+        if first.strip():
+            texts.append(Text((f"{number}", ""), first))
+        for other, second in enumerate(STRANGE):
+            if (first + second).strip():
+                texts.append(Text((f"{number}", f"{other}"), first, second))
+    tokenise(texts, str(folder), 20, tmp_path / "tokens")
+    rows = {(row["text_id"], row["pair_id"]): row for row in read(tmp_path / "tokens")}
+    assert len(rows) == len(texts) > 90
+    options = {"verbose": False, "return_token_type_ids": True}
+    lengths = set()
+    for text in texts:
+        pair = text.text, text.second
+        whole = tokenizer(*pair, truncation=False, padding=False, **options)
+        cut = tokenizer(*pair, truncation="longest_first", max_length=20, **options)
+        row = rows[text.key]
+        assert list(row["ids"]) == cut["input_ids"], text
+        assert row["length"] == len(whole["input_ids"])
+        types = cut["token_type_ids"]
+        assert row["first"] == (types.index(1) if 1 in types else len(types))
+        lengths.add(row["length"] > 20)
+    assert lengths == {True, False}
+
+
+def test_a_tokenizer_written_in_python_gives_the_same_tokens(tmp_path, monkeypatch):
+    tokenizer = tokenizer_kinds.bert()
+    texts = [Text(("a", "b"), "cash " * 30, "stock"), Text(("c", ""), "cash")]
+    found = {}
+    for is_fast in (True, False):
+        monkeypatch.setattr(type(tokenizer), "is_fast", is_fast)
+        encodings = features._encodings(tokenizer, texts, 9)
+        found[is_fast] = [(list(each.ids), each.length) for each in encodings]
+    assert found[True] == found[False]
+    assert [length for _, length in found[True]] == [34, 3]
 
 
 def test_tokens_are_written_in_small_row_groups(folders, tmp_path):

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sentence_transformers import SentenceTransformer
 from transformers import PreTrainedModel
 
-from lextables.models.positions import learned_positions
+from lextables.models.position_tables import learned_positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import note_once
 

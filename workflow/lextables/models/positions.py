@@ -1,12 +1,20 @@
-"""How many tokens a transformer has positions for."""
+"""How many tokens a transformer has positions for, from its configuration.
 
-from copy import deepcopy
+The classes of transformers' models take seconds to import, so they are only imported for
+types of models that are not listed here.
+"""
 
-import torch
-from transformers import AutoModel, PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig
 
-# Names of the tables of learned positions in transformers' models.
-POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
+# Types of models whose positions start at 0, or that have no table of positions.
+FROM_ZERO = frozenset(
+    {
+        *("albert", "bart", "bert", "big_bird", "deberta", "deberta-v2"),
+        *("distilbert", "electra", "llama", "modernbert", "qwen2", "qwen3"),
+    }
+)
+# Types whose positions start after that of the padding token.
+AFTER_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta"})
 
 
 def positions(config: PretrainedConfig) -> int | None:
@@ -14,26 +22,10 @@ def positions(config: PretrainedConfig) -> int | None:
     count = getattr(config, "max_position_embeddings", None)
     if not count or count < 0:
         return None
-    with torch.device("meta"):
-        model = AutoModel.from_config(deepcopy(config), trust_remote_code=False)
-    return learned_positions(model) or count
+    if config.model_type in FROM_ZERO:
+        return count
+    if config.model_type in AFTER_PADDING and config.pad_token_id is not None:
+        return count - config.pad_token_id - 1
+    from lextables.models.position_tables import positions_of_model
 
-
-def learned_positions(model: PreTrainedModel) -> int | None:
-    """Return the number of tokens that a model's table of positions has vectors for; None without a table.
-
-    A longer text is an error there.  Models with relative or rotary positions have no table.  Positions start
-    after that of the padding token, where the table has one (RoBERTa).
-    """
-    counts = []
-    for name, module in model.named_modules():
-        if name.rpartition(".")[2] in POSITION_TABLES and isinstance(
-            module, torch.nn.Embedding
-        ):
-            before = 0 if module.padding_idx is None else module.padding_idx + 1
-            counts.append(module.num_embeddings - before)
-    if not counts:
-        return None
-    # Some tables have more vectors than the model uses (BART).
-    configured = getattr(model.config, "max_position_embeddings", None)
-    return min([*counts, configured or counts[0]])
+    return positions_of_model(config) or count

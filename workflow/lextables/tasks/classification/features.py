@@ -1,19 +1,21 @@
 """Tokens of the texts or pairs that classifiers read, each once for all heads."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from transformers import AutoConfig, BatchEncoding
+from transformers import AutoConfig, PreTrainedTokenizerBase
 
 from lextables.models.positions import positions
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.dataset import Column, Row, Table, row_groups, write
+from lextables.pipeline.dataset import Column, Row, Table, batched, row_groups, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification.examples import Key, Text
 
+AT_ONCE = 32  # texts, which may be whole opinions
 TOKENS = Table(
     "tokens",
     "Each text, or pair of texts, once, as a model's tokens.",
@@ -85,44 +87,87 @@ def tokenise(
         what = f"max_length = {max_length} where the model reads {limit} tokens"
         raise BadInput(what, where=str(folder))
     counts = {"texts": 0, "cut": 0, "longest": 0}
-    options = {
-        "verbose": False,
-        "return_token_type_ids": getattr(config, "type_vocab_size", 0) > 1,
-    }
+    has_types = getattr(config, "type_vocab_size", 0) > 1
 
-    def row(text: Text) -> Row:
-        """Return the row of a text, and count it."""
-        # One side of a pair may be blank, as in some published data sets.
-        if not text.text.strip() and not (text.second or "").strip():
-            raise BadInput("the text is empty", where=f"text {text.key[0]}")
-        pair = text.text, text.second
-        encoding = tokenizer(*pair, truncation=False, **options)
-        length = len(encoding["input_ids"])
-        if length > max_length:
-            counts["cut"] += 1
-            encoding = tokenizer(
-                *pair, truncation="longest_first", max_length=max_length, **options
-            )
-        counts["texts"] += 1
-        counts["longest"] = max(counts["longest"], length)
-        return {
-            "text_id": text.key[0],
-            "pair_id": text.key[1],
-            "ids": np.asarray(encoding["input_ids"], dtype=np.int32),
-            "first": _first(encoding),
-            "length": length,
-        }
+    def rows() -> Iterator[Row]:
+        """Yield the row of each text, and count it."""
+        for part in batched(map(_not_empty, texts), AT_ONCE):
+            encodings = _encodings(tokenizer, part, max_length)
+            for text, encoding in zip(part, encodings, strict=True):
+                counts["texts"] += 1
+                counts["cut"] += encoding.length > max_length
+                counts["longest"] = max(counts["longest"], encoding.length)
+                yield {
+                    "text_id": text.key[0],
+                    "pair_id": text.key[1],
+                    "ids": np.asarray(encoding.ids, dtype=np.int32),
+                    "first": _first(encoding.types if has_types else (), encoding.ids),
+                    "length": encoding.length,
+                }
 
-    write(TOKENS, map(row, texts), path)
+    write(TOKENS, rows(), path)
     return counts
 
 
-def _first(encoding: BatchEncoding) -> int:
+def _not_empty(text: Text) -> Text:
+    """Return the text; one side of a pair may be blank, as in some published data sets."""
+    if not text.text.strip() and not (text.second or "").strip():
+        raise BadInput("the text is empty", where=f"text {text.key[0]}")
+    return text
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    """The ``ids`` and segments (``types``) of a truncated text, and the ``length`` of the whole one."""
+
+    ids: Sequence[int]
+    types: Sequence[int]
+    length: int
+
+
+def _encodings(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[Text], max_length: int
+) -> Iterator[_Encoding]:
+    """Yield the encodings of ``texts``, as `tokenizer` truncates them, each tokenised once."""
+    if not tokenizer.is_fast:
+        for text in texts:
+            yield _slow_encoding(tokenizer, text, max_length)
+        return
+    backend = tokenizer.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+    encode = partial(backend.encode_batch_fast, add_special_tokens=False)
+    firsts = encode([text.text for text in texts])
+    seconds = iter(encode([text.second for text in texts if text.second]))
+    backend.enable_truncation(max_length, direction=tokenizer.truncation_side)
+    for text, first in zip(texts, firsts, strict=True):
+        second = next(seconds) if text.second else None
+        length = len(first) + backend.num_special_tokens_to_add(second is not None)
+        if second is not None:
+            length += len(second)
+        # Truncates, longest side first, and adds the special tokens.
+        encoding = backend.post_process(first, second)
+        yield _Encoding(encoding.ids, encoding.type_ids, length)
+
+
+def _slow_encoding(
+    tokenizer: PreTrainedTokenizerBase, text: Text, max_length: int
+) -> _Encoding:
+    """The encoding of a text by a tokenizer that is written in Python."""
+    pair = text.text, text.second
+    options = {"verbose": False, "return_token_type_ids": True}
+    encoding = tokenizer(*pair, truncation=False, **options)
+    length = len(encoding["input_ids"])
+    if length > max_length:
+        encoding = tokenizer(
+            *pair, truncation="longest_first", max_length=max_length, **options
+        )
+    return _Encoding(encoding["input_ids"], encoding["token_type_ids"], length)
+
+
+def _first(types: Sequence[int], ids: Sequence[int]) -> int:
     """Return the number of tokens before the second segment, or of all without one."""
-    segments = encoding.get("token_type_ids", ())
-    if 1 in segments:
-        return segments.index(1)
-    return len(encoding["input_ids"])
+    return types.index(1) if 1 in types else len(ids)
 
 
 def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
