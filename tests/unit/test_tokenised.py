@@ -96,3 +96,33 @@ def test_threads_are_restored_after_an_error(folders, monkeypatch):
     with pytest.raises(ValueError, match="broken"):
         tokenised.tokenised(model, TEXTS)
     assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+@pytest.mark.parametrize("prompt", [None, "stock could"])
+def test_long_texts_are_cut_and_have_the_same_tokens(folders, monkeypatch, prompt):
+    model = bi_encoder.load(folders["bert"], CPU, 32)
+    options = {"prompt": prompt}
+    texts = ["cash " * 900, "x" * 900 + " cash" * 9, " " * 2000 + "cash sell", "cash"]
+    texts += [
+        "adverse, " * 40,
+        "merger  " * 500,
+        "sell buy " + "y" * 900,
+        "",
+        "的" * 400,
+    ]
+    read = []
+    preprocess = model.preprocess
+    monkeypatch.setattr(
+        model,
+        "preprocess",
+        lambda part, **o: read.append(part) or preprocess(part, **o),
+    )
+    found = tokenised.tokenised(model, texts, **options)
+    expected = tokenised._whole(model, texts, options)
+    assert found.lengths() == expected.lengths()
+    for row, whole in zip(found.rows, expected.rows, strict=True):
+        assert row.keys() == whole.keys()
+        assert all(torch.equal(row[name], whole[name]) for name in row)
+    # The first text is cut.  One that was cut to too few tokens is read again, whole.
+    assert len(read[0][0]) <= 8 * 32
+    assert read[1] == [texts[6]]

@@ -1,7 +1,7 @@
 """Texts that are tokenised once, by several threads, and put into batches afterwards."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerBase
 
+from lextables.models.cutting import cut, is_cuttable
 from lextables.models.in_parts import Batch
 
 AT_ONCE = 256  # texts, which are padded to the longest of them for a moment
@@ -64,6 +65,38 @@ def tokenised(
 
     ``options`` are those of the model's `preprocess`, such as a prompt.
     """
+    limit = _limit(model)
+    if limit is None:
+        return _whole(model, texts, options)
+    parts = [cut(text, limit) if isinstance(text, str) else text for text in texts]
+    found = _whole(model, parts, options)
+    # A part with fewer tokens than the model reads lacks some of the text.
+    too_short = []
+    for number, length in enumerate(found.lengths()):
+        if length < limit and parts[number] is not texts[number]:
+            too_short.append(number)
+    again = _whole(model, [texts[number] for number in too_short], options)
+    for number, row in zip(too_short, again.rows, strict=True):
+        found.rows[number] = row
+    return found
+
+
+def _limit(model: SentenceTransformer | CrossEncoder) -> int | None:
+    """The tokens that a model reads of a text; None if its texts must not be cut before.
+
+    How a pair is truncated depends on the lengths of both texts.
+    """
+    if isinstance(model, SentenceTransformer) and is_cuttable(model.tokenizer):
+        return model.max_seq_length
+    return None
+
+
+def _whole(
+    model: SentenceTransformer | CrossEncoder,
+    texts: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Tokenised:
+    """The texts as the model's `preprocess` truncates them."""
     found = Tokenised([], {}, model.tokenizer)
     for start in range(0, len(texts), AT_ONCE):
         part = list(texts[start : start + AT_ONCE])
