@@ -367,6 +367,7 @@ def test_a_linear_model_does_not_predict_on_truncated_views(planned):
 
 SHORT, LONG = (View(text=name, pair="hypothesis") for name in ("short", "long"))
 ALONE = View(text="hypothesis")
+BLANK_FIRST = View(text="blank", pair="hypothesis")
 HEADS = {"three": ("entail", "neutral", "contradict"), "two": ("entail", "not entail")}
 KNOWN = [{"head_id": head, "answers": list(answers)} for head, answers in HEADS.items()]
 
@@ -424,7 +425,7 @@ def test_texts_of_all_views_are_returned_once_in_the_order_of_the_texts(stored):
 
 def test_a_side_alone_is_a_pair_with_a_space(stored):
     texts = said()
-    second = View(text="blank", pair="hypothesis")
+    second = BLANK_FIRST
     first = View(text="short", pair="blank")
     firsts = [
         Text((name, "blank"), texts[name], " ") for name in texts if name[0] == "s"
@@ -453,7 +454,7 @@ def test_the_tokens_of_a_side_alone_are_those_of_a_pair_with_a_space(
     shutil.copytree(folders["bert" if is_bert else "roberta"], folder)
     tokenizer.model_max_length = 60
     tokenizer.save_pretrained(folder)
-    views = [View(text="blank", pair="hypothesis"), View(text="short", pair="blank")]
+    views = [BLANK_FIRST, View(text="short", pair="blank")]
     tokenise(texts_of(*stored, views), folder, 60, tmp_path / "tokens.parquet")
     found = read_tokens(tmp_path / "tokens.parquet")
     texts = said()
@@ -485,7 +486,7 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def tokens(stored, folders, tmp_path):
     """Two files of tokens, with maximum lengths of 12 and 24."""
-    wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE]}
+    wanted = {12: [SHORT, LONG], 24: [SHORT, LONG, ALONE, BLANK_FIRST]}
     paths = [tmp_path / f"{length}.parquet" for length in wanted]
     for path, (length, views) in zip(paths, wanted.items(), strict=True):
         tokenise(texts_of(*stored, views), folders["bert"], length, path)
@@ -511,6 +512,7 @@ CONDITIONS = {
     "short > long": (0, LONG, 12),
     "none > short": (1, SHORT, 24),
     "short > alone": (0, ALONE, 24),
+    "short > blank": (0, BLANK_FIRST, 24),
 }
 
 
@@ -545,11 +547,11 @@ def test_joint_predictions_for_several_views_equal_separate_predictions(
         text_tokens = read_tokens(tokens[length == 24])
         alone = read_heads(model, list(heads), asked, text_tokens, CPU)
         expected += [{"condition": condition, **row} for row in alone]
-    assert found == expected and len(found) == 3 * 2 * 8
+    assert found == expected and len(found) == 4 * 2 * 8
     assert write(READINGS, found, tmp_path / "predictions.parquet") == len(found)
     # Predictions differ if the model, the view or the length differs.
     first = [str(row["logits"]) for row in found[::16]]
-    assert len(set(first)) == 3
+    assert len(set(first)) == 4
 
 
 LINEAR = LinearSettings(
@@ -597,8 +599,7 @@ def test_a_linear_model_of_one_side_does_not_see_the_blank(stored, tmp_path):
     heads = stored_rows(KNOWN, tmp_path / "heads.parquet")
     files = linear.LinearFiles(stored[0], heads, stored[1])
     predictions = []
-    blank = View(text="blank", pair="hypothesis")
-    for sides, view in (("second", blank), ("both", ALONE)):
+    for sides, view in (("second", BLANK_FIRST), ("both", ALONE)):
         readings = [Reading(condition="it", source=0, view=view)]
         changes = {"sides": sides, "view": view, "readings": readings}
         settings = LINEAR.model_copy(update=changes)
