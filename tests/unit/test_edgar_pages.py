@@ -112,7 +112,7 @@ def test_pages_are_fetched_on_a_disk_without_locks(server, tmp_path, monkeypatch
 
     pages = client(server, tmp_path)
     pages.pace.per_second = 20
-    live = pages.cache_path(PATH).with_name(f".{Path(PATH).name}.gz.1.part")
+    live = pages.cache_path(PATH).with_name(f".{Path(PATH).name}.gz.1.lextables.part")
     live.parent.mkdir(parents=True)
     live.touch()
     monkeypatch.setattr(fcntl, "flock", refused)
@@ -180,7 +180,7 @@ def test_partial_files_of_a_killed_process_are_removed(server, tmp_path):
     pages = client(server, tmp_path)
     kept = pages.cache_path(PATH)
     kept.parent.mkdir(parents=True)
-    left = kept.with_name(f".{kept.name}.4711.part")
+    left = kept.with_name(f".{kept.name}.4711.lextables.part")
     left.write_bytes(b"half")
     pages.fetch(PATH)
     assert kept.exists()

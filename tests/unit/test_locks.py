@@ -27,7 +27,7 @@ child.join()
 locks._held.close()
 """
 USED = "Another run, or a job of a killed run, uses this folder "
-PARTS = (".a.parquet.12.part", "A.zip.part", ".b.csv.3.old")
+PARTS = (".a.parquet.12.lextables.part", "A.zip.part", ".b.csv.3.lextables.old")
 
 
 @pytest.fixture
@@ -162,12 +162,12 @@ def test_unfinished_files_in_another_results_folder_below_are_kept(state):
 
 
 def test_a_folder_whose_replacement_was_interrupted_is_restored(state):
-    for name in (".report.12.old", ".report.12.part", ".export.12.old", "export"):
+    for name in (".report.12.lextables.old", ".report.12.lextables.part", ".export.12.lextables.old", "export"):
         Path("results", name).mkdir()
         Path("results", name, name).touch()
     acquired(state)
     assert sorted(path.name for path in Path("results/report").iterdir()) == [
-        ".report.12.old"
+        ".report.12.lextables.old"
     ]
     assert sorted(path.name for path in Path("results/export").iterdir()) == ["export"]
     assert not [*Path("results").glob(".*.12.*")]

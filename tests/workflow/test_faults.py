@@ -66,7 +66,7 @@ def test_two_checkouts_with_a_link_to_the_same_results_do_not_run_at_once(place)
     assert until(lambda: log.exists() and len([*files.glob("*.lock")]) == 2, first)
     os.killpg(first.pid, signal.SIGSTOP)
     working = jobs(first)
-    part = place.folder / RESULTS / ".a.parquet.1.part"
+    part = place.folder / RESULTS / ".a.parquet.1.lextables.part"
     part.touch()
     for kill in (False, True):  # a run, and then only its job
         if kill:

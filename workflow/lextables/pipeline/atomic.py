@@ -1,10 +1,15 @@
-"""Atomic writes of files and folders: complete or not at all."""
+"""Atomic writes of files and folders: complete or not at all.
+
+Temporary names begin with a dot and end with `MARK`, so that nobody's own file has such a name.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+MARK = "lextables"  # in temporary names, before .part or .old
 
 
 @contextmanager
@@ -15,8 +20,11 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = _temporary(path, "part")
     try:
+        # A new file of this process, and no file or link that somebody put there.
+        temporary.unlink(missing_ok=True)
+        temporary.touch(exist_ok=False)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -38,9 +46,11 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
     On any error it is removed and ``folder`` is unchanged.
     """
     folder = Path(folder)
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    temporary = _temporary(folder, "part")
+    old = _temporary(folder, "old")
     for left in (temporary, old):  # left by a killed process with the same number
+        if left.is_symlink():
+            left.unlink()
         shutil.rmtree(left, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
@@ -54,6 +64,10 @@ def replacing_folder(folder: str | Path) -> Iterator[Path]:
             old.rename(folder)
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _temporary(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.{MARK}.{kind}")
 
 
 def flush(folder: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -84,6 +85,9 @@ def _only_item(value: Any) -> Any:
 UserPath = Annotated[str, BeforeValidator(_only_item), AfterValidator(_usable)]
 
 
+_WHOLE = re.compile("[0-9]{1,19}")
+
+
 def _address(url: str) -> str:
     """Return the URL of a server; `ValueError` if no request can be sent to it."""
     if not url:
@@ -100,7 +104,7 @@ def _address(url: str) -> str:
 
 def _number(value: Any) -> Any:
     """Return the integer that a string has, as in a list on the command line; other values as they are."""
-    if isinstance(value, str) and value.isdecimal() and len(value) < 20:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     return value
 
@@ -232,7 +236,7 @@ Volumes = Annotated[
 Quarter = Annotated[
     str,
     Field(
-        pattern=r"^\d{4}-QTR[1-4]$",
+        pattern=r"^[0-9]{4}-QTR[1-4]$",
         description="a year and its quarter, such as 2020-QTR1",
     ),
 ]

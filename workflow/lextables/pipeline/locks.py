@@ -24,15 +24,15 @@ from uuid import uuid4
 from filelock import FileLock, Timeout
 from pydantic import BaseModel
 
+from lextables.pipeline.atomic import MARK
 from lextables.pipeline.errors import BadInput, plain_reason
 
 RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, as JSON
 LOCKS = ".lextables"  # folder of the files
 GUARD = "guard"  # in this folder: locked while files are added or removed
 NO_LOCKS = "This disk has no file locks, so other runs in this folder are not noticed: start only one."
-UNFINISHED = re.compile(
-    r"\.(?P<name>.+)\.\d+\.(part|old)"
-)  # temporary names of `lextables.pipeline.atomic`
+# Temporary names of `lextables.pipeline.atomic`.
+UNFINISHED = re.compile(rf"\.(?P<name>.+)\.[0-9]+\.{MARK}\.(part|old)")
 _held = ExitStack()  # the files of this run, until the process ends
 atexit.register(_held.close)
 

@@ -10,20 +10,29 @@ from urllib.parse import quote
 # Names of environment variables whose values are secrets: complete, or by the last word of a part.
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|CONNECTION_?STRING|WEBHOOK|COOKIE"
-    r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|(?:^|_)(?:PAT|AUTH)"
-    r"|(?<!COM)(?<!BY)PASS|(?<!^)(?<!OLD)PWD)(?:_?\d+|_ID|_B(?:ASE)?64)?$",
+    r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|PASSCODE|BEARER"
+    r"|(?:^|_)(?:PAT|AUTH|SAS|PSK|OTP|TOTP|HMAC|PIN|PW|SIG)|JWT|SIGNATURE|MNEMONIC|(?:BIND|ROOT|ADMIN|USER|DB)PW"
+    r"|AUTH_?CONFIG|(?<!COM)(?<!BY)PASS|(?<!^)(?<!OLD)PWD)(?:_?\d+|_ID|_PEM|_B(?:ASE)?64)?$",
     re.IGNORECASE,
 )
 SHORTEST = 8  # minimum characters; shorter values may be common words
+# Words up to their last @.  Only in them logins are looked for: each search then ends at an @, so that the time
+# grows with the length of the text.
+_WITH_AT = re.compile(r"(?<!\S)\S+@")
 # A user name and password in a URL, such as a proxy's; as a path, it has a single slash.  A password may have
 # a slash; a port is none.
 _LOGIN = re.compile(
     r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE
 )
-# A secret in the query or fragment of a URL.
-_QUERY = re.compile(
-    r"(?<=[?&;#])([\w.-]*(?:auth|code|credential|key|pass|pwd|secret|sig|signature|token)[\w.-]*=)"
-    r"[^\s&;#'\"]*[^\s&;#'\".,:)]",
+_HOST = re.compile(r"\S{0,300}")
+# The same without a scheme, before the name of a host with a point or a port.
+_BARE_LOGIN = re.compile(
+    r"(?<![^\s'\"(])[\w.+%=-]+:[^\s@/'\"(]+@(?=[\w-]+(?:\.[\w-]|:[0-9]{2,5}\b)|localhost\b)"
+)
+# A parameter in the query or fragment of a URL, and the names of those that are secrets.
+_QUERY = re.compile(r"(?<=[?&;#])([\w.-]+=)[^\s&;#'\"]*[^\s&;#'\".,:)]")
+_SECRET_PARAMETER = re.compile(
+    r"auth|code|credential|jwt|key|otp|pass|pwd|secret|sig|token|(?:^|[._-])(?:sas|sid|session|pw|pin)(?:$|[._=-])",
     re.IGNORECASE,
 )
 # The folders of an absolute path, in quotes or without blanks; a URL is none.
@@ -56,7 +65,20 @@ def redacted(text: str) -> str:
 
 def without_url_secrets(text: str) -> str:
     """Return ``text`` without the logins of URLs and the secrets in their queries."""
-    return _QUERY.sub(r"\1(secret)", _LOGIN.sub(r"\1(login)@", text))
+    return _QUERY.sub(_without_value, _WITH_AT.sub(_without_login, text))
+
+
+def _without_login(words: re.Match[str]) -> str:
+    # The name of the host follows the last @ and is not in the words.
+    host = _HOST.match(words.string, words.end())[0]
+    text = _BARE_LOGIN.sub("(login)@", _LOGIN.sub(r"\1(login)@", words[0]) + host)
+    return text.removesuffix(host)
+
+
+def _without_value(parameter: re.Match[str]) -> str:
+    if _SECRET_PARAMETER.search(parameter[1]):
+        return f"{parameter[1]}(secret)"
+    return parameter[0]
 
 
 def without_folders(text: str) -> str:

@@ -1,5 +1,6 @@
 """Base of all registries: YAML files with known, unrepeated keys, and immutable entries."""
 
+import re
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -42,6 +43,8 @@ class Entry(BaseModel):
 
 
 DEEPEST = 100  # levels of nesting
+# Numbers that YAML and a reader understand in the same way.
+_DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)|[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|\.(?i:inf|nan))")
 
 EntryType = TypeVar("EntryType", bound=Entry)
 
@@ -114,3 +117,20 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        """Return a number; raise `MarkedYAMLError` for one that YAML reads in another base.
+
+        YAML 1.1 reads 0123 as 83, 1:30 as 90 and 1_000 as 1000, also where a text is meant.
+        """
+        kind = node.tag.rpartition(":")[2]
+        number = getattr(self, f"construct_yaml_{kind}")(node)
+        if not _DECIMAL.fullmatch(node.value):
+            problem = f"{node.value} would be read as {number}; put it in quotes, or write a decimal number"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return number
+
+
+for kind in ("int", "float"):
+    tag = f"tag:yaml.org,2002:{kind}"
+    _UniqueKeys.add_constructor(tag, _UniqueKeys.construct_number)

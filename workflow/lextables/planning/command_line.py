@@ -8,7 +8,7 @@ from typing import TypeVar
 from snakemake.logging import logger
 
 from lextables.corpora.caselaw.volumes import LIST, is_damaged
-from lextables.pipeline import not_run, removed, version
+from lextables.pipeline import not_run, registry, removed, version
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput, did_you_mean
@@ -18,7 +18,11 @@ from lextables.pipeline.version import snakemake_path
 from lextables.planning.job_server import JobServer
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
-from lextables.planning.snakemake_interface import SnakemakeRun, run_scripts_by
+from lextables.planning.snakemake_interface import (
+    SnakemakeRun,
+    config_files_of_command_line,
+    run_scripts_by,
+)
 from lextables.report import rehearsal
 from lextables.sources.fetch import damaged
 
@@ -80,11 +84,32 @@ def check_options(has_no_cores: bool) -> None:
         sys.exit("--cores 0: no job would start; use --cores 1 or more.")
     if not started_by_snakemake():
         return
-    if sum(word in ("--config", "-C") for word in sys.argv) > 1:
+    if sum(map(_is_config_option, sys.argv)) > 1:
         sys.exit(
             "--config is given twice, and only the last one would count; "
             "put all keys after one --config."
         )
+    for word in sys.argv:
+        _, _, value = word.rpartition("=")
+        if not value.isascii() and _is_number(value):
+            sys.exit(f"{word}: write the number with the digits 0 to 9.")
+    for path in config_files_of_command_line():
+        or_exit(registry.mapping, path)
+
+
+def _is_config_option(word: str) -> bool:
+    """Whether a word of the command line is ``--config`` or ``-C``, alone or with the first key."""
+    is_short = word.startswith("-C") and not word.startswith("--")
+    return word == "--config" or word.startswith("--config=") or is_short
+
+
+def _is_number(text: str) -> bool:
+    """Whether Python reads a text as a number, as Snakemake lets it do."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_targets(

@@ -97,6 +97,11 @@ def targets_of_command_line() -> set[str]:
     return set(get_argument_parser().parse_known_args()[0].targets)
 
 
+def config_files_of_command_line() -> list[Path]:
+    """Return the files of the option ``--configfile``."""
+    return get_argument_parser().parse_known_args()[0].configfile or []
+
+
 def is_graph_complete(record: LogRecord) -> bool:
     """Whether a record of the log tells that a dry run has the graph of its jobs.
 

@@ -267,6 +267,8 @@ class Part:
 
     def resumable(self, address: str) -> tuple[int, str]:
         """Return (bytes, version) of the partial download of ``address``; (0, "") if it cannot be resumed."""
+        if self.path.is_symlink():
+            return 0, ""
         try:
             mark = json.loads(self.mark.read_text(encoding="utf-8"))
             if mark["address"] == address and _HEADER.fullmatch(mark["version"]):
@@ -420,7 +422,7 @@ def _receive(
         for data in chunks(part.path):
             digests.update(data)
     with (
-        part.path.open("ab" if start else "wb") as file,
+        part.path.open("ab" if start else "xb") as file,
         # Progress is logged every ten seconds.
         tqdm(
             total=total,

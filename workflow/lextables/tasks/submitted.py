@@ -327,9 +327,9 @@ class Distribution:
         do = f"choose from {_listed(self.choices)}"
         if self.by_index:
             do += ", or give its index, from 0"
-            is_index = name.isdecimal() and len(name) <= LONGEST_INDEX
-            if is_index and int(name) < len(self.choices):
-                return int(name)
+            number = records.whole_number(name, LONGEST_INDEX)
+            if number is not None and number < len(self.choices):
+                return number
         what = f"{self.name} has no {self.choice} {name!r}"
         raise BadInput(what, where=place, do=do)
 

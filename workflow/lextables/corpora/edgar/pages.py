@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
-from lextables.pipeline.atomic import replacing
+from lextables.pipeline.atomic import MARK, replacing
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.locks import exclusive
@@ -191,7 +191,7 @@ class Pages:
                 return cached
             # Left by a killed process, if this one has the lock: a live one would have it.
             if locked:
-                for stale in cached.parent.glob(f".{cached.name}.*.part"):
+                for stale in cached.parent.glob(f".{cached.name}.*.{MARK}.part"):
                     stale.unlink()
             self._fetch(self.address(path), cached)
         return cached
