@@ -32,7 +32,7 @@ def test_plain_text_keeps_its_white_space(tmp_path, raw, text):
         "contract.md",
         "CONTRACT.TXT",
         "contract",
-        "a.docx",
+        "a.doc.old",
         "a.pdf",
     ):
         (tmp_path / name).write_bytes(raw)
@@ -107,7 +107,7 @@ def test_a_byte_order_mark_names_the_encoding(tmp_path, codec):
     ],
 )
 def test_a_file_of_another_type_is_refused_by_its_type(tmp_path, raw, message):
-    for name in ("a.txt", "a.docx", "a.pdf", "a"):
+    for name in ("a.txt", "a.doc.old", "a"):
         path = tmp_path / name
         path.write_bytes(raw)
         with pytest.raises(BadInput) as error:
@@ -144,7 +144,7 @@ NOT_READ = "Not read from the HTML: "
     ],
 )
 def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
-    for name in ("a.txt", "a.docx", "a.htm"):
+    for name in ("a.txt", "a.mht", "a.htm"):
         (tmp_path / name).write_text(raw, encoding="utf-8")
         found = read_contract(tmp_path / name)
         assert (found.text, found.notes) == (f"{text}\n", notes)
@@ -244,16 +244,16 @@ def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):
     )
     body = "".join(f"--x\nContent-Type: {part}\n" for part in parts)
     raw = f"From: <Saved>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n boundary=x\n\n{body}--x--\n"
-    (tmp_path / "a.docx").write_bytes(raw.encode("latin1"))
+    (tmp_path / "a.mht").write_bytes(raw.encode("latin1"))
     note = "Not read from the web archive: image/png (1), text/html (1)."
-    assert read_contract(tmp_path / "a.docx") == contract_text.Contract(
+    assert read_contract(tmp_path / "a.mht") == contract_text.Contract(
         "§ 1\n", (note,)
     )
 
 
 def test_a_pdf_is_read_whatever_its_name(tmp_path):
     raw = pdf([Page(["The term is two years."])])
-    for name in ("a.docx", "a.txt", "a"):
+    for name in ("a.doc.old", "a.txt", "a"):
         for start in (b"", b"\x1b%-12345X@PJL\r\n"):
             (tmp_path / name).write_bytes(start + raw)
             assert read_contract(tmp_path / name).text == "The term is two years.\n"
@@ -315,3 +315,42 @@ def test_long_texts_are_rejected(tmp_path, monkeypatch):
         (tmp_path / "long").write_bytes(raw)
         with pytest.raises(BadInput, match="more than 30 characters"):
             read_contract(tmp_path / "long")
+
+
+PAGE = b"<html><body><p>This agreement is made by the parties.</p>"
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "A.PDF", "a.docx", "a.docm", "a.b.pdf"])
+def test_a_name_that_promises_another_kind_is_noted(tmp_path, name):
+    (tmp_path / name).write_bytes(PAGE)
+    suffix = name[name.rindex(".") :]
+    note = f"The name of the file ends in {suffix}, but it is a text or a web page."
+    assert read_contract(tmp_path / name).notes == (note,)
+
+
+@pytest.mark.parametrize("name", ["a.htm", "a.txt", "a.nc", "pdf", "a.pdf.html"])
+def test_a_name_that_promises_no_other_kind_is_not_noted(tmp_path, name):
+    (tmp_path / name).write_bytes(PAGE)
+    assert read_contract(tmp_path / name).notes == ()
+
+
+HEADERS = [
+    "<SUBMISSION>\n<ACCESSION-NUMBER>1\n<TYPE>8-K\n",
+    "\n<submission>\n",
+    "<SEC-DOCUMENT>1.txt\n<SEC-HEADER>x\n</SEC-HEADER>\n",
+    "<IMS-DOCUMENT>1.txt\n<IMS-HEADER>x\n</IMS-HEADER>\n",
+    "<IMS-HEADER>x\n</IMS-HEADER>\n",
+    "-----BEGIN PRIVACY-ENHANCED MESSAGE-----\n",
+    "",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_of_each_form_of_a_submission_the_contract_is_read(tmp_path, header):
+    document = "<DOCUMENT>\n<TYPE>{}\n<SEQUENCE>1\n<TEXT>\n{}\n</TEXT>\n</DOCUMENT>\n"
+    form = document.format("8-K", "This is the report of the company.")
+    exhibit = document.format("EX-10.1", "This agreement is made by the parties.")
+    (tmp_path / "a.nc").write_text(header + form + exhibit)
+    contract = read_contract(tmp_path / "a.nc")
+    assert contract.text.strip() == "This agreement is made by the parties."
+    assert contract.notes == ("Only EX-10.1 was read; not read: 8-K.",)

@@ -356,7 +356,8 @@ KINDS = [
     ("a.csv", "a,é\n".encode(), "a,é\n".encode("latin-1")),
     ("a.parquet", None, b"PAR1"),
     ("a.zip", GOOD, GOOD[:-1]),
-    ("a.zip", zipped(), b"PK\3\4"),
+    ("a.zip", zipped(a=b"x"), zipped()),
+    ("a.zip", zipped(a=b"x"), b"PK\3\4"),
     ("a.txt", b"x", b"\n<html><body>Sign in"),
     ("a.md", b"# A", b""),
 ]

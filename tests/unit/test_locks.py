@@ -162,7 +162,12 @@ def test_unfinished_files_in_another_results_folder_below_are_kept(state):
 
 
 def test_a_folder_whose_replacement_was_interrupted_is_restored(state):
-    for name in (".report.12.lextables.old", ".report.12.lextables.part", ".export.12.lextables.old", "export"):
+    for name in (
+        ".report.12.lextables.old",
+        ".report.12.lextables.part",
+        ".export.12.lextables.old",
+        "export",
+    ):
         Path("results", name).mkdir()
         Path("results", name, name).touch()
     acquired(state)

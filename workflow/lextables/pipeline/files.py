@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from json import JSONDecodeError, JSONDecoder
@@ -123,6 +123,18 @@ def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
 
 
 # Files of the results
+
+DOUBTED = ".doubted"  # follows the name of a download that a job could not read
+
+
+def doubt(paths: Iterable[str | Path]) -> None:
+    """Mark downloads that a job could not read; the next run fetches those again that may be damaged.
+
+    A download is a file with a record of its provenance, ``<file>.json``.
+    """
+    for path in paths:
+        if Path(f"{path}.json").is_file():
+            Path(f"{path}{DOUBTED}").touch()
 
 
 @contextmanager

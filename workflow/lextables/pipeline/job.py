@@ -37,6 +37,7 @@ import psutil
 
 from lextables.pipeline import not_run
 from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
+from lextables.pipeline.files import doubt
 from lextables.pipeline.locks import held_by_job
 from lextables.pipeline.redaction import Redacting, redacted
 from lextables.pipeline.usage import record_usage, usage_file
@@ -198,6 +199,7 @@ def _rows_left_out(log: Path) -> Iterator[None]:
             yield
             return
         except BadInput as error:
+            doubt(_files("input"))
             no_space = getattr(error.__cause__, "errno", None) in FULL
             if not fills_rows or no_space or isinstance(error, BadSetting):
                 raise

@@ -44,7 +44,9 @@ class Entry(BaseModel):
 
 DEEPEST = 100  # levels of nesting
 # Numbers that YAML and a reader understand in the same way.
-_DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)|[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|\.(?i:inf|nan))")
+_DECIMAL = re.compile(
+    r"[-+]?(?:(?:0|[1-9][0-9]*)|[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|\.(?i:inf|nan))"
+)
 
 EntryType = TypeVar("EntryType", bound=Entry)
 

@@ -59,6 +59,9 @@ class Stopping:
             return
         self._seen.add(number)
         self._signals.put(number)
+        if self._start_no_more is None:
+            # Lets the thread work, although the main thread may be in a library that keeps the interpreter.
+            self._announced.wait(ANNOUNCE_LIMIT)
         if number == signal.SIGINT and self._remote and self._start_no_more:
             self._announced.wait(ANNOUNCE_LIMIT)
             end_jobs({})

@@ -9,6 +9,8 @@ from array import array
 from dataclasses import dataclass
 from functools import lru_cache
 
+_TAG = re.compile("<[^>]*>")
+
 # Unicode's property Default_Ignorable_Code_Point: drawn as nothing.
 _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -89,6 +91,13 @@ def plain(source: str) -> PlainText:
     starts.extend(range(copied, len(source)))
     ends.extend(range(copied + 1, len(source) + 1))
     return PlainText("".join(pieces), starts, ends)
+
+
+def without_tags(text: str) -> str:
+    """Return a text without each < and what follows it up to the next >."""
+    # Only up to the last >: each search ends, so that the time grows with the length of the text.
+    tagged, mark, rest = text.rpartition(">")
+    return _TAG.sub("", tagged + mark) + rest
 
 
 def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:

@@ -1,17 +1,25 @@
 """Fetch a source file from a mirror folder or a URL, check it, and write its provenance."""
 
+import csv
+import gzip
 import json
+import lzma
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_record, typed
+from lextables.pipeline.files import DOUBTED, read_record, typed
+from lextables.sources.archives import RELEASE_RATIO
 from lextables.sources.registry import (
     PUBLISHED,
     SAMPLE,
@@ -35,12 +43,20 @@ from lextables.sources.transfer import (
 
 MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
 CHECKED = ".checked"  # its modification time is that of the last check of all downloads
-# Beginnings of files without data.
+# Beginnings of files without data, in small letters.
 NO_DATA = {
-    b"<!doctype html": "a web page, such as a login page",
-    b"<html": "a web page, such as a login page",
-    b"version https://git-lfs": "a pointer of Git LFS without data",
+    rb"<(?:!doctype html|html|head|body|title|meta|script)\b": "a web page, such as a login page",
+    rb"version https://git-lfs": "a pointer of Git LFS without data",
 }
+HEAD = 1 << 16  # bytes that show whether a file holds data
+MARKUP_SUFFIXES = (".html", ".htm", ".xhtml", ".xml", ".svg", ".xsd")
+MARKUP = re.compile(rb"<[a-z!?]")
+# Keys of a JSON object with which a server refuses a request: one of the first, or only some of both.
+ERROR_KEYS = frozenset("error errors errormessage exception fault".split())
+MESSAGE_KEYS = frozenset(
+    "code detail details documentation_url instance message msg ok path reason request_id requestid status "
+    "statuscode success timestamp title type".split()
+)
 
 
 @dataclass(frozen=True)
@@ -201,7 +217,8 @@ def fetched_before(
     candidate = _matching(candidates, digests)
     if candidate is None or digests.of("sha256") != record.digest:
         return None
-    if candidate.digest is None and fault_of(destination):
+    is_download = candidate.digest is None and record.obtained_from != MIRROR
+    if is_download and fault_of(destination, members=entry.members):
         return None
     if candidate.variant != record.variant:
         return None
@@ -215,7 +232,9 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
 
     With it comes the description of `fault_of`.  Copies of a mirror's files are not
     included, nor are files that have not changed since all were checked the last time:
-    there may be tens of thousands.
+    there may be tens of thousands.  A file that a job could not read (`files.doubt`) is
+    included if it has changed since it was fetched, or has no registered digest; the
+    latter only until the address delivers the same bytes again.
     """
     if not Path(folder).is_dir():
         return
@@ -226,6 +245,14 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
         for place, _, names in os.walk(folder):
             for name in sorted(names):
                 file = Path(place, name)
+                if name.endswith(DOUBTED):
+                    file.unlink()
+                    fault = _doubt_of(file.with_name(name.removesuffix(DOUBTED)))
+                    if fault:
+                        yield file.with_name(name.removesuffix(DOUBTED)), fault
+                    continue
+                if Path(f"{file}{DOUBTED}").exists():
+                    continue
                 # The time of the last change of its content or name; it cannot be set.
                 if file.stat().st_ctime_ns < checked_at or not _is_unverified(file):
                     continue
@@ -235,6 +262,18 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
                 fault = fault_of(file)
                 if fault:
                     yield file, fault
+
+
+def _doubt_of(file: Path) -> str:
+    """Describe why a file that a job could not read is fetched again; return "" if it is not."""
+    record = _provenance(file)
+    if record is None:
+        return ""
+    if f"sha256:{sha256_of(file)}" != record.digest:
+        return "changed after it was fetched"
+    removed = Path(f"{file}.removed")
+    is_same = removed.is_file() and removed.read_text("utf-8") in record.digest
+    return "" if is_same or not _is_unverified(file) else "a file that cannot be used"
 
 
 def _is_unverified(file: Path) -> bool:
@@ -343,7 +382,8 @@ def _wrong_file(
             f"this is the variant {other.variant!r} of {entry.name}, which this run may not use",
             where=str(mirrored),
         )
-    kind_of_file = _no_data(mirrored)
+    with mirrored.open("rb") as file:
+        kind_of_file = _no_data(file.read(HEAD), mirrored.suffix)
     if kind_of_file:
         what = f"this is {kind_of_file}, not {entry.name}"
         do = "replace it by the published file"
@@ -384,7 +424,7 @@ def _from_addresses(
                 check_space=check_space,
                 client=client,
             )
-            _check_download(release, digests, part.path, destination.name)
+            _check_download(entry, release, digests, part.path)
         except DownloadFailed as failure:
             if isinstance(failure, WrongContent | WrongKind):
                 part.remove()
@@ -405,11 +445,11 @@ def _from_addresses(
 
 
 def _check_download(
-    release: Candidate, digests: Digests, path: Path, name: str
+    entry: SourceFile, release: Candidate, digests: Digests, path: Path
 ) -> None:
-    """Raise `WrongContent` or `WrongKind` if a download is not the file ``name``."""
+    """Raise `WrongContent` or `WrongKind` if a download is not the file of ``entry``."""
     if not release.digest:
-        fault = fault_of(path, name)
+        fault = fault_of(path, PurePosixPath(entry.file).name, entry.members)
         if fault:
             raise WrongKind(f"sent {fault}")
         return
@@ -433,48 +473,114 @@ def _state_licence(entry: SourceFile, destination: Path) -> bool:
     return True
 
 
-def fault_of(path: Path, name: str = "") -> str:
+def fault_of(path: Path, name: str = "", members: Iterable[str] = ()) -> str:
     """Describe why a file is not of the kind that its suffix names; return "" if it is.
 
-    ``name`` is the final name of a file that has another one now.  A zip must open, JSON and each line of
-    JSON lines must be an object or a list, csv must be UTF-8, and parquet must have its footer.  No file may
-    be empty or a web page.
+    ``name`` is the final name of a file that has another one now.  A zip must have the ``members``, and each
+    member must be intact and of its own kind; .gz and .xz must decompress, JSON and each line of JSON lines
+    must be an object or a list, csv must be UTF-8, and parquet must have its footer.  No file may be empty, a
+    web page or another message of a server instead of data.
     """
-    suffix = Path(name or path.name).suffix
-    fault = _no_data(path)
+    suffix = Path(name or path.name).suffix.lower()
+    with path.open("rb") as file:
+        fault = _no_data(file.read(HEAD), suffix)
     if fault:
         return fault
     try:
-        if suffix in CHECKS:
+        if suffix == ".zip":
+            _check_zip(path, members)
+        elif suffix in CHECKS:
             CHECKS[suffix](path)
     except Exception as error:  # each kind of file has other errors
         return f"no {suffix} file ({quoted(error)})"
     return ""
 
 
-def _check_zip(path: Path) -> None:
-    zipfile.ZipFile(path).close()
+def _check_zip(path: Path, members: Iterable[str]) -> None:
+    with zipfile.ZipFile(path) as archive:
+        declared = sum(info.file_size for info in archive.infolist())
+        if declared > max(CHUNK, RELEASE_RATIO * path.stat().st_size):
+            raise ValueError(f"it expands more than {RELEASE_RATIO} times")
+        names = [f"/{name}".replace("\\", "/").lower() for name in archive.namelist()]
+        for member in members:
+            if not any(name.endswith(f"/{member.lower()}") for name in names):
+                raise ValueError(f"it has no {member}")
+        if not declared:
+            raise ValueError("it is empty")
+        damaged_member = archive.testzip()
+        if damaged_member:
+            raise ValueError(f"{damaged_member} in it is damaged")
+        for info in archive.infolist():
+            place = PurePosixPath(info.filename)
+            # Files that macOS adds are of another kind than their suffix says.
+            if info.is_dir() or place.name.startswith("._"):
+                continue
+            with archive.open(info) as member:
+                fault = _no_data(member.read(HEAD), place.suffix.lower())
+            # Empty files, such as __init__.py, are usual.
+            if fault and info.file_size:
+                raise ValueError(f"{info.filename} in it is {fault}")
+            if place.suffix.lower() == ".json":
+                _check_json_text(archive.read(info), info.filename)
 
 
 def _check_json(path: Path) -> None:
-    _check_container(path.read_bytes())
+    _check_json_text(path.read_bytes(), path.name)
 
 
 def _check_json_lines(path: Path) -> None:
     with path.open("rb") as file:
         for line in filter(bytes.strip, file):
-            _check_container(line)
+            _check_json_text(line, path.name)
 
 
-def _check_container(text: bytes) -> None:
-    if not isinstance(json.loads(text), dict | list):
+def _check_json_text(text: bytes, name: str) -> None:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if not isinstance(content, dict | list):
         raise ValueError("neither an object nor a list")
+    if _is_refusal(content):
+        raise ValueError(
+            f"{name} is a message of the server: {quoted(text.decode(errors='replace'))}"
+        )
+
+
+def _is_refusal(content: Any) -> bool:
+    """Whether a JSON value is what a server says instead of data."""
+    if not isinstance(content, dict):
+        return False
+    keys = {key.lower() for key in content}
+    return bool(keys & ERROR_KEYS or (keys and keys <= MESSAGE_KEYS))
 
 
 def _check_csv(path: Path) -> None:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        first = next(rows)
+        if len(first) == 1 and not next(rows, None):
+            raise ValueError(f"it is the one line {first[0]!r}")
         while file.read(CHUNK):
             pass
+
+
+def _check_index(path: Path) -> None:
+    with path.open("rb") as file:
+        if b"|" not in file.read(HEAD):
+            raise ValueError("it has no columns")
+
+
+def _check_compressed(read: Callable[..., Any], path: Path) -> None:
+    limit = max(CHUNK, RELEASE_RATIO * path.stat().st_size)
+    with read(path) as content:
+        start = content.read(HEAD)
+        size = len(start)
+        while size <= limit and (chunk := content.read(CHUNK)):
+            size += len(chunk)
+    fault = _no_data(start, "")
+    if fault or size > limit:
+        raise ValueError(fault or f"it expands more than {RELEASE_RATIO} times")
 
 
 def _check_parquet(path: Path) -> None:
@@ -484,22 +590,33 @@ def _check_parquet(path: Path) -> None:
 
 
 CHECKS: dict[str, Callable[[Path], None]] = {
-    ".zip": _check_zip,
     ".json": _check_json,
     ".ndjson": _check_json_lines,
     ".jsonl": _check_json_lines,
     ".csv": _check_csv,
+    ".idx": _check_index,
+    ".gz": partial(_check_compressed, gzip.open),
+    ".xz": partial(_check_compressed, lzma.open),
     ".parquet": _check_parquet,
 }
 
 
-def _no_data(path: Path) -> str:
-    """Describe a file that holds no data by its first bytes; return "" for any other file."""
-    with path.open("rb") as file:
-        start = file.read(512).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if not start:
+def _no_data(start: bytes, suffix: str) -> str:
+    """Describe a file that holds no data by its first `HEAD` bytes; return "" for any other file."""
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
         return "an empty file"
+    if suffix in MARKUP_SUFFIXES:
+        return ""
     for mark, kind_of_file in NO_DATA.items():
-        if start.startswith(mark):
+        if re.match(mark, text.lower()):
             return kind_of_file
+    if suffix and MARKUP.match(text.lower()):
+        return "a message of the server in XML or HTML"
+    if suffix != ".json" and text.startswith(b"{") and len(start) < HEAD:
+        with suppress(ValueError, RecursionError):
+            if _is_refusal(json.loads(text)):
+                return (
+                    f"a message of the server: {quoted(text.decode(errors='replace'))}"
+                )
     return ""

@@ -102,6 +102,7 @@ class File(Entry):
         None, description="sha256:, md5: or git-blob: and its hex digits, or null"
     )
     unpinned: Text | None = Field(None, description="the reason why there is no digest")
+    members: list[Text] = Field([], description="names of files that a zip must hold")
     differs: Text | None = Field(
         None,
         description="a sentence that says how what was published differs from what the paper had",
@@ -207,6 +208,7 @@ class SourceFile:
     addresses: tuple[str, ...]
     instructions: str | None
     candidates: tuple[Candidate, ...]
+    members: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -277,6 +279,7 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         addresses=tuple(text.format(**values) for text in registered.addresses),
         instructions=instructions,
         candidates=tuple(_candidates(registered, name, file, values)),
+        members=tuple(registered.members),
     )
 
 

@@ -18,6 +18,7 @@ from lextables.pipeline import dataset
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import Column, Table
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import doubt
 from lextables.sources.archives import BOUNDS, Bounds
 
 NAMED = 10  # cases of a volume that are left out and named; the others are counted
@@ -159,6 +160,7 @@ def write_opinions(
         try:
             count = dataset.write(OPINIONS, attempt.rows(files), path)
         except _LostVolume as broken:
+            doubt([broken.volume])
             if not set_aside:
                 do = "mend the volume, or set bad_volumes to skip"
                 raise BadInput(

@@ -39,7 +39,7 @@ METADATA = "metadata/CasesMetadata.json"
 MISPRINTS = 0.25
 MOST_OPINIONS = 1000  # of a case; a real one has a few dozen at most
 DAMAGE = (zipfile.BadZipFile, LZMAError, EOFError, OSError)
-_CITATION = re.compile(r"(\d+)\s+(.+?)\s+(\S+)")
+_CITATION = re.compile(r"(\d+) (.+) (\S+)")
 
 
 def read_volume(

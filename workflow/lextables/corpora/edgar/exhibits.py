@@ -12,6 +12,7 @@ break is joined again.  Running heads are kept because they cannot be distinguis
 import codecs
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 
@@ -20,12 +21,18 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lextables.sources.characters import INVISIBLE
 from lextables.sources.records import whole_number
 
+# The beginning of a submission: as EDGAR sends it, or without its header.
+SUBMISSION = re.compile(
+    rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<(?:SEC|IMS)-(?:DOCUMENT|HEADER)>"
+    rb"|<(?:SUBMISSION|DOCUMENT|TYPE)>)",
+    re.IGNORECASE,
+)
 _HEAD = re.compile(rb"\s*<(TYPE|SEQUENCE|FILENAME|DESCRIPTION)>(.*)", re.IGNORECASE)
 _BINARY = re.compile(
     rb"\s*(?:<(?:PDF|ZIP|EXCEL|JPG|GIF)>|begin [0-7]{3} \S|%PDF-|PK\x03\x04)",
     re.IGNORECASE,
 )
-_CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(rb"charset\s*+=\s*+[\"']?\s*+([\w.:-]{1,40})", re.IGNORECASE)
 _HEAD_TAG = re.compile(
     rb"(?=</?(?:DOCUMENT|TEXT)>|<(?:TYPE|SEQUENCE|FILENAME|DESCRIPTION)>)",
     re.IGNORECASE,
@@ -40,6 +47,21 @@ _ADDRESS = re.compile(
     r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
     re.IGNORECASE,
 )
+# Elements that a parser compares with all that are open, and formats that it repeats in each paragraph.
+_CONTAINERS = frozenset(
+    """
+    address applet article aside blockquote body center details dialog dir div dl fieldset figure footer form
+    frameset h1 h2 h3 h4 h5 h6 header html main marquee menu nav object ol pre section select summary table
+    template ul
+    """.split()
+)
+_FORMATS = frozenset("b big code em font i small strike strong tt u".split())
+_TAG = re.compile(
+    rf"<(/?)({'|'.join(sorted(_CONTAINERS | _FORMATS))})(?![\w-])([^<>]{{0,200}})",
+    re.IGNORECASE,
+)
+DEEPEST = 10_000  # open elements
+MOST_FORMATS = 300  # open at one place, all different
 _PAGE = re.compile(r"<PAGE(?:\s[^>\n]{0,20})?>", re.IGNORECASE)
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
 _SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
@@ -179,7 +201,7 @@ class Text:
 
 
 class NoText(Exception):
-    """A body without usable text; ``kind`` is ``binary`` or ``empty``."""
+    """A body without usable text; ``kind`` is ``binary``, ``empty`` or ``nested``."""
 
     def __init__(self, kind: str, what: str) -> None:
         self.kind = kind
@@ -189,12 +211,14 @@ class NoText(Exception):
 def contract_text(body: bytes) -> Text:
     """Return the text of an exhibit's body.
 
-    Raises `NoText` if the body is binary (a PDF or an encoded file), or if no text is in it.
+    Raises `NoText` if the body is binary (a PDF or an encoded file), if its elements are nested too deeply to
+    be read, or if no text is in it.
     """
     if _BINARY.match(body[:2048]):
         raise NoText("binary", "the exhibit is a PDF or another encoded file, not text")
     decoded, fault = _decoded(body)
     if _HTML.search(decoded):
+        _check_nesting(decoded)
         text = _from_html(decoded)
         format_ = "html"
     else:
@@ -203,6 +227,28 @@ def contract_text(body: bytes) -> Text:
     if not text:
         raise NoText("empty", "the exhibit has no text")
     return Text(text, format_, fault)
+
+
+def _check_nesting(text: str) -> None:
+    """Raise `NoText` for HTML whose time to parse grows with the square of its length."""
+    depth = 0
+    formats: Counter[str] = Counter()  # open ones with their attributes
+    last: dict[str, list[str]] = {}
+    for closing, name, attributes in _TAG.findall(text):
+        name = name.lower()
+        if name in _CONTAINERS:
+            depth = max(depth - 1 if closing else depth + 1, 0)
+        elif not closing:
+            tag = name + attributes
+            formats[tag] += 1
+            last.setdefault(name, []).append(tag)
+        elif last.get(name):
+            tag = last[name].pop()
+            formats[tag] -= 1
+            if not formats[tag]:
+                del formats[tag]
+        if depth > DEEPEST or len(formats) > MOST_FORMATS:
+            raise NoText("nested", "the elements of the exhibit are nested too deeply")
 
 
 def _decoded(body: bytes) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from urllib.parse import quote, urlsplit
 
 import requests
 
+from lextables.corpora.edgar.exhibits import SUBMISSION
 from lextables.pipeline.atomic import MARK, replacing
 from lextables.pipeline.cache import make_cache, user_cache
 from lextables.pipeline.errors import BadInput
@@ -260,16 +261,18 @@ class Pages:
             declared = whole_number(answer.headers.get("Content-Length", ""))
             if declared is not None and received != declared:
                 raise TemporaryFailure(f"sent {received:,} of {declared:,} bytes")
-            _check(part)
+            _check(part, cached.name.removesuffix(".gz"))
 
 
-def _check(part: Path) -> None:
+def _check(part: Path, name: str) -> None:
     """Read a packed page to its end; EDGAR has also answered with its refusal under status 200."""
     try:
         with gzip.open(part) as page:
             beginning = page.read(2048)
             size = len(beginning)
+            is_submission = bool(SUBMISSION.match(beginning))
             for chunk in iter(partial(page.read, _CHUNK), b""):
+                is_submission = is_submission or b"<DOCUMENT>" in chunk
                 size += len(chunk)
                 if size > LARGEST:
                     raise OverBounds(f"the page expands beyond {LARGEST:,} bytes")
@@ -279,3 +282,7 @@ def _check(part: Path) -> None:
         raise TemporaryFailure("sent an empty page")
     if _WEB_PAGE.match(beginning):
         raise _Refused("sent a web page instead of a page of the archive")
+    is_index = name.endswith(".idx") and b"|" in beginning
+    if not is_submission and not is_index:
+        words = quoted(beginning.decode(errors="replace"))
+        raise _Refused(f"sent another text instead of a page of the archive ({words})")

@@ -25,7 +25,7 @@ from pypdf.generic import (
 from lextables.papers.cuad.contract import LIMIT, Contract, too_long
 from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
-from lextables.sources.characters import plain
+from lextables.sources.characters import plain, without_tags
 
 # A page with a picture and fewer own words has no text: they are a stamp.  Repeated lines, such as an
 # envelope number, are not its own, unless the page has as many words as a page of text.
@@ -40,7 +40,6 @@ HIDDEN = 0b100010  # flags of annotations that no screen shows
 MAX_DEPTH = 20  # of nested parts
 
 _NUMBER = re.compile(r"\d+")
-_TAG = re.compile("<[^>]*>")
 # Annotations that show something, with or without words.
 _DRAWINGS = {
     "/Stamp": "stamps",
@@ -408,7 +407,7 @@ def _words(value: Any) -> str:
         return ""
     text = resolved.replace("\r\n", "\n").replace("\r", "\n")
     if text.lstrip().startswith("<"):
-        text = _TAG.sub("", text)
+        text = without_tags(text)
     return plain(text).text.strip()
 
 

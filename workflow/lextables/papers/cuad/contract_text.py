@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from lextables.corpora.edgar.exhibits import SUBMISSION
 from lextables.papers.cuad import contract_html
 from lextables.papers.cuad.contract import (
     FILE_LIMIT,
@@ -50,21 +51,20 @@ _REFUSED = {
     b"Rar!": "a compressed file",
     b"\xfd7zXZ": "a compressed file",
 }
+# What the suffix of a name promises.
+_KINDS = {".pdf": "a PDF", ".docx": "a Word file", ".docm": "a Word file"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _BLOCK = (
     rb"(?:p|div|table|h[1-6]|font|center|ul|ol|pre|section|article|title|style|meta)"
 )
-_PDF = re.compile(rb"^\s*%PDF-\d", re.MULTILINE)
+_PDF = re.compile(rb"^[^\S\n]*%PDF-\d", re.MULTILINE)
 _PAGE = re.compile(
-    rb"^\s*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE
+    rb"^[^\S\n]*<(?:!doctype\s+html|html|body)\b", re.IGNORECASE | re.MULTILINE
 )
 _FRAGMENT = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<" + _BLOCK + rb"\b[^<>]*>.*</", re.IGNORECASE | re.DOTALL
-)
-_SUBMISSION = re.compile(
-    rb"\s*(?:-----BEGIN PRIVACY-ENHANCED MESSAGE|<SEC-(?:DOCUMENT|HEADER)>|<(?:DOCUMENT|TYPE)>)",
-    re.IGNORECASE,
+    rb"(?:\s*+<!--.*?-->)*+\s*+<" + _BLOCK + rb"\b[^<>]*>.*</",
+    re.IGNORECASE | re.DOTALL,
 )
 _HEADER = re.compile(rb"\s*[A-Za-z-]+:[^\n]*\n")
 _MIME = re.compile(rb"^MIME-Version:", re.IGNORECASE | re.MULTILINE)
@@ -123,14 +123,23 @@ def _read(path: Path) -> Contract:
     with path.open("rb") as file:
         head = file.read(HEAD)
         if _PDF.search(head[:1024]):
-            return read_pdf(path)
+            return _with_kind(path, "a PDF", read_pdf(path))
         if head.startswith(_ZIP):
-            return read_word(path, _read_inserted)
-        limit = FILE_LIMIT if _SUBMISSION.match(head) else MARKUP_LIMIT
+            return _with_kind(path, "a Word file", read_word(path, _read_inserted))
+        limit = FILE_LIMIT if SUBMISSION.match(head) else MARKUP_LIMIT
         data = head + file.read(limit + 1 - len(head))
     if len(data) > limit:
         raise too_long()
-    return _read_text(data)
+    return _with_kind(path, "a text or a web page", _read_text(data))
+
+
+def _with_kind(path: Path, kind: str, contract: Contract) -> Contract:
+    """Return a contract with a note if the name of its file promises another kind."""
+    promised = _KINDS.get(path.suffix.lower(), kind)
+    if promised == kind:
+        return contract
+    note = f"The name of the file ends in {path.suffix}, but it is {kind}."
+    return Contract(contract.text, (note, *contract.notes))
 
 
 def _read_inserted(data: bytes) -> Contract:
@@ -154,7 +163,7 @@ def _read_text(data: bytes) -> Contract:
 
 def _reader(head: bytes) -> Callable[[bytes], Contract]:
     """Return the reader of a text that begins with ``head``."""
-    if _SUBMISSION.match(head):
+    if SUBMISSION.match(head):
         return contract_html.read_submission
     if _HEADER.match(head) and _MIME.search(head) and _MIME_TYPE.search(head):
         return contract_html.read_archive

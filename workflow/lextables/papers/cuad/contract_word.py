@@ -179,7 +179,8 @@ class _Package:
             if kind == "officeDocument":
                 candidates.append(part)
         for element in self.xml("[Content_Types].xml").iterchildren(etree.Element):
-            if re.search(r"word.*\.main\+xml$", element.get("ContentType", "")):
+            kind, is_main, _ = element.get("ContentType", "").partition(".main+xml")
+            if is_main and "word" in kind:
                 candidates.append(element.get("PartName", ""))
         damage: etree.XMLSyntaxError | zipfile.BadZipFile | None = None
         for part in (*candidates, MAIN_PART):
@@ -307,6 +308,9 @@ class _Reader:
     fields: list[_Field] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: dict[str, Contract] = field(default_factory=dict)
+    # Open fields before whose separator the reader is, and whether a header or footer shows something.
+    instructions: int = 0
+    shown_stories: dict[str, bool] = field(default_factory=dict)
     size: int = 0
     last_unread: str = ""
 
@@ -492,10 +496,13 @@ class _Reader:
         kind = element.get("fldCharType")
         if element in self.complete_fields:
             self.fields.append(_Field())
+            self.instructions += 1
         elif kind == "separate" and self.fields:
+            self.instructions -= not self.fields[-1].in_result
             self.fields[-1].in_result = True
         elif kind == "end" and self.fields:
             ended = self.fields.pop()
+            self.instructions -= not ended.in_result
             if not ended.in_result and not self._in_instruction():
                 self._note_field(ended.instruction)
         self._children(element, place)
@@ -507,7 +514,7 @@ class _Reader:
             self._note("fields without a stored result")
 
     def _in_instruction(self) -> bool:
-        return any(not field.in_result for field in self.fields)
+        return self.instructions > 0
 
     def _symbol(self, element: Element, place: _Place) -> None:
         character = _character(element.get("font", ""), element.get("char", ""))
@@ -543,8 +550,11 @@ class _Reader:
 
     def _story_has_content(self, element: Element) -> bool:
         """Whether a header or footer shows something."""
-        roots = [self.package.xml(part) for part in self._parts(element)]
-        return any(map(_has_content, roots))
+        parts = self._parts(element)
+        for part in parts:
+            if part not in self.shown_stories:
+                self.shown_stories[part] = _has_content(self.package.xml(part))
+        return any(self.shown_stories[part] for part in parts)
 
 
 _HANDLERS = {

@@ -39,6 +39,10 @@ class Styles:
             self.of_id[kind, name] = style
             if is_default.lower() not in FALSE:
                 self.default_id[kind] = name
+        # Answers for a style, whose chain may be long.
+        self.set_by: dict[tuple[str, str, str], bool] = {}
+        self.numbered_by: dict[str, bool] = {}
+        self.defaults = self.root.find("docDefaults/rPrDefault")
 
     def chain(self, kind: str, name: str) -> Iterator[Element]:
         """Yield a style (the default one for "") and the styles on which it is based, nearest first."""
@@ -61,25 +65,31 @@ class Styles:
         direct = run.find(path)
         if direct is not None:
             return is_on(direct)
-        if is_on(self.root.find(f"docDefaults/rPrDefault/{path}")):
+        if self.defaults is not None and is_on(self.defaults.find(path)):
             return True
         number = 0
         for kind, style_id in styles.items():
-            for style in self.chain(kind, style_id):
-                element = style.find(path)
-                if element is not None:
-                    number += is_on(element)
-                    break
+            key = (path, kind, style_id)
+            if key not in self.set_by:
+                elements = (style.find(path) for style in self.chain(kind, style_id))
+                first = next((each for each in elements if each is not None), None)
+                self.set_by[key] = is_on(first)
+            number += self.set_by[key]
         if name in TOGGLES:
             return number % 2 == 1
         return number > 0
 
     def is_numbered(self, paragraph: Element) -> bool:
         """Whether a paragraph has an automatic number or bullet."""
-        chain = self.chain("paragraph", value_at(paragraph, "pPr/pStyle"))
-        for element in (paragraph, *chain):
-            numbering = element.find("pPr/numPr")
+        numbering = paragraph.find("pPr/numPr")
+        if numbering is not None:
+            return value_at(numbering, "numId") != "0"
+        style_id = value_at(paragraph, "pPr/pStyle")
+        if style_id not in self.numbered_by:
+            chain = self.chain("paragraph", style_id)
             # A style may give only the level, and the list is that of the style below it.
-            if numbering is not None:
-                return value_at(numbering, "numId") != "0"
-        return False
+            elements = (style.find("pPr/numPr") for style in chain)
+            first = next((each for each in elements if each is not None), None)
+            is_numbered = first is not None and value_at(first, "numId") != "0"
+            self.numbered_by[style_id] = is_numbered
+        return self.numbered_by[style_id]

@@ -9,6 +9,7 @@ occur in the piece are counted.
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -237,11 +238,21 @@ def where(quote: str, text: str) -> tuple[int, int] | None:
 
     White space and quote marks around the quote are ignored.
     """
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    squeezed = " ".join(text[start:end] for start, end in places)
+    starts = [0]  # of the words in the squeezed text
+    for start, end in places:
+        starts.append(starts[-1] + end - start + 1)
+
+    def original(at: int) -> int:
+        word = bisect_right(starts, at) - 1
+        return places[word][0] + at - starts[word]
+
     for variant in (quote, quote.strip(_QUOTE_MARKS)):
-        words = list(map(re.escape, variant.split()))
-        match = re.search(r"\s+".join(words), text)
-        if words and match:
-            return match.span()
+        words = " ".join(variant.split())
+        at = squeezed.find(words)
+        if words and at >= 0:
+            return original(at), original(at + len(words) - 1) + 1
     return None
 
 

@@ -35,10 +35,10 @@ _LEFT_OPEN = r"_+|\[[^\]\n]{0,12}\]"  # to be filled in
 _DAY = rf"(?:\d{{1,2}}\s?(?:s ?t|n ?d|r ?d|t ?h)?|{_LEFT_OPEN}|first|second|third)"
 _YEAR = rf"(?:\d{{4}}|\d{{2}}_+|{_LEFT_OPEN})"
 _DATE = re.compile(
-    rf"(?:the\s+)?{_DAY}\s+day\s+of\s+\w+,?\s*(?:of\s+)?{_YEAR}"
-    rf"|{_MONTH}\s*{_DAY}\s*,?\s*{_YEAR}"
-    rf"|{_DAY}\s*(?:of\s+)?{_MONTH}\s*,?\s*{_YEAR}"
-    rf"|{_MONTH},?\s+\d{{4}}"
+    rf"(?:the\s++)?(?<!_){_DAY}\s++day\s++of\s++\w+,?\s*(?:of\s+)?{_YEAR}"
+    rf"|{_MONTH}\s*+{_DAY}\s*+,?\s*+{_YEAR}"
+    rf"|(?<!_){_DAY}\s*+(?:of\s++)?{_MONTH}\s*+,?\s*+{_YEAR}"
+    rf"|{_MONTH},?\s++\d{{4}}"
     r"|\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}|\d{4}[/-]\d{1,2}[/-]\d{1,2}",
     re.IGNORECASE,
 )
@@ -71,8 +71,11 @@ _NAME = re.compile(
     rf"{_NAME_WORD}(?:{_GAP}(?:{_NAME_WORD}|of|and|&|the|for|de|in){_NEXT}|,{_GAP}{_FORM}{_NEXT})*"
 )
 _COMPANY_END = re.compile(rf",?\s+{_FORM}{_NEXT}")
-_LEFT_OVER = re.compile(r"(?:\s+(?:and|of|for|the|in|&))+$")
-_QUOTED = re.compile(r"[“\"]\s*([^“”\"\n]{2,60}?)\s*,?[”\"]")
+_LEFT_OVER = frozenset("and of for the in &".split())  # at the end of a name
+_WORD = re.compile(r"\S+")
+_QUOTED = re.compile(
+    r"[“\"]\s*+(?:([^\s“”\"][^“”\"\n]{1,59}?)\s*+,?|(?<=[^\S\n]{2}))[”\"]"
+)
 _DEFINED = re.compile(r"\(([^()]{0,40}[“\"][^()]{2,80})\)")  # (the "Buyer")
 _COMPANY = re.compile(_FORM)
 _NOT_NAME = re.compile(r"^the\s+|[\"“”().,;]")
@@ -120,12 +123,22 @@ def names(text: str) -> list[Span]:
     spans = set()
     for pattern in (_QUOTED, _DEFINED):
         for match in pattern.finditer(text):
-            spans.add(match.span(1))
+            # Of a blank between quotes, which is to be filled in, there is no name.
+            if match[1]:
+                spans.add(match.span(1))
     for match in _NAME.finditer(text):
-        words = _LEFT_OVER.sub("", match[0])
+        words = _without_left_over(match[0])
         for start, end in _names_in(words):
             spans.add(_moved(start, end, match.start()))
     return [span for span in sorted(spans) if _LETTER.search(text, *span)]
+
+
+def _without_left_over(words: str) -> str:
+    """Return capitalised words without the small words at their end."""
+    places = list(_WORD.finditer(words))
+    while len(places) > 1 and places[-1][0] in _LEFT_OVER:
+        places.pop()
+    return words[: places[-1].end()]
 
 
 def _names_in(words: str) -> Iterator[Span]:

@@ -38,9 +38,9 @@ _NO_SENTENCE_END = re.compile(
 _LONGEST_TAIL = 12
 _BREAK = re.compile(
     r"(?P<stop>[.?!;:][”\"')\]]*)(?P<space>\s+)(?=[“\"'(\[]*[A-Z0-9(])"  # a sentence's end
-    r"|(?P<blank>\s*\n\s*\n\s*)"  # a blank line
+    r"|(?P<blank>(?<!\s)\s*\n\s*\n\s*)"  # a blank line
     # a line that begins an item of a list
-    r"|[ \t]*\n\s*(?=(?:\(?[a-zA-Z0-9]{1,3}[.)]|\d+(?:\.\d+)+|[•·o*-])\s)"
+    r"|(?<![ \t])[ \t]*\n\s*(?=(?:\(?[a-zA-Z0-9]{1,3}[.)]|\d+(?:\.\d+)+|[•·o*-])\s)"
 )
 
 

@@ -121,14 +121,14 @@ def _alternatives(phrases: Iterable[str]) -> str:
 _LONGEST_SIGNAL = 24
 _SIGNAL_BEFORE = re.compile(rf"(?<!\w)(?:{_alternatives(_SIGNALS)})\s*$", re.IGNORECASE)
 _JOINT = re.compile(
-    rf"[\s,;]*(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*)*[\s,;]*",
-    re.IGNORECASE,
+    rf"[\s,;]*+(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*+)*+", re.IGNORECASE
 )
 
-_PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*[-–—]\s*\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
+# No white space is tried twice: it is followed by something else each time, hence *+ and ++.
+_PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*+[-–—]\s*+\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
 _NOTE = (
-    r"(?:,?\s*(?:and\s+)?&?\s*(?:n\.?\s*\d+|nn\.?\s*\d+(?:\s+(?:and\s+)?\d+(?!\w))?)"
-    r"(?:\s*[-–—,]\s*\d+(?!\w))*)"
+    r"(?:,?\s*+(?:and\s++)?&?\s*+(?:n\.?\s*+\d+|nn\.?\s*+\d+(?:\s++(?:and\s++)?\d+(?!\w))?)"
+    r"(?:\s*+[-–—,]\s*+\d+(?!\w))*)"
 )
 # "§ 20 of the Criminal Code" is a section of that code and not of the work cited.
 _SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w(?!\s+of\b|\w))"
@@ -145,7 +145,7 @@ _PARENTHETICAL = re.compile(
 # Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
 _CROSS_REFERENCE = re.compile(
     r"(?<!\w)(?:(?:ante|post|infra|supra)(?:"
-    rf"\s*,?\s*(?:at(?:\s+pp?\.)?|pp?\.)\s*(?:{_PAGE}(?:,\s*{_PAGE})*{_NOTE}?)?"
+    rf"\s*+,?\s*+(?:at(?:\s++pp?\.)?|pp?\.)\s*(?:{_PAGE}(?:,\s*+{_PAGE})*{_NOTE}?)?"
     rf"|{_NOTE}|,?\s+this\s+page\b{_NOTE}?|(?<=see infra|see supra)(?=\.))"
     r"|(?:Id|Ibid)\.(?=,\s*(?:quoting|citing)\b))",
     re.IGNORECASE,
@@ -188,7 +188,7 @@ _OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*�
 # A word that ends in a full stop and yet does not end a sentence: initials, words with a full stop inside
 # ("H.R.Conf.Rep."), and what names abbreviate.
 _ABBREVIATION = re.compile(
-    r"(?:[A-Z]\.)+$|[A-Z][A-Za-z]*\.[A-Z][\w.]*\.$"
+    r"[A-Z]\.$|(?<![\w.])(?=[\w.]*+(?<=\.)$)[\w.]*?(?<![A-Za-z])[a-z]*+[A-Z][A-Za-z]*+\.[A-Z]"
     r"|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
     r"|Intl|Int[’']l|Natl|Nat[’']l|Govt|Gov[’']t|Mfg|Mfrs|Ins|Ry|No|Nos|Dist|Cty|Cnty|Ct|Educ|Elec|Tel|Pac|Ste?|Mr"
     r"|Mrs|Ms|Dr|Jr|Sr|Univ|Sch|Bd|Auth|Hosp|Indus|Eng[’']g|Fed|Fin|Sav|Prods|Prod|Serv|Servs|Sec|Sys|Tech"
@@ -219,7 +219,7 @@ _OPENING = re.compile(
     r"|Later|Likewise|Moreover|Nevertheless|Nonetheless|Now|Otherwise|Still|Then|Thereafter|Thus|Today|Too"
     r"|(?:After|At|By|For|In|Of|On)(?: [a-z]+){1,2}),\s*"
 )
-_LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*\s+)\s*(?P<clause>[^.?!,;]*,)$")
+_LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*+\s++)\s*+(?P<clause>[^.?!,;]*+,)$")
 # What stands between a case and the verb of which it is the subject: "which is old", "and its progeny".
 _GOES_ON = re.compile(
     r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b"
@@ -231,11 +231,12 @@ _NO_VERBS = frozenset(
     "yet".split()
 )
 _FOOTNOTE_MARK = re.compile(
-    r"^\s*\[Footnote (?:\d+/)?[\d*]+\]\s*|\s*\[Footnote (?:\d+/)?[\d*]+\]"
+    r"^\s*+\[Footnote (?:\d+/)?[\d*]+\]\s*|(?:(?<!\s)\s++)?\[Footnote (?:\d+/)?[\d*]+\]"
 )
 # The mark of a footnote, after a sentence or before the note's own text.
+_LONGEST_FOOTNOTE = 100
 _FOOTNOTE = re.compile(
-    r"(?:\s*\[(?:Footnote )?(?:\d+/)?[\d*]+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$"
+    r"(?:(?:(?<!\s)\s++)?\[(?:Footnote )?(?:\d+/)?[\d*]+\]|(?<=[.?!\"”’)\]])\d{1,3}|^\s*\d{1,3})$"
 )
 
 
@@ -571,7 +572,8 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
 
 def _opens(before: str) -> bool:
     """Return whether the sentence that ``before`` ends in has nothing but an opening phrase so far."""
-    match = _LAST_CLAUSE.search(before)
+    last_end = max(before.rfind(mark) for mark in _ENDS)
+    match = _LAST_CLAUSE.search(before, max(0, last_end))
     return match is not None and _OPENING.fullmatch(match["clause"]) is not None
 
 
@@ -605,7 +607,9 @@ def _signal(paragraph: str, start: int) -> tuple[int, bool]:
 
 def _opens_sentence(before: str) -> bool:
     """Return whether the text before a citation has come to the end of a sentence."""
-    before = _FOOTNOTE.sub("", before)
+    footnote = _FOOTNOTE.search(before, max(0, len(before) - _LONGEST_FOOTNOTE))
+    if footnote:
+        before = before[: footnote.start()]
     bare = before.rstrip(_CLOSERS)
     return not before or (bare != "" and bare[-1] in _ENDS)
 

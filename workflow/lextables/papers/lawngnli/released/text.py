@@ -14,6 +14,7 @@ from eyecite import clean_text
 from lextables.corpora.caselaw.opinion import MAJORITY
 from lextables.corpora.caselaw.volume import bodies
 from lextables.pipeline.dataset import Column, Row, Table
+from lextables.sources.characters import without_tags
 
 _OPINION = pa.struct(
     [pa.field("type", pa.string(), False), pa.field("text", pa.string(), False)]
@@ -35,23 +36,23 @@ CASES = Table(
 )
 _PAGE_LABEL = re.compile(r"@[0-9]*@")
 _PAGE_NUMBER = re.compile(
-    r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^>]*>[^>]*>'
+    r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^<>]{0,200}>[^>]{0,200}>'
 )
+_ATTRIBUTES = "[^<>]{0,300}"
 # From the HTML of static.case.law to the XML of the bulk export, which are two renderings of one structure.
-_TO_XML = tuple(
-    (re.compile(pattern, re.DOTALL), replacement)
-    for pattern, replacement in (
-        (
-            r'<a [^>]*data-label="([^"]*)"[^>]*class="page-label"[^>]*>.*?</a>',
-            r'<page-number label="\1">*</a>',
-        ),
-        (r'(<aside [^>]*>)\s*<a href="#ref_[^>]*>.*?</a>', r"\1"),
-        (r'<p class="([a-z]+)"[^>]*>(.*?)</p>', r"<\1>\2</\1>"),
-        (r"<img [^>]*>", "[[Image here]]"),
-        (r'<article class="opinion" data-type="([^"]*)"', r'<opinion type="\1"'),
-        (r"</article>", "</opinion>"),
-        (r"</section>\s*\Z", "</casebody>\n"),
-    )
+# The third column is what a match ends with: behind its last place nothing is searched.
+_TO_XML = (
+    (
+        rf'<a {_ATTRIBUTES}data-label="([^"<>]*)"{_ATTRIBUTES}class="page-label"{_ATTRIBUTES}>.*?</a>',
+        r'<page-number label="\1">*</a>',
+        "</a>",
+    ),
+    (r'(<aside [^<>]*>)\s*<a href="#ref_[^<>]*>.*?</a>', r"\1", "</a>"),
+    (r'<p class="([a-z]+)"[^<>]*>(.*?)</p>', r"<\1>\2</\1>", "</p>"),
+    (r"<img [^<>]*>", "[[Image here]]", ">"),
+    (r'<article class="opinion" data-type="([^"]*)"', r'<opinion type="\1"', '"'),
+    (r"</article>", "</opinion>", ">"),
+    (r"</section>\s*\Z", "</casebody>\n", ""),
 )
 
 
@@ -82,8 +83,10 @@ def opinions(body: str) -> list[dict[str, str]]:
     allowed here, because the pattern would otherwise leave "*12" in the text and find no page.
     """
     if "<casebody" not in body:
-        for pattern, replacement in _TO_XML:
-            body = pattern.sub(replacement, body)
+        for pattern, replacement, last in _TO_XML:
+            searched = body.rfind(last) + len(last)
+            new = re.sub(pattern, replacement, body[:searched], flags=re.DOTALL)
+            body = new + body[searched:]
     opening = '<opinion type="'
     closing = "</opinion>\n  " + '<opinion type="'
     begin = body.find(opening)
@@ -95,9 +98,7 @@ def opinions(body: str) -> list[dict[str, str]]:
         first = part.find("</")
         text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
         text = _PAGE_NUMBER.sub(r"@\1@", text)
-        text = clean_text(
-            re.sub(r"<[^>]*>", "", text), ["inline_whitespace", "underscores"]
-        )
+        text = clean_text(without_tags(text), ["inline_whitespace", "underscores"])
         rows.append({"type": part[: part.find('"')], "text": text})
     return rows
 

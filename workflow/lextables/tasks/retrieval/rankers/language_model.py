@@ -30,7 +30,7 @@ RATINGS = "12345"
 PAIR = ("Clause A", "Clause B")
 UNRATED = 0.0  # below any rating
 _RATING = re.compile(
-    r"^\W*(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*([1-5])(?![.,]?\d)"
+    r"^\W*+(?i:(?:(?:the |my |i )?(?:rating|rate|score|answer)(?: it| is| of| as| at)*)?)\W*+([1-5])(?![.,]?\d)"
 )
 
 

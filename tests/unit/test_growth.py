@@ -1,0 +1,403 @@
+"""Time to read what strangers write: it grows about linearly with the length of the text.
+
+Each row has a function and the text that it reads, with the part of it that is repeated.  The processor time of
+four times the text is at most eight times that of the text; in a search that begins again at each character it
+would be sixteen times.
+"""
+
+import io
+import re
+import signal
+import time
+import zipfile
+from contextlib import suppress
+from functools import partial
+
+import pytest
+
+from lextables.corpora.caselaw import casebody
+from lextables.corpora.caselaw.volume import _cleaned
+from lextables.corpora.edgar import exhibits, pages
+from lextables.papers.cuad import contract_html, contract_text
+from lextables.papers.cuad.contract_word import read_word
+from lextables.papers.cuad.readable import is_readable
+from lextables.papers.lawngnli.citations import parentheticals
+from lextables.papers.lawngnli.hypotheses import accuracy
+from lextables.papers.lawngnli.premises import citation_removal
+from lextables.papers.lawngnli.released import text as released
+from lextables.pipeline import errors, redaction
+from lextables.pipeline.job import Lines
+from lextables.sources import characters, records
+from lextables.sources.transfer import quoted
+from lextables.tables import words
+from lextables.tasks.retrieval.rankers import language_model
+from lextables.tasks.spans import asking, candidates, squad, units
+
+RATIO = 8
+QUICK = 0.02  # seconds; what is faster is not compared
+LIMIT = 10  # seconds
+SIZES = (20_000, 80_000)  # characters
+
+
+def finds(expression):
+    return lambda text: [match.span() for match in expression.finditer(text)]
+
+
+def finds_bytes(expression):
+    return lambda text: [match.span() for match in expression.finditer(text.encode())]
+
+
+def job_lines(text):
+    with Lines(lambda line: None) as lines:
+        lines.write(text)
+
+
+def contract_reader(text):
+    return contract_text._reader(text.encode()[: contract_text.HEAD])
+
+
+def removed_signal(text):
+    return citation_removal._JOINT.fullmatch(text)
+
+
+# (name, function, beginning, repeated part, end)
+TEXTS = [
+    # Contracts
+    ("kind of a contract: comments", contract_reader, "", "<!---->\n", "x"),
+    ("kind of a contract: open comments", contract_reader, "", "<!-- ", "x"),
+    (
+        "kind of a contract: comment in comment",
+        contract_reader,
+        "",
+        "<!-- --><!-- ",
+        "<p",
+    ),
+    ("kind of a contract: blank lines", contract_reader, "", "\n", "<p"),
+    ("kind of a contract: open tags", contract_reader, "", "<p ", "x"),
+    ("kind of a contract: tags", contract_reader, "", "<p>", "x"),
+    ("kind of a contract: head lines", contract_reader, "", "a:\n", "MIME-Version:"),
+    ("units: blanks", units.units, "A.", " ", "b"),
+    ("units: tabs", units.units, "A.", "\t ", "b"),
+    ("units: one line end", units.units, "A.\n", " ", "b"),
+    ("units: stops", units.units, "", ".", "A"),
+    ("units: closers", units.units, "a.", ")", "A"),
+    ("units: brackets", units.units, "a. ", "(", "a"),
+    ("units: numbers", units.units, "a\n", "1.", "a"),
+    ("dates: underscores", candidates.dates, "", "_", "x"),
+    ("dates: blanks", candidates.dates, "May 1", " ", "x"),
+    ("dates: the", candidates.dates, "", "the ", "x"),
+    ("dates: day of", candidates.dates, "", "1 day of ", "x"),
+    ("dates: months", candidates.dates, "", "May ", "x"),
+    ("dates: word", candidates.dates, "first day of ", "a", "-"),
+    ("titles: capitals", candidates.titles, "", "A ", "-x"),
+    ("titles: one word", candidates.titles, "", "A", "“"),
+    ("titles: small words", candidates.titles, "A", " of", " b"),
+    ("names: small words", candidates.names, "A", " of", " B"),
+    ("names: and", candidates.names, "A", " and", " B"),
+    ("names: capitals", candidates.names, "", "A ", "b"),
+    ("names: quotes", candidates.names, "", '"', "x"),
+    ("names: blanks in quotes", candidates.names, '"', " ", "x"),
+    ("names: blank and words in quotes", candidates.names, '"', " \n", "ab,"),
+    ("names: brackets", candidates.names, "", "(“", "x"),
+    ("names: forms", candidates.names, "A", ", Inc", "x"),
+    ("plain text: hyphens", characters.plain, "", "a-\n", "a"),
+    ("plain text: blanks", characters.plain, "", " \u00ad", "a"),
+    ("tags", characters.without_tags, "", "<", ""),
+    ("tags, one closed", characters.without_tags, "<a>", "<", ""),
+    ("readable: letters", is_readable, "", "a", ""),
+    ("readable: words", is_readable, "", "the ", ""),
+    ("answers: collapsed", squad.collapsed, "a", " ", "b"),
+    # Filings
+    ("exhibit: charset", finds_bytes(exhibits._CHARSET), "charset=", " ", "x"),
+    ("exhibit: charsets", finds_bytes(exhibits._CHARSET), "", "charset=", '"'),
+    ("exhibit: page number", exhibits._PAGE_NUMBER.fullmatch, "", "-", "x"),
+    ("exhibit: page number of", exhibits._PAGE_NUMBER.fullmatch, "1", " ", "x"),
+    ("exhibit: addresses", finds(exhibits._ADDRESS), "", "<a.", ""),
+    ("exhibit: pages", finds(exhibits._PAGE), "", "<PAGE ", ""),
+    ("exhibit: SGML", finds(exhibits._SGML_LINE), "", "<S> ", "x"),
+    ("exhibit: SGML lines", finds(exhibits._SGML_LINE), "", " \t", "x"),
+    ("exhibit: attributes", finds(exhibits._HTML), "<p ", "a", ""),
+    ("exhibit: blanks in a tag", finds(exhibits._HTML), "<p", " ", "<"),
+    ("exhibit: plain text", exhibits._from_plain, "", "a\n\f\n", "b"),
+    ("exhibit: line ends", exhibits._from_plain, "a", "\n", "b"),
+    ("exhibit: page breaks", exhibits._from_html, "", "<PAGE>a", "b"),
+    ("contact", lambda text: pages._CONTACT.fullmatch(text[:1000]), "", "a@", " "),
+    # Case law
+    ("case: control characters", _cleaned, "", "\x01", ""),
+    (
+        "case: paragraphs",
+        casebody.from_html,
+        "<section><article class='opinion'>",
+        "<p>a</p>",
+        "",
+    ),
+    (
+        "case: blanks",
+        casebody.from_html,
+        "<section><article class='opinion'><p>a",
+        " ",
+        "b",
+    ),
+    (
+        "released: open links",
+        released.opinions,
+        "",
+        '<a data-label="1" class="page-label"',
+        "",
+    ),
+    (
+        "released: links without end",
+        released.opinions,
+        "",
+        '<a data-label="1" class="page-label">',
+        "",
+    ),
+    ("released: paragraphs without end", released.opinions, "", '<p class="a">', ""),
+    ("released: open paragraphs", released.opinions, "", '<p class="a" ', "</p>"),
+    ("released: asides", released.opinions, "", '<aside a> <a href="#ref_', ""),
+    ("released: images", released.opinions, "", "<img ", ""),
+    ("released: sections", released.opinions, "", "</section> ", "x"),
+    (
+        "released: page numbers",
+        released.opinions,
+        '<casebody><opinion type="a"></a><p >',
+        '<page-number label="',
+        "</casebody>\n",
+    ),
+    (
+        "metadata of a parenthetical",
+        accuracy._MORE_METADATA.search,
+        "",
+        "hereinafte ",
+        "",
+    ),
+    ("history", parentheticals._HISTORY_BEFORE.search, "", "aff'd denied", "x"),
+    ("date of a citation", parentheticals._DATE.fullmatch, "", "A ", "x"),
+    ("date of a citation, one word", parentheticals._DATE.fullmatch, "", "A.", "x"),
+    ("behind a citation", parentheticals._AFTER["full"].match, " (No. ", "a", ""),
+    ("behind a short citation", parentheticals._AFTER["short"].match, " (", "A ", "x"),
+    (
+        "parallel citations",
+        parentheticals._AFTER["full, undated"].match,
+        "",
+        ", 1 A. 1",
+        "x",
+    ),
+    ("joints", removed_signal, "", "see, e.g., ", "x"),
+    ("joints without blanks", removed_signal, "", ",see,e.g.,;", "x"),
+    ("joints: commas", removed_signal, "", ", ", "x"),
+    ("pincites: blanks", citation_removal._PINCITES.match, "", " ", "x"),
+    ("pincites: notes", citation_removal._PINCITES.match, ", n. 1", ", 1", "x"),
+    ("pincites: section", citation_removal._PINCITES.match, ", § 1", "(a)", " of"),
+    (
+        "cross-references: blanks",
+        finds(citation_removal._CROSS_REFERENCE),
+        "ante",
+        " ",
+        "x",
+    ),
+    ("cross-references", finds(citation_removal._CROSS_REFERENCE), "", "ante, ", "x"),
+    (
+        "cross-references: pages",
+        finds(citation_removal._CROSS_REFERENCE),
+        "ante, at 1",
+        ", 1",
+        "x",
+    ),
+    ("abbreviation: initials", citation_removal._ABBREVIATION.search, "", "A.", "x"),
+    ("abbreviation: capitals", citation_removal._ABBREVIATION.search, "", "A", "."),
+    ("abbreviation: points", citation_removal._ABBREVIATION.search, "", "Ab.a", "."),
+    ("last clause: blanks", citation_removal._LAST_CLAUSE.search, "!", " ", "x"),
+    ("last clause: stops", citation_removal._LAST_CLAUSE.search, "", ". a ", "x"),
+    ("footnote marks: blanks", finds(citation_removal._FOOTNOTE_MARK), "x", " ", "x"),
+    (
+        "footnote marks",
+        finds(citation_removal._FOOTNOTE_MARK),
+        "x",
+        " [Footnote 1",
+        "x",
+    ),
+    ("footnote: blanks", partial(citation_removal._FOOTNOTE.sub, ""), "x", " ", "x"),
+    ("verb: adverbs", citation_removal._VERB.match, ", ", "only, ", "-"),
+    ("verb: one adverb", citation_removal._VERB.match, ", ", "ly", "-"),
+    ("parenthesis", citation_removal._PARENTHETICAL.match, "", "(", ""),
+    # Answers of language models, and quotes that are looked for
+    ("rating: marks", language_model._RATING.match, "", "* ", "x"),
+    ("rating: words", language_model._RATING.match, "answer", " is", " x"),
+    ("quote: words", partial(asking.where, "a " * 2000 + "b"), "", "a ", ""),
+    ("quote: blanks", partial(asking.where, "a b"), "a", " ", "c"),
+    # Error messages, logs and names
+    ("message: slashes", redaction.redacted, "", "a:/", ""),
+    ("message: logins", redaction.redacted, "", "a:/b:c", " @"),
+    ("message: bare logins", redaction.redacted, "", "a:b@", " x"),
+    ("message: equals", redaction.redacted, "", "=a:", "@b.c"),
+    ("message: keys", redaction.redacted, "?", "auth", ""),
+    ("message: queries", redaction.redacted, "", "?key", "="),
+    ("message: points", redaction.redacted, "?key=", ".", ""),
+    ("message: quotes", redaction.redacted, "", "'a:", "@b.c"),
+    ("message: folders", redaction.without_folders, "", "/a", ""),
+    ("message: folders in quotes", redaction.without_folders, "", "'/", ""),
+    (
+        "error",
+        lambda text: str(errors.BadInput(text, where=text, do=text)),
+        "",
+        "a:/b:c",
+        "@",
+    ),
+    ("line of a log", job_lines, "", "\x1b[", "\n"),
+    ("title in a log", job_lines, "", "\x1b]a", "\n"),
+    ("quoted", quoted, "", "a ", ""),
+    ("words of a table", words._PARTS.findall, "1", " ", "-"),
+    ("words of a table: signs", words._PARTS.findall, "", "-", "1"),
+    (
+        "JSON: blanks",
+        lambda text: [*records.json_array(io.BytesIO(text.encode()), "a")],
+        "[",
+        " ",
+        "]",
+    ),
+    (
+        "JSON: items",
+        lambda text: [*records.json_array(io.BytesIO(text.encode()), "a")],
+        "[{}",
+        ",{}",
+        "]",
+    ),
+]
+
+
+def seconds(function, text):
+    """The processor time of a call; the best of three short ones, because other processes disturb."""
+    best = LIMIT
+    for _ in range(3):
+        start = time.process_time()
+        function(text)
+        best = min(best, time.process_time() - start)
+        if best > 0.5:
+            break
+    return best
+
+
+@pytest.fixture(autouse=True)
+def limited():
+    """End a call that hangs."""
+
+    def stop(number, frame):
+        pytest.fail(f"still at work after {LIMIT} s of processor time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def check(function, text_of):
+    longer = seconds(function, text_of(SIZES[1]))
+    if longer > QUICK:
+        shorter = seconds(function, text_of(SIZES[0]))
+        assert longer < RATIO * max(shorter, QUICK / RATIO), (
+            f"{shorter:.3f} s, then {longer:.3f} s"
+        )
+
+
+@pytest.mark.parametrize(
+    ("function", "beginning", "part", "end"),
+    [pytest.param(*row[1:], id=row[0]) for row in TEXTS],
+)
+def test_the_time_to_read_a_text_grows_about_linearly(function, beginning, part, end):
+    check(function, lambda size: beginning + part * (size // len(part)) + end)
+
+
+def test_a_search_that_begins_again_at_each_character_is_noticed():
+    blanks = re.compile(r"\s+x")
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(blanks.search, lambda size: " " * size)
+
+
+TAGS = "<div> <b> <p> <ul><li> <dl><dt> <center> <details> <x> <button> <a> <table> </p> <b></p>".split()
+
+
+@pytest.mark.parametrize("tag", [*TAGS, "<font size={}>", "<i a{}>", "<body a{}>"])
+def test_html_that_is_nested_deeply_is_read_or_refused_in_time(tag):
+    text = (
+        "<html><body>" + "".join(tag.format(n) for n in range(30_000)) + "The agreement"
+    )
+    with suppress(errors.BadInput):
+        contract_html.read_html(text.encode())
+
+
+@pytest.mark.parametrize("tag", ["<div>", "<font size={}>"])
+def test_html_that_is_nested_too_deeply_is_refused_in_one_sentence(tag):
+    text = (
+        "<html><body>" + "".join(tag.format(n) for n in range(30_000)) + "The agreement"
+    )
+    with pytest.raises(
+        errors.BadInput, match="the elements of the file are nested too"
+    ):
+        contract_html.read_html(text.encode())
+
+
+def test_html_with_many_elements_side_by_side_is_read():
+    text = (
+        "<html><body>" + "<div><b>The</b> <font size=1>agreement</font></div>" * 20_000
+    )
+    assert contract_html.read_html(text.encode()).text.count("The agreement") == 20_000
+
+
+RELATIONSHIP = '<Relationship Id="h" Type="x/{}" Target="{}"/>'
+HEADER = '<p><pPr><sectPr><headerReference r:id="h"/></sectPr></pPr></p>'
+NAMES = 'xmlns="w" xmlns:r="o/relationships"'
+
+
+def word_file(folder, body, styles=""):
+    """A Word file with this body, one header, and styles."""
+    path = folder / "a.docx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(
+            "_rels/.rels",
+            f"<Relationships>{RELATIONSHIP.format('officeDocument', 'word/document.xml')}</Relationships>",
+        )
+        archive.writestr(
+            "word/_rels/document.xml.rels",
+            f"<Relationships>{RELATIONSHIP.format('header', 'header.xml')}</Relationships>",
+        )
+        archive.writestr(
+            "word/document.xml", f"<document {NAMES}><body>{body}</body></document>"
+        )
+        archive.writestr("word/header.xml", f"<hdr {NAMES}>{'<p/>' * 3000}</hdr>")
+        archive.writestr("word/styles.xml", f"<styles {NAMES}>{styles}</styles>")
+    return path
+
+
+FIELD = '<r><fldChar fldCharType="{}"/></r>'
+OPEN_FIELD = FIELD.format("begin") + FIELD.format("separate") + "<r><t>a</t></r>"
+WORD_FILES = {
+    "references to a header": lambda n: (
+        '<p><pPr><sectPr><headerReference r:id="h"/></sectPr></pPr></p>' * n,
+        "",
+    ),
+    "fields in fields": lambda n: (
+        f"<p>{OPEN_FIELD * n}{FIELD.format('end') * n}</p>",
+        "",
+    ),
+    "styles on styles": lambda n: (
+        '<p><pPr><pStyle val="s0"/></pPr><r><t>a</t></r></p>' * n,
+        "".join(
+            f'<style styleId="s{i}"><basedOn val="s{i + 1}"/></style>' for i in range(n)
+        ),
+    ),
+    "paragraphs": lambda n: ("<p><r><t>a</t></r></p>" * n, ""),
+    "cells": lambda n: (f"<tbl><tr>{'<tc><p/></tc>' * n}</tr></tbl>", ""),
+}
+
+
+@pytest.mark.parametrize("kind", WORD_FILES)
+def test_the_time_to_read_a_word_file_grows_about_linearly(tmp_path, kind):
+    def path(size):
+        folder = tmp_path / str(size)
+        folder.mkdir(exist_ok=True)
+        return word_file(folder, *WORD_FILES[kind](size // 40))
+
+    check(lambda path: read_word(path, lambda part: None), path)
