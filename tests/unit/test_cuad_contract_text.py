@@ -33,7 +33,7 @@ def test_plain_text_keeps_its_white_space(tmp_path, raw, text):
         "CONTRACT.TXT",
         "contract",
         "a.doc.old",
-        "a.pdf",
+        "a.old",
     ):
         (tmp_path / name).write_bytes(raw)
         found = read_contract(tmp_path / name)
@@ -246,9 +246,7 @@ def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):
     raw = f"From: <Saved>\nMIME-Version: 1.0\nContent-Type: multipart/related;\n boundary=x\n\n{body}--x--\n"
     (tmp_path / "a.mht").write_bytes(raw.encode("latin1"))
     note = "Not read from the web archive: image/png (1), text/html (1)."
-    assert read_contract(tmp_path / "a.mht") == contract_text.Contract(
-        "§ 1\n", (note,)
-    )
+    assert read_contract(tmp_path / "a.mht") == contract_text.Contract("§ 1\n", (note,))
 
 
 def test_a_pdf_is_read_whatever_its_name(tmp_path):

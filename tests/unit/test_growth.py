@@ -21,7 +21,7 @@ from lextables.corpora.edgar import exhibits, pages
 from lextables.papers.cuad import contract_html, contract_text
 from lextables.papers.cuad.contract_word import read_word
 from lextables.papers.cuad.readable import is_readable
-from lextables.papers.lawngnli.citations import parentheticals
+from lextables.papers.lawngnli.citations import parentheticals, resolution
 from lextables.papers.lawngnli.hypotheses import accuracy
 from lextables.papers.lawngnli.premises import citation_removal
 from lextables.papers.lawngnli.released import text as released
@@ -54,6 +54,16 @@ def job_lines(text):
 
 def contract_reader(text):
     return contract_text._reader(text.encode()[: contract_text.HEAD])
+
+
+def remove_citations(text):
+    return citation_removal.remove_citations(text[: len(text) // 4])
+
+
+def read_parentheticals(text):
+    return parentheticals.read_parentheticals(
+        text[: len(text) // 4], resolution.tokenizer()
+    )
 
 
 def removed_signal(text):
@@ -218,6 +228,17 @@ TEXTS = [
         "x",
     ),
     ("footnote: blanks", partial(citation_removal._FOOTNOTE.sub, ""), "x", " ", "x"),
+    ("citations removed", remove_citations, "", "Id. at 5 (a). ", ""),
+    ("citations removed, open", remove_citations, "", "1 U.S. 1 (", ""),
+    ("citations removed, strings", remove_citations, "", "See, 1 U.S. 1, ", "."),
+    (
+        "parentheticals",
+        read_parentheticals,
+        "",
+        "Roe v. Poe, 1 U.S. 1 (1970) (a). ",
+        "",
+    ),
+    ("parentheticals, open", read_parentheticals, "", "1 U.S. 1 (", ""),
     ("verb: adverbs", citation_removal._VERB.match, ", ", "only, ", "-"),
     ("verb: one adverb", citation_removal._VERB.match, ", ", "ly", "-"),
     ("parenthesis", citation_removal._PARENTHETICAL.match, "", "(", ""),
