@@ -70,7 +70,8 @@ def without_url_secrets(text: str) -> str:
 
 def _without_login(words: re.Match[str]) -> str:
     # The name of the host follows the last @ and is not in the words.
-    host = _HOST.match(words.string, words.end())[0]
+    match = _HOST.match(words.string, words.end())
+    host = match[0] if match else ""
     text = _BARE_LOGIN.sub("(login)@", _LOGIN.sub(r"\1(login)@", words[0]) + host)
     return text.removesuffix(host)
 
