@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
     AutoModel,
     AutoModelForCausalLM,
     AutoModelForQuestionAnswering,
@@ -178,7 +179,10 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
     what = " or ".join(names)
     writes = any(name.endswith(_WRITERS) for name in names)
     if kind == "language-model":
-        if not any(name.endswith(_LANGUAGE_MODELS) for name in names):
+        # A model of texts and images also writes text: as such transformers loads it.
+        own = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
+        loads_it = own is not None and own.__name__ in names
+        if not (loads_it or any(name.endswith(_LANGUAGE_MODELS) for name in names)):
             raise BadInput(f"{what} does not write text")
     elif is_sentence_encoder and kind == "bi-encoder":
         return

@@ -225,7 +225,8 @@ def load(
 ) -> MultiHead:
     """Load an encoder and initialise its heads with ``seed``; all weights in single precision.
 
-    ``gradient_checkpointing`` saves memory: activations are computed again in the backward pass.
+    ``gradient_checkpointing`` saves memory: activations are computed again in the backward pass, if the
+    architecture can do so (ALBERT cannot).
     ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the encoder is not used.
     """
     set_seed(seed)
@@ -246,7 +247,7 @@ def load(
     check_finite(folder, body)
     if new_heads and own is None:
         body = _with_new_head(body, seed)
-    if gradient_checkpointing:
+    if gradient_checkpointing and body.supports_gradient_checkpointing:
         body.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
         )

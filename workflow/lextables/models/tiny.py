@@ -45,7 +45,7 @@ def make(
     ``texts`` is the folder of the sample, whose TOML files have the words.  ``released``
     are zips of fine-tuned models, `<path in the mirror>=<name of the model>`.
     """
-    words = Words(_counted(Path(texts)))
+    words = Words(counted(Path(texts)))
     models = Path(folder, "models")
     for name, model in load_models(registry).items():
         if model.architecture:
@@ -57,7 +57,7 @@ def make(
         write_released(models / name, Path(folder, path))
 
 
-def _counted(folder: Path) -> Counter[str]:
+def counted(folder: Path) -> Counter[str]:
     """Return the frequencies of the words in the TOML files of a folder."""
     split = BertPreTokenizer().pre_tokenize_str
     normalise = BertNormalizer(lowercase=False).normalize_str

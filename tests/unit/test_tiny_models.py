@@ -1,0 +1,313 @@
+"""Tiny models of each registered architecture go through the steps of all tasks."""
+
+import filecmp
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+import marked_contracts
+from lextables import ROOT
+from lextables.models import (
+    bi_encoder,
+    cross_encoder,
+    loading,
+    multi_head,
+    resolve,
+    tiny,
+)
+from lextables.models.language_model import Choice, Message, Request
+from lextables.models.local_language_model import CausalModel, LocalLanguageModel
+from lextables.models.tokenizers import load_tokenizer
+from lextables.pipeline.dataset import read
+from lextables.tasks.classification import training
+from lextables.tasks.classification.examples import Text
+from lextables.tasks.classification.features import tokenise
+from lextables.tasks.classification.reading import read_heads
+from lextables.tasks.classification.schema import JOINT
+from lextables.tasks.classification.settings import TrainingSettings
+from lextables.tasks.spans import training as span_training
+from lextables.tasks.spans.features import WindowSource, write_features
+from lextables.tasks.spans.released import unpack
+from lextables.tasks.spans.settings import Training
+from lextables.tasks.spans.windows import WindowFiles
+from optimisers import CONSTANT
+
+CPU = torch.device("cpu")
+SENTENCE = "This Supply Agreement ends on March 3, unless it is renewed."
+# One registered model of each architecture and kind.
+MODELS = {}
+for name, model in resolve.load_models(ROOT / "resources/models.yaml").items():
+    if model.architecture:
+        key = (model.architecture, model.kind, model.labels)
+        MODELS.setdefault(key, (name, model))
+ENCODERS = [name for name, model in MODELS.values() if model.kind == "encoder"]
+WRITERS = [name for name, model in MODELS.values() if model.kind == "language-model"]
+SENTENCE_ENCODERS = [n for n, model in MODELS.values() if model.kind == "bi-encoder"]
+# Longer texts only where attention is sparse: BigBird's is from 705 tokens on.
+LENGTHS = dict.fromkeys(ENCODERS, 128) | {
+    "bigbird-roberta-base": 1536,
+    "longformer-base-4096": 1100,
+}
+KINDS_OF_TOKENS = {
+    "albert": "AlbertTokenizer",
+    "bart": "RobertaTokenizer",
+    "bert": "BertTokenizer",
+    "bert-cased": "BertTokenizer",
+    "bigbird": "BigBirdTokenizer",
+    "deberta-v2": "DebertaV2Tokenizer",
+    "deberta-v3": "DebertaV2Tokenizer",
+    "distilbert": "BertTokenizer",
+    "gemma3": "GemmaTokenizer",
+    "longformer": "RobertaTokenizer",
+    "mpnet": "MPNetTokenizer",
+    "roberta": "RobertaTokenizer",
+}
+
+
+@pytest.fixture(scope="module")
+def words():
+    return tiny.Words(tiny.counted(ROOT / "resources/sample"))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, words):
+    """The folder of each model of `MODELS`, by name."""
+    root = tmp_path_factory.mktemp("models")
+    paths = {}
+    for name, model in MODELS.values():
+        paths[name] = root / name
+        paths[name].mkdir()
+        with loading.quiet():
+            tiny.write(paths[name], model, words)
+    return paths
+
+
+def test_every_model_with_weights_of_transformers_has_an_architecture():
+    with_architecture = set()
+    for name, model in resolve.load_models(ROOT / "resources/models.yaml").items():
+        if model.architecture:
+            with_architecture.add(name)
+        elif model.hub:
+            pytest.fail(f"{name} is on the hub and has no architecture")
+    assert len(with_architecture) == 33
+    assert {key[0] for key in MODELS} == tiny.ARCHITECTURES.keys()
+
+
+@pytest.mark.parametrize("key", MODELS, ids=str)
+def test_a_tiny_model_is_a_complete_model_of_its_kind(folders, key):
+    name, model = MODELS[key]
+    assert loading.fault_of(str(folders[name]), model.kind, 0) == ("", "")
+    tokenizer = load_tokenizer(folders[name])
+    expected = KINDS_OF_TOKENS.get(model.architecture)
+    if expected:
+        assert type(tokenizer).__name__ == expected
+    ids = tokenizer(SENTENCE, add_special_tokens=False).input_ids
+    assert tokenizer.unk_token_id is None or tokenizer.unk_token_id not in ids
+    text = tokenizer.decode(ids).replace(" ", "")
+    assert text.lower().startswith("thissupplyagreement")
+
+
+def test_the_same_registry_and_texts_give_the_same_files(folders, tmp_path, words):
+    for key in (("albert", "encoder", None), ("llama", "language-model", None)):
+        name, model = MODELS[key]
+        again = tmp_path / name
+        again.mkdir()
+        tiny.write(again, model, words)
+        files = sorted(path.name for path in folders[name].iterdir())
+        same, *others = filecmp.cmpfiles(folders[name], again, files, shallow=False)
+        assert (sorted(same), others) == (files, [[], []])
+
+
+def examples(folder, name, length):
+    """Write examples with pairs of texts, their heads and their tokens; return the files."""
+    rows = []
+    for number in range(12):
+        rows.append(
+            {
+                "example_id": f"e{number}",
+                "head_id": "nli",
+                "text_id": f"t{number}",
+                "pair_id": "hypothesis",
+                "label": number % 3,
+                "split": "train" if number < 9 else "test",
+            }
+        )
+    heads = [{"head_id": "nli", "answers": ["entail", "neutral", "contradict"]}]
+    for table, content in (("examples", rows), ("heads", heads)):
+        pq.write_table(pa.Table.from_pylist(content), folder / table)
+    texts = []
+    for number in range(12):
+        text = f"{SENTENCE} " * (1 + 3 * number)
+        texts.append(Text((f"t{number}", "hypothesis"), text, "It is renewed."))
+    tokenise(texts, str(name), length, folder / "tokens")
+    return training.TrainingFiles(
+        folder / "examples", folder / "heads", folder / "tokens"
+    )
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoder_learns_to_classify_pairs_and_its_copy_predicts_the_same(
+    folders, name, tmp_path
+):
+    settings = TrainingSettings(
+        model=name,
+        weights=str(folders[name]),
+        revision=None,
+        found="",
+        setting="multi",
+        percent=100,
+        head="family",
+        heads=None,
+        batch_size=3,
+        max_length=LENGTHS[name],
+        bf16=False,
+        save_every=0,
+        optimiser=CONSTANT,
+        multi_label=False,
+        loss="cross_entropy",
+        sampling="shuffled",
+        class_weights="none",
+        view={"text": "text_id", "pair": "pair_id"},
+        passes=None,
+        learning_rate=1e-2,
+        updates=[2],
+    )
+    run = training.prepare(
+        settings,
+        examples(tmp_path, folders[name], LENGTHS[name]),
+        training.Splits(["train"], ["test"]),
+        training.Environment(0, CPU, tmp_path / "work", {}),
+    )
+    trial = {"learning_rate": 1e-2, "updates": [2]}
+    path = tmp_path / "predictions"
+    training.read_while_training(run, {JOINT: trial}, path, tried=False)
+    predictions = [row["logits"] for row in read(path)]
+    assert len(predictions) == 3
+    assert np.isfinite(predictions).all()
+    training.train(run, trial, tmp_path / "weights")
+    copy, _ = multi_head.load_trained(tmp_path / "weights", CPU)
+    rows = read_heads(copy, ["nli"], run.material.to_predict, run.tokens, CPU)
+    assert [row["logits"] for row in rows] == predictions
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoder_whose_activations_are_recomputed_has_the_same_gradients(
+    folders, name
+):
+    gradients = []
+    for checkpointing in (False, True):
+        model = multi_head.load(
+            str(folders[name]), [2], "own", 0, checkpointing
+        ).train()
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        ids = torch.arange(5, 15)[None]
+        output = model(ids, torch.ones_like(ids), [0], torch.tensor([1]))
+        output["loss"].backward()
+        gradients.append(model.body.get_input_embeddings().weight.grad)
+    assert gradients[0].abs().sum() > 0
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_an_encoder_learns_spans_and_its_copy_predicts_them(folders, name, tmp_path):
+    tokenizer = load_tokenizer(folders[name])
+    marked_contracts.data_set(tmp_path, {f"c{at}": "train" for at in range(6)}, 0)
+    settings = Training(
+        model=name,
+        weights=str(folders[name]),
+        revision=None,
+        found="",
+        held_out=0.1,
+        max_length=64,
+        step=32,
+        max_question_length=16,
+        percent=100,
+        balance="sample",
+        batch_size=4,
+        optimiser=CONSTANT,
+        learning_rate=1e-2,
+        epochs=1,
+        max_updates=2,
+    )
+    source = WindowSource(
+        tmp_path / "contracts.parquet",
+        tmp_path / "training_examples.parquet",
+        marked_contracts.WORDINGS,
+    )
+    write_features(source, tmp_path / "windows", tokenizer, settings, shards=1)
+    files = WindowFiles(
+        tmp_path / "contracts.parquet",
+        tmp_path / "questions.parquet",
+        tmp_path / "windows",
+    )
+    weights = tmp_path / "weights"
+    (tmp_path / "work").mkdir()
+    record = span_training.train(
+        files,
+        settings,
+        seed=0,
+        search=False,
+        device=CPU,
+        work=tmp_path / "work",
+        output=weights,
+    )
+    assert record["updates"] == 2
+    model = loading.load_span_model(str(weights), CPU, trained=True)
+    ids = torch.tensor([tokenizer("which term", SENTENCE).input_ids])
+    with torch.inference_mode():
+        output = model(input_ids=ids)
+    assert output.start_logits.shape == ids.shape
+    assert torch.isfinite(output.start_logits).all()
+
+
+def test_weights_as_their_authors_released_them_are_unpacked_and_complete(
+    folders, tmp_path
+):
+    for name in ("roberta-base", "deberta-xlarge"):
+        archive = tmp_path / f"{name}.zip"
+        tiny.write_released(folders[name], archive)
+        kept = unpack(archive, tmp_path / name)
+        assert "pytorch_model.bin" in kept
+        assert "training_args.bin" not in kept
+        loading.load_span_model(str(tmp_path / name), CPU, trained=True)
+        load_tokenizer(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_language_model_answers_in_its_template(folders, name):
+    engine = CausalModel(folders[name], CPU)
+    prompt = (Message("user", SENTENCE),)
+    template = engine.template(prompt)
+    assert SENTENCE in template
+    assert template != SENTENCE
+    model = LocalLanguageModel(name, engine)
+    (weighed,) = model.weigh([Choice(prompt, ("Yes", "No"))])
+    assert all(math.isfinite(value) for value in weighed.log_probabilities)
+    requests = [Request(prompt, 4), Request((*prompt, Message("assistant", "It")), 4)]
+    first, second = model.write(requests)
+    assert engine.ids(first.text, False)
+    assert second.text != first.text
+
+
+@pytest.mark.parametrize("name", SENTENCE_ENCODERS)
+def test_a_sentence_encoder_tells_texts_apart(folders, name):
+    model = bi_encoder.load(str(folders[name]), CPU, 64)
+    vectors = bi_encoder.encode_queries(model, [SENTENCE, "Law of Delaware.", SENTENCE])
+    assert vectors.shape == (3, tiny.WIDTH)
+    assert np.array_equal(vectors[0], vectors[2])
+    assert not np.allclose(vectors[0], vectors[1])
+    expected = "dot" if name == "msmarco-distilbert-base-tas-b" else "cosine"
+    assert model.similarity_fn_name == expected
+
+
+def test_a_cross_encoder_tells_pairs_apart(folders):
+    model = cross_encoder.load(str(folders["ms-marco-minilm-l6-v2"]), CPU, 128)
+    pairs = [(SENTENCE, "Law of Delaware."), ("Law of Delaware.", SENTENCE)]
+    first, second = cross_encoder.score(model, pairs)
+    assert first != second
