@@ -1,7 +1,7 @@
 # A rehearsal: all tables, with tiny models or few updates, and which published rows ran.
 #
 #   in    the tables and figures of the papers; resources/published/<paper>.csv
-#   out   {RESULTS}/rehearsal.csv, .md
+#   out   {RESULTS}/rehearsal.csv, .md; speeds.csv
 #   steps cells of the tables -> published rows -> ran, or why not
 
 
@@ -12,6 +12,8 @@ rule rehearsal:
     output:
         csv=f"{RESULTS}/rehearsal.csv",
         md=f"{RESULTS}/rehearsal.md",
+        # Speeds of trainings on a GPU, which `plan` reads; without one, no line.
+        speeds=f"{RESULTS}/speeds.csv",
     log:
         f"{RESULTS}/logs/rehearsal.log",
     localrule: True
@@ -19,6 +21,7 @@ rule rehearsal:
         ENVIRONMENT
     params:
         code=code("rehearsal.py"),
+        records=[f"{RESULTS}/{run.folder}/run.json" for run in sorted(PROJECT.specs)],
     message:
         "Listing the published rows that ran."
     script:

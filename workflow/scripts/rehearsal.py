@@ -1,4 +1,7 @@
-"""List all published rows: which have a value in the rehearsed tables, and why others have none."""
+"""List all published rows: which have a value in the rehearsed tables, and why others have none.
+
+Also list the speeds of trainings on a GPU.
+"""
 
 from pathlib import Path
 
@@ -18,3 +21,5 @@ with job(snakemake.log[0]):
         rows += rehearsal.rehearsed_rows(path.stem, cells, tables.get(path.stem, {}))
     write_text(snakemake.output.csv, rehearsal.to_csv(rows))
     write_text(snakemake.output.md, rehearsal.markdown(rows))
+    records = map(Path, snakemake.params.records)
+    write_text(snakemake.output.speeds, rehearsal.speeds(records))

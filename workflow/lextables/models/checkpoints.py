@@ -260,6 +260,7 @@ def train(trainer: InParts, work: str | Path) -> int:
             raise BadInput(what, where="training", do=MORE_MEMORY) from error
         noted("precision", lambda _: precision_name(dtype, device))
     trainer.note_parts()
+    trainer.note_throughput()
     return resumed_at
 
 

@@ -11,6 +11,7 @@ Trainings with other sizes differ by rounding, and by dropout, which is drawn fo
 
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -85,6 +86,8 @@ class InParts(Trainer):
         self.model_accepts_loss_kwargs = False
         self.rows = self.args.per_device_train_batch_size
         self.halved: list[int] = []
+        # Updates of this process, their tokens with padding, and their seconds.
+        self.throughput = {"updates": 0, "tokens": 0, "seconds": 0.0}
 
     def terms(self, batch: Batch) -> list[int]:
         """Return how many terms of the loss each row of ``batch`` has."""
@@ -125,16 +128,28 @@ class InParts(Trainer):
         Raises `BadInput` if not even one row fits, or if the training diverged.
         """
         model.train()
+        start = time.monotonic()
         batch = send_to_device(inputs, self.args.device)
         random = random_state(self.args.device)
         while True:
             loss = self._backward(model, batch)
             if loss is not None:
-                self._check_diverged(loss)
+                self._check_diverged(loss)  # waits for the device
+                self._count(batch, time.monotonic() - start)
                 return loss
             model.zero_grad()
             set_random_state(self.args.device, random)
             self._halve(_rows(batch))
+
+    def _count(self, batch: Batch, seconds: float) -> None:
+        """Add an update to the throughput."""
+        tokens = 0
+        for name, values in batch.items():
+            if name.endswith("input_ids"):
+                tokens += values.numel()
+        self.throughput["updates"] += 1
+        self.throughput["tokens"] += tokens
+        self.throughput["seconds"] += seconds
 
     def _check_diverged(self, loss: torch.Tensor) -> None:
         """Raise `BadInput` if the loss of an update is not finite: all later weights would be NaN."""
@@ -150,6 +165,26 @@ class InParts(Trainer):
         """Restore what `state_of_parts` returned."""
         self.rows = min(self.rows, state["rows"])
         self.halved = list(state["halved"])
+
+    def note_throughput(self) -> None:
+        """Record the updates of this process with their tokens and seconds, and the GPU's memory.
+
+        For several trainings in a job: the sums, and the highest memory.
+        """
+        memory = 0
+        if self.args.device.type == "cuda":
+            memory = torch.cuda.max_memory_allocated(self.args.device) >> 20
+
+        def add(before: JsonObject | None) -> JsonObject:
+            sums = before or {"updates": 0, "tokens": 0, "seconds": 0.0, "gpu_mib": 0}
+            return {
+                "updates": sums["updates"] + self.throughput["updates"],
+                "tokens": sums["tokens"] + self.throughput["tokens"],
+                "seconds": round(sums["seconds"] + self.throughput["seconds"], 3),
+                "gpu_mib": max(sums["gpu_mib"], memory),
+            }
+
+        noted("throughput", add)
 
     def note_parts(self) -> None:
         """Record the size of micro-batches and the updates at which it was halved in `run.json`.

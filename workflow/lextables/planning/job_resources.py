@@ -4,11 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
 from lextables.models.files import model_files
+from lextables.pipeline.config import REHEARSALS
 from lextables.planning.rule_values import Params, Resource
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
@@ -16,6 +18,7 @@ from lextables.tasks.resources import ModelSizes, Speed, Work
 
 TEXTS = "resources/costs/texts.csv"
 RECORDS = "resources/costs/records.csv"
+SPEEDS = "speeds.csv"  # of a rehearsal with the papers' models on a GPU, in its results
 ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
 
 
@@ -91,8 +94,11 @@ class JobResources:
             return Speed(project.config.tflops)
         if not self.gpus:
             return Speed(resources.CORE_TFLOPS)
-        path = project.context.root / RECORDS
-        measured = resources.measured_speeds(path, project.context.models)
+        models = project.context.models
+        measured = resources.measured_speeds(project.context.root / RECORDS, models)
+        rehearsed = Path("results", REHEARSALS["paper"], SPEEDS)
+        if rehearsed.is_file():
+            measured |= resources.measured_speeds(rehearsed, models)
         return Speed(resources.GPU_TFLOPS, measured)
 
     def seconds(self, work: Work) -> float:

@@ -6,11 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal
 
 from lextables.pipeline import spreadsheet
-from lextables.pipeline.files import damage_named
+from lextables.pipeline.files import JsonObject, damage_named, read_json
+from lextables.report import costs
 from lextables.tables import published
 from lextables.tables.cells import Line, from_csv
 
@@ -131,6 +133,34 @@ def read(path: str | Path) -> list[RehearsedRow]:
             numbers = {name: int(values.pop(name)) for name in ("cells", "values")}
             rows.append(RehearsedRow(**values, **numbers))
     return rows
+
+
+def speeds(paths: Iterable[Path]) -> str:
+    """Return the speeds of trainings on a GPU as csv, in the form of `costs.load_records`.
+
+    ``paths`` are records of runs, `runs/<data set>/<experiment>/…/run.json`.  Of each
+    data set, experiment and registered model the median of the seconds counts.
+    """
+    groups: dict[tuple[str, str, str, str], list[JsonObject]] = {}
+    for path in paths:
+        record = read_json(path, dict)
+        throughput = record.get("throughput", {})
+        if throughput.get("gpu_mib"):
+            experiment, dataset = path.parts[-5], path.parts[-6]
+            model = record["settings"]["model"]
+            key = (experiment, dataset, model, record["device"])
+            groups.setdefault(key, []).append(throughput)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, costs.RECORD, lineterminator="\n")
+    writer.writeheader()
+    for (experiment, dataset, model, device), found in sorted(groups.items()):
+        middle = sorted(found, key=itemgetter("seconds"))[len(found) // 2]
+        row = {"data": "rehearsal", "rule": experiment, "dataset": dataset}
+        row |= {"model": model, "device": device, "jobs": len(found)}
+        row |= {name: middle[name] for name in ("updates", "tokens", "seconds")}
+        row |= {"memory_mib": middle["gpu_mib"], "measured": "job"}
+        writer.writerow(row)
+    return out.getvalue()
 
 
 def markdown(rows: Sequence[RehearsedRow]) -> str:
