@@ -2,6 +2,7 @@
 
 import filecmp
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -180,7 +181,7 @@ def test_an_encoder_learns_to_classify_pairs_and_its_copy_predicts_the_same(
         settings,
         examples(tmp_path, folders[name], LENGTHS[name]),
         training.Splits(["train"], ["test"]),
-        training.Environment(0, CPU, tmp_path / "work", {}),
+        training.Environment(0, CPU, tmp_path / "read", {}),
     )
     trial = {"learning_rate": 1e-2, "updates": [2]}
     path = tmp_path / "predictions"
@@ -188,7 +189,8 @@ def test_an_encoder_learns_to_classify_pairs_and_its_copy_predicts_the_same(
     predictions = [row["logits"] for row in read(path)]
     assert len(predictions) == 3
     assert np.isfinite(predictions).all()
-    training.train(run, trial, tmp_path / "weights")
+    kept = replace(run, environment=training.Environment(0, CPU, tmp_path / "kept", {}))
+    training.train(kept, trial, tmp_path / "weights")
     copy, _ = multi_head.load_trained(tmp_path / "weights", CPU)
     rows = read_heads(copy, ["nli"], run.material.to_predict, run.tokens, CPU)
     assert [row["logits"] for row in rows] == predictions
@@ -287,12 +289,13 @@ def test_a_language_model_answers_in_its_template(folders, name):
     assert SENTENCE in template
     assert template != SENTENCE
     model = LocalLanguageModel(name, engine)
-    (weighed,) = model.weigh([Choice(prompt, ("Yes", "No"))])
-    assert all(math.isfinite(value) for value in weighed.log_probabilities)
-    requests = [Request(prompt, 4), Request((*prompt, Message("assistant", "It")), 4)]
-    first, second = model.write(requests)
-    assert engine.ids(first.text, False)
-    assert second.text != first.text
+    begun = (*prompt, Message("assistant", "It"))
+    choices = [Choice(prompt, ("Yes", "No")), Choice(begun, ("Yes", "No"))]
+    first, second = (weighed.log_probabilities for weighed in model.weigh(choices))
+    assert all(math.isfinite(value) for value in (*first, *second))
+    assert first != second
+    (written,) = model.write([Request(prompt, 4)])
+    assert engine.ids(written.text, False)
 
 
 @pytest.mark.parametrize("name", SENTENCE_ENCODERS)

@@ -271,8 +271,10 @@ def load_span_model(
     """
     set_seed(seed)
     with quiet():
+        # A span head has two outputs, also of an encoder that was trained for other labels.
         model, report = AutoModelForQuestionAnswering.from_pretrained(
             folder,
+            num_labels=2,
             dtype=torch.float32,
             output_loading_info=True,
             trust_remote_code=False,

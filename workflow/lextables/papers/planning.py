@@ -81,7 +81,8 @@ def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
 
 def leaves_out(config: Config) -> bool:
     """Return whether a configuration runs the sample, without what papers leave out of it."""
-    return config.data == SAMPLE and config.grid in ("auto", SAMPLE)
+    in_sample = config.data == SAMPLE and config.grid in ("auto", SAMPLE)
+    return in_sample and not config.rehearsal
 
 
 def share_trainings(
