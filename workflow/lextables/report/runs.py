@@ -26,8 +26,11 @@ SCORES = 60  # rows shown at most
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # Keys of a run's record that its page shows elsewhere.
 ELSEWHERE = frozenset(
-    "settings libraries lextables device seconds peak_memory_mib trained validation asked given work".split()
-    + ["throughput"]
+    (
+        *("settings", "libraries", "lextables", "device", "seconds"),
+        *("peak_memory_mib", "throughput", "trained", "validation"),
+        *("asked", "given", "work"),
+    )
 )
 LOCAL = ("api",)  # settings of a run that pages do not show: the address of a server
 
