@@ -70,6 +70,7 @@ rule check:
         ENVIRONMENT
     params:
         tables=rules.tables.input,
+        published=lambda wildcards: TABLES.published_values,
     script:
         "workflow/scripts/check.py"
 

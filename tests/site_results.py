@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from lextables.tables.cells import Cell, build, to_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import to_csv as pairs_to_csv
 from lextables.tables.figures import draw
-from lextables.tables.published import PublishedCell
+from lextables.tables.published import PublishedCell, first_kinds
 
 EVIL = "<script>alert(1)</script>"  # used in texts and in names of rows; the report must escape it
 REGISTRY = """
@@ -86,6 +87,22 @@ PAIRS = [
 ]
 
 
+def printed_scores() -> list[PublishedCell]:
+    """The scores of table 3, which figure 2 repeats."""
+    first = [PublishedCell("table3", ROW, column, "52.5", 1, "") for column in COLUMNS]
+    again = [replace(cell, table="figure2", repeats=cell.name) for cell in first]
+    return [*first, *again]
+
+
+def printed_queries() -> list[PublishedCell]:
+    """The texts of table C-1."""
+    queries = []
+    for n in range(40):
+        place = ("table_c1", str(n), "Query")
+        queries.append(PublishedCell(*place, f"query {n}", None, "", "text"))
+    return queries
+
+
 def write_results(root: Path, source: dict | None = None) -> Path:
     """Write the paper's registry, data, tables and runs to ``root``, and return it."""
     source = SOURCE | (source or {})
@@ -112,9 +129,7 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     tables.mkdir(parents=True, exist_ok=True)
     runs = tuple(f"{RUN}/seed{k}" for k in range(3))
     for name in ("table3", "figure2"):
-        printed = [
-            PublishedCell(name, ROW, column, "52.5", 1, "") for column in COLUMNS
-        ]
+        printed = [cell for cell in printed_scores() if cell.table == name]
         cells = [
             Cell(ROW, "NDCG@5", 52.5, 51.0, 54.0, runs=runs),
             Cell(ROW, "NDCG@10", None, reason=f"{EVIL} no weights"),
@@ -125,10 +140,7 @@ def write_results(root: Path, source: dict | None = None) -> Path:
     (tables / "figure2.svg").write_text(
         draw("bars_before_after", [], "Before and after")
     )
-    printed = [
-        PublishedCell("table_c1", str(n), "Query", f"query {n}", None, "")
-        for n in range(40)
-    ]
+    printed = printed_queries()
     lines = build(
         printed, [Cell(c.row, c.column, c.value) for c in printed], comparable
     )
@@ -183,7 +195,8 @@ def _write_run(folder: Path, record: dict) -> None:
 
 def material(root: Path, config: dict | None = None, **more) -> site.Material:
     """Return the content of the site of these results."""
-    part = results.read_part("acord", root / "acord.yaml", root)
+    kinds = first_kinds([*printed_scores(), *printed_queries()])
+    part = results.read_part("acord", root / "acord.yaml", root, kinds=kinds)
     runs = [results.read_run(path) for path in sorted(root.glob("runs/**/run.json"))]
     sections = [
         Funnel(

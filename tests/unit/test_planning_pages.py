@@ -6,8 +6,9 @@ from snakemake.iocontainers import Wildcards
 import planned_project
 from lextables.planning.overlaps import Overlaps
 from lextables.planning.publish import Exports
-from lextables.planning.report import Report, identity
+from lextables.planning.report import BY_HAND, DOWNLOADED, Report, identity
 from lextables.planning.tables import Tables, run_folders
+from lextables.tables.published import NOT_PUBLISHED
 
 DATA = "results/sample/data"
 
@@ -121,8 +122,38 @@ def test_reasons_have_the_first_requirement_with_which_their_rows_are_planned(pl
     assert needs["table_d1"][encoder] == "the model hub"
     assert needs["figure2"][encoder] == "a GPU and the model hub"
     assert needs["table3"][api] == "an API key"
-    # The paper does not state the prompt of other rows: no requirement helps.
-    assert len(needs["table3"]) == 3
+    (prompt,) = [reason for reason in needs["table3"] if "its prompt" in reason]
+    assert needs["table3"][prompt] == NOT_PUBLISHED
+    assert len(needs["table3"]) == 4
+
+
+def test_a_model_that_saw_the_test_texts_has_the_same_requirement_as_others(planned):
+    """LEGAL-BERT was trained on case law, which only its planned row says."""
+    project = planned("maud", data="release", models="available")
+    needs = Report(project, Tables(project)).needs["maud"]
+    assert {*needs["table3"].values()} == {"a GPU and the model hub"}
+    assert any("nlpaueb/legal-bert" in reason for reason in needs["table3"])
+
+
+def test_files_by_hand_and_annotations_that_were_not_published_are_told_apart(planned):
+    project = planned("lawngnli", "contracteval", data="release", models="available")
+    report = Report(project, Tables(project))
+    needs = report.needs["lawngnli"]
+    # Nobody has the annotations of the paper's workers, whatever models they have.
+    assert needs["table4"] == needs["table16"] == {"": NOT_PUBLISHED}
+    of_file = {}
+    for reason, need in needs["table2"].items():
+        of_file[reason.partition("/")[0].rpartition(" ")[2]] = need
+    assert of_file == {
+        "contract_nli": DOWNLOADED,
+        "snli": DOWNLOADED,
+        "control": DOWNLOADED,
+        "docnli": BY_HAND,
+    }
+    (docnli,) = [reason for reason in needs["table6"] if reason.startswith("docnli/")]
+    assert needs["table6"][docnli] == BY_HAND
+    gated = "google/gemma-3-4b-it is a gated model and is not available here"
+    assert report.needs["contracteval"]["table3"][gated] == BY_HAND
 
 
 def test_rows_are_distinguished_by_more_than_their_name(planned):

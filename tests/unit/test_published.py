@@ -3,6 +3,7 @@
 import io
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,14 @@ import pytest
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
 from lextables.tables.cells import Cell, verdict
-from lextables.tables.published import TIDY_COLUMNS, PublishedCell, load, number, to_csv
+from lextables.tables.published import (
+    TIDY_COLUMNS,
+    PublishedCell,
+    first_kinds,
+    load,
+    number,
+    to_csv,
+)
 
 PUBLISHED = sorted(ROOT.glob("resources/published/*.csv"))
 
@@ -19,8 +27,15 @@ HEADER = "table,row,column,value,decimals,where\n"
 
 
 def _write(folder: Path, text: str) -> Path:
+    """Write a file of scores that repeat nothing, from rows without the columns kind and repeats."""
+    header, *rows = text.splitlines()
+    lines = [f"{header},kind,repeats", *(f"{row},score," for row in rows)]
+    return _write_whole(folder, lines)
+
+
+def _write_whole(folder: Path, lines: Iterable[str]) -> Path:
     path = folder / "paper.csv"
-    path.write_text(text, encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -140,6 +155,69 @@ def test_errors_give_the_file_and_the_row(tmp_path, text, sentence):
     path = _write(tmp_path, text)
     with pytest.raises(BadInput, match=re.escape(f"{path}, {sentence}")):
         load(path)
+
+
+FIRST = "t,BM25 / None,F1,0.525,3,p,score,"
+WHOLE_HEADER = f"{HEADER.strip()},kind,repeats"
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "kind"),
+    [("0.525", 3, "score"), ("52.5", 1, "score"), ("0.525+/-0.1", 3, "score")],
+)
+def test_a_repeated_value_names_the_first_cell_and_may_be_in_per_cent(
+    tmp_path, value, decimals, kind
+):
+    again = f"u,BM25,F1,{value},{decimals},p,{kind},t > BM25 / None > F1"
+    first, second = load(_write_whole(tmp_path, [WHOLE_HEADER, FIRST, again]))
+    assert (first.name, first.repeats) == ("t > BM25 / None > F1", "")
+    assert second.repeats == first.name
+    assert first_kinds([first, second]) == {"t": {("BM25 / None", "F1"): "score"}}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (
+            "u,r,c,1,0,p,count,",
+            "row 3: unknown kind: 'count'; write one of score, stat",
+        ),
+        ("u,r,c,1,0,p,,", "row 3: the kind is empty"),
+        ("u,r,c,1,0,p,text,", "row 3: the kind is text, but the value '1' is a number"),
+        ("u,r,c,0.525,3,p,score,t > BM25 > F1", "row 3: repeats is 't > BM25 > F1'"),
+        (
+            "u,r,c,0.525,3,p,score,u > r > c",
+            "row 3: repeats is 'u > r > c', which names",
+        ),
+        (
+            "u,r,c,0.525,3,p,statistic,t > BM25 / None > F1",
+            "row 3: the kind is statistic, but that of 't > BM25 / None > F1' is score",
+        ),
+        (
+            "u,r,c,0.526,3,p,score,t > BM25 / None > F1",
+            "row 3: the value '0.526' repeats '0.525' at 't > BM25 / None > F1'",
+        ),
+        (
+            "u,r,c,5.25,2,p,score,t > BM25 / None > F1",
+            "row 3: the value '5.25' repeats '0.525'",
+        ),
+        (
+            "u,r,c,NaN,,p,score,t > BM25 / None > F1",
+            "row 3: the value 'NaN' repeats '0.525'",
+        ),
+    ],
+)
+def test_errors_of_kinds_and_repeats_give_the_row(tmp_path, row, sentence):
+    path = _write_whole(tmp_path, [WHOLE_HEADER, FIRST, row])
+    with pytest.raises(BadInput, match=re.escape(f"{path}, {sentence}")):
+        load(path)
+
+
+def test_a_cell_cannot_repeat_a_cell_that_repeats_another(tmp_path):
+    again = "u,r,c,0.525,3,p,score,t > BM25 / None > F1"
+    chained = "v,r,c,0.525,3,p,score,u > r > c"
+    with pytest.raises(BadInput, match="row 4: repeats is 'u > r > c', which names no"):
+        load(_write_whole(tmp_path, [WHOLE_HEADER, FIRST, again, chained]))
 
 
 def test_a_missing_file_raises_bad_input(tmp_path):

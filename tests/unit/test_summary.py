@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -13,7 +14,7 @@ from lextables.papers.registry import Headline, TableEntry
 from lextables.report import summary
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.cells import Cell, build
-from lextables.tables.published import PublishedCell, load
+from lextables.tables.published import NOT_PUBLISHED, PublishedCell, first_kinds, load
 
 ABSENT = "no_such/weights is not available here"
 NEEDED = {"sixth": {"table1": {ABSENT: "the model hub"}}}
@@ -39,13 +40,22 @@ F1 = Headline(column="F1")
 LOSS = Headline(row="all", lower=True, chance=("Guesses",))
 
 
-def exhibit(name, rows, headline=None, sources=(RELEASE,), in_full=False):
+def exhibit(
+    name,
+    rows,
+    headline=None,
+    sources=(RELEASE,),
+    in_full=False,
+    kind="score",
+    repeats="",
+):
     """A table with these rows: a computed value, the values of three seeds, or the reason of none."""
     printed, cells = [], []
     decimals = 2 if headline and headline.lower else 1
     for row, column, published, computed in rows:
         if published:
-            printed.append(PublishedCell(name, row, column, published, decimals, ""))
+            cell = PublishedCell(name, row, column, published, decimals, "", kind)
+            printed.append(replace(cell, repeats=repeats))
         run = "runs/s/given/theirs/all/seed0" if row == "Theirs" else WORDS
         cell = Cell(row, column, None, reason=str(computed))
         if isinstance(computed, float):
@@ -60,7 +70,8 @@ def exhibit(name, rows, headline=None, sources=(RELEASE,), in_full=False):
     why = lambda row, column: "the release has two questions more"  # noqa: E731
     entry = TableEntry(title=name, where="4", headline=headline, in_full=in_full)
     lines = build(printed, cells, comparable, why)
-    return Exhibit(name, entry, lines, "", {}, sources=sources)
+    kinds = first_kinds(printed).get(name, {})
+    return Exhibit(name, entry, lines, "", {}, sources=sources, first_kinds=kinds)
 
 
 def material(exhibits=None, **more):
@@ -113,7 +124,50 @@ def test_reasons_beyond_the_limit_are_combined():
     page = summary.page(material([exhibit("table1", lines)], needs=None))
     found = [row for row in rows(page) if row[0] == "not run"]
     assert len(found) == summary.REASONS + 1
-    assert found[-1] == ["not run", "4", "", "4 other reasons"]
+    assert found[-1] == ["not run", "scores", "4", "", "4 other reasons"]
+
+
+KINDS_SHOWN = [
+    exhibit("table1", SYSTEMS, F1),
+    exhibit("figure2", SYSTEMS[:2], repeats="table1 > BERT | large > F1"),
+    exhibit(
+        "table3", [("a", "N", "7.0", 7.0), ("b", "N", "8.0", 9.0)], kind="statistic"
+    ),
+    exhibit("table4", [("a", "Q", "1.0", "no file")], kind="text"),
+]
+
+
+def test_kinds_are_counted_apart_and_values_that_repeat_another_once():
+    """Table 1 has six published scores: two match, one is near, one off, three are not run."""
+    block = summary.summary(material(KINDS_SHOWN))
+    heads, _, *lines = rows(block)
+    assert heads == ["paper", "kind", "published", "match", "near", "off", "not run"]
+    assert lines == [
+        ["Sixth", "scores", "6", "1", "1", "1", "3"],
+        ["Sixth", "statistics", "2", "1", "0", "1", "0"],
+        ["Sixth", "texts", "1", "0", "0", "0", "1"],
+    ]
+
+
+def test_the_headline_names_the_reproduced_scores_with_their_systems_and_the_needs():
+    block = summary.summary(material(KINDS_SHOWN))
+    assert (
+        "Of 6 published scores, **2 were reproduced** (words in Sixth: 2); 1 differ. "
+        "Of 2 published statistics, 1 equal those of the released data; 1 differ. "
+        "Of 1 published texts, 0 equal those of the released data; 0 differ. "
+        "Of the scores that are not run, 2 need the model hub; "
+        "1 needs other data or models (see their reasons)."
+    ) in block
+
+
+def test_a_table_that_rests_on_unpublished_annotations_needs_what_nobody_has():
+    needs = {"sixth": {"table1": {"": NOT_PUBLISHED}}}
+    page = summary.page(material(KINDS_SHOWN, needs=needs))
+    section = page.partition("## Requirements")[2].partition("\n## ")[0]
+    assert rows(section)[2:] == [
+        ["something that was not published", "scores", "3", "Sixth 3"],
+        ["other data or models (see their reasons)", "texts", "1", "Sixth 1"],
+    ]
 
 
 def test_the_picture_compares_the_best_baselines_with_the_best_published_values():
@@ -122,9 +176,11 @@ def test_the_picture_compares_the_best_baselines_with_the_best_published_values(
     assert svg == summary.picture(material())
     nodes = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     words = ["".join(text.itertext()).strip() for text in nodes]
-    assert {"Sixth (9)", "match", "not run", "83.0 (published: 85.0)"} <= {*words}
+    assert {"Sixth, scores (9)", "match", "not run", "83.0 (published: 85.0)"} <= {
+        *words
+    }
     assert "1.00 (published: 0.50)" in words
-    tables = [word for word in words if word.startswith("Sixth, ")]
+    tables = [word for word in words if re.match("Sixth, [TF]", word)]
     assert tables == ["Sixth, Table 1", "Sixth, Table D-2"]
     assert "Best baseline" not in summary.picture(material(baselines=frozenset()))
     assert summary.picture(material(parts=[])).startswith("<svg ")
@@ -163,26 +219,27 @@ def test_the_readme_has_the_summary_of_the_page():
 
 def test_the_committed_page_counts_and_explains_every_published_value():
     page = PAGE.read_text(encoding="utf-8")
-    published = {}
+    published = Counter()
     for path in (ROOT / "resources/papers").glob("*.yaml"):
         title = yaml.safe_load(path.read_text(encoding="utf-8"))["title"]
         name = title.partition(":")[0] if ":" in title else path.stem.capitalize()
-        values = len(load(ROOT / f"resources/published/{path.stem}.csv"))
-        if values:
-            published[name] = values
-    columns, _, *papers = rows(block_of(page))
-    published["**all**"] = sum(published.values())
-    assert {name for name, *_ in papers} == published.keys()
-    for name, *cells in papers:
+        for cell in load(ROOT / f"resources/published/{path.stem}.csv"):
+            if not cell.repeats:
+                published[name, f"{cell.kind}s"] += 1
+                published["**all**", f"{cell.kind}s"] += 1
+    columns, _, *counted = rows(block_of(page))
+    assert {(name, kind) for name, kind, *_ in counted} == published.keys()
+    for name, kind, *cells in counted:
         total, *numbers = (int(cell.replace(",", "")) for cell in cells)
-        assert sum(numbers) == total == published[name]
+        assert sum(numbers) == total == published[name, kind]
         if name == "**all**":
             continue
         pattern = rf"^## {re.escape(name)}\n(.*?)(?=^## |\Z)"
         (section,) = re.findall(pattern, page, re.M | re.S)
         explained = Counter()
-        for outcome, values, _, why in rows(section)[2:]:
-            explained[outcome] += int(values.replace(",", ""))
+        for outcome, of_kind, values, _, why in rows(section)[2:]:
             assert outcome != "off" or why != "not known"
-        wanted = dict(zip(columns[2:], numbers, strict=True))
-        assert explained == Counter(wanted | {"match": 0, "near": 0}), name
+            if of_kind == kind:
+                explained[outcome] += int(values.replace(",", ""))
+        wanted = dict(zip(columns[3:], numbers, strict=True))
+        assert explained == Counter(wanted | {"match": 0, "near": 0}), (name, kind)

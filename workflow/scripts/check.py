@@ -1,19 +1,28 @@
-"""Print the number of published cells by verdict (match, near, off, not run, none), table by table."""
+"""Print the number of published values by kind and verdict, table by table and then together.
+
+A value that the paper prints at several places counts at the first.
+"""
 
 from pathlib import Path
 
 from lextables.pipeline.files import damage_named
 from lextables.pipeline.job import job
-from lextables.tables.cells import count, from_csv
+from lextables.report import wording
+from lextables.tables.cells import from_csv
+from lextables.tables.published import first_kinds, load
 
 with job(snakemake.log[0]):
+    kinds = {}
+    for paper, path in snakemake.params.published.items():
+        kinds[paper] = first_kinds(load(path))
+    counts = []
     for path in map(Path, snakemake.params.tables):
         if path.suffixes != [".csv"]:
             continue
+        paper = path.parent.name
         with damage_named(path):
-            totals = count(from_csv(path.read_text(encoding="utf-8")))
-        parts = []
-        for verdict, number in totals.items():
-            if number:
-                parts.append(f"{number} {verdict or 'without a verdict'}")
-        print(f"{path.parent.name} {path.stem}: {', '.join(parts)}")
+            lines = from_csv(path.read_text(encoding="utf-8"))
+        of_table = wording.counts_of(lines, kinds[paper].get(path.stem, {}))
+        counts.append(of_table)
+        print(f"{paper} {path.stem}: {wording.kinds_in_words(of_table)}")
+    print(f"all tables: {wording.kinds_in_words(wording.summed_by_kind(counts))}")

@@ -17,6 +17,7 @@ with job(snakemake.log[0]):
     parts, runs = results.read_all(
         root,
         snakemake.input.papers,
+        snakemake.input.published,
         texts_of_papers,
         snakemake.input.census,
         snakemake.input.runs,

@@ -15,6 +15,7 @@ with job(snakemake.log[0]):
     parts, runs = results.read_all(
         root,
         snakemake.input.papers,
+        snakemake.input.published,
         params.source_texts,
         snakemake.input.census,
         snakemake.input.runs,

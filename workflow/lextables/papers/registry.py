@@ -145,6 +145,7 @@ class TableEntry(Entry):
     are available, and ``file`` is the config key of a user file that it shows.  ``headline`` is its score
     in the leaderboard.  ``differences`` explain cells that are off; the first one that names a cell counts.
     The page of results shows a table ``in_full`` that compares published rows with additional ones.
+    ``unpublished`` says what its values rest on that was never published, so that nobody can compute them.
     """
 
     title: Line
@@ -160,6 +161,7 @@ class TableEntry(Entry):
     headline: Headline | None = None
     differences: tuple[Difference, ...] = ()
     in_full: bool = False
+    unpublished: str = ""
 
     def why_off(self, row: str, column: str) -> str:
         """The explanation of a cell that is off, or nothing."""

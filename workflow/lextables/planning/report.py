@@ -9,11 +9,23 @@ from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
 from lextables.planning.scripts import digest_of, package_modules
 from lextables.planning.tables import Row, Tables, run_folders
+from lextables.tables.published import NOT_PUBLISHED
 from lextables.tasks.plan import Context
 
+BY_HAND = "files or weights that are downloaded by hand"
+DOWNLOADED = "public files that models=paper downloads"
 # Fields of a row that differ between plans of the same row.
 OF_PLANS = frozenset(
-    ("reason", "runs", "parameters", "trained", "averages", "asked", "trained_on")
+    (
+        "reason",
+        "runs",
+        "parameters",
+        "trained",
+        "averages",
+        "asked",
+        "trained_on",
+        "seen",
+    )
 )
 
 
@@ -21,12 +33,14 @@ OF_PLANS = frozenset(
 class Offer:
     """What a run may need beyond this machine: a GPU, the model hub, a server of language models.
 
-    ``host`` is the server's, because servers have different models; empty: none.
+    ``by_hand``: all registered files and gated weights.  ``host`` is the server's, because servers have
+    different models; empty: none.
     """
 
     name: str
     gpu: bool = False
     hub: bool = False
+    by_hand: bool = False
     host: str = ""
 
 
@@ -46,6 +60,7 @@ class Report:
         results = self.project.results
         plans = self.project.plans
         papers = self.project.config.papers
+        every = self.project.paper_files
         names: set[str] = set()
         tables: list[str] = []
         records: list[str] = []
@@ -59,6 +74,7 @@ class Report:
         return {
             "config": f"{results}/config.yaml",
             "papers": list(self.project.paper_files.values()),
+            "published": [self.project.published_values(name) for name in every],
             "census": [self.project.census(name) for name in papers],
             "data": [self.project.census(name) for name in others],
             "tables": tables,
@@ -131,6 +147,7 @@ class Report:
             *(Offer("an API key", host=host) for host in hosts),
             Offer("a GPU and the model hub", gpu=True, hub=True),
             *(Offer(everything, gpu=True, hub=True, host=host) for host in hosts),
+            Offer(BY_HAND, gpu=True, hub=True, by_hand=True),
         ]
 
     def _offered(self, offer: Offer) -> Context:
@@ -143,18 +160,28 @@ class Report:
         if offer.host:
             usual["llm"] = f"https://{offer.host}/v1"
         config = here.config.model_copy(update=usual)
-        absent = planning.absent_data(
-            config, self.project.papers, self.project.sources, here.root
-        )
+        models = here.models
+        if offer.by_hand:
+            absent = {}
+            open_weights = {"gated": False}
+            models = {
+                name: model.model_copy(update=open_weights)
+                for name, model in models.items()
+            }
+        else:
+            absent = planning.absent_data(
+                config, self.project.papers, self.project.sources, here.root
+            )
         gpu = offer.gpu or here.gpu
-        return replace(here, config=config, gpu=gpu, absent=absent)
+        return replace(here, config=config, models=models, gpu=gpu, absent=absent)
 
     @cached_property
     def needs(self) -> dict[str, dict[str, dict[str, str]]]:
         """Param: {paper: {table: {reason of published rows that are not run: what they need}}}.
 
         A row needs the first of `offers` with which it would be planned, and a reason what its
-        last row needs.
+        last row needs: `NOT_PUBLISHED` if no offer helps.  The reason "" stands for all others, in a
+        table whose values rest on something that was not published.
         """
         offers = self.offers
         contexts = [self._offered(offer) for offer in offers]
@@ -165,10 +192,24 @@ class Report:
             needs[name] = {}
             for table, rows in self.project.plans[name].rows.items():
                 planned = [_planned(plan[table]) for plan in plans]
-                of_reason = {}
+                if paper.tables[table].unpublished:
+                    needs[name][table] = {"": NOT_PUBLISHED}
+                    continue
+                of_reason = self._needs_of_data(name, table)
                 for reason, at in _first_needs(rows, planned).items():
-                    of_reason[reason] = offers[at].name
+                    helps = at < len(offers)
+                    of_reason[reason] = offers[at].name if helps else NOT_PUBLISHED
                 needs[name][table] = of_reason
+        return needs
+
+    def _needs_of_data(self, paper: str, table: str) -> dict[str, str]:
+        """{reason why another data set of a table is not available: what it needs}."""
+        here = self.project.absent
+        downloaded = self._offered(Offer("downloads", hub=True)).absent
+        needs = {}
+        for name in self.project.papers[paper].tables[table].beside:
+            if name in here:
+                needs[here[name]] = BY_HAND if name in downloaded else DOWNLOADED
         return needs
 
 
@@ -178,15 +219,20 @@ def _planned(rows: Sequence[Row]) -> set[str]:
 
 
 def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, int]:
-    """{reason of published rows that are not run: the first plan with its last row}."""
+    """{reason of published rows that are not run: the first plan with its last row}.
+
+    It is the number of plans if a row is in none of them.
+    """
     needs: dict[str, int] = {}
     for row in rows:
         if row["runs"] or row["additional"]:
             continue
+        first = len(planned)
         for at, identities in enumerate(planned):
             if identity(row) in identities:
-                needs[row["reason"]] = max(at, needs.get(row["reason"], at))
+                first = at
                 break
+        needs[row["reason"]] = max(first, needs.get(row["reason"], first))
     return needs
 
 

@@ -135,6 +135,12 @@ class Tables:
         of_paper = package_modules(wildcards.paper, "registry", "tables")
         return [*of_paper, *sorted(planners)]
 
+    @property
+    def published_values(self) -> dict[str, str]:
+        """Param: {paper: the file of its published values}."""
+        papers = self.project.config.papers
+        return {paper: self.project.published_values(paper) for paper in papers}
+
     @cached_property
     def source_texts(self) -> dict[str, Params]:
         """{paper: the registry's texts on its sources and on sources of no paper, which pages show}."""

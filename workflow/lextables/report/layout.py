@@ -36,7 +36,9 @@ TEMPLATES.filters.update(
     count="{:,}".format,
     duration=render.duration,
     outcome=wording.OUTCOMES.get,
+    by_kind=wording.kinds_in_words,
     outcomes=wording.counts_in_words,
+    plural=wording.PLURALS.get,
     spaced=lambda text: text.replace("_", " "),
     ticked=ticked,
 )

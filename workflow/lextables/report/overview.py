@@ -32,23 +32,23 @@ class Tile:
 
 @dataclass(frozen=True)
 class Block:
-    """A paper on the first page: its tables, and their outcomes together."""
+    """A paper on the first page: its tables, and the outcomes of its values by kind."""
 
     part: Part
     tiles: Sequence[Tile]
-    counts: wording.Counts
+    counts: wording.KindCounts
 
 
 @dataclass(frozen=True)
 class FirstPage:
     """The content of the first page.
 
-    ``total`` are the outcomes of all published values, and ``printed`` is their number.
+    ``total`` are the outcomes of all published values by kind, and ``shown`` those that occur.
     """
 
     blocks: Sequence[Block]
-    total: wording.Counts
-    printed: int
+    total: wording.KindCounts
+    shown: Sequence[str]
     facts: Facts
     all: str
     key: str
@@ -65,13 +65,14 @@ def first_page(
     blocks = []
     for part in parts:
         tiles = [tile(part, exhibit) for exhibit in part.exhibits]
-        counts = wording.summed(tile.counts for tile in tiles)
+        counts = wording.counts_by_kind(part.exhibits)
         blocks.append(Block(part, tiles, counts))
-    total = wording.summed(block.counts for block in blocks)
+    total = wording.summed_by_kind(block.counts for block in blocks)
+    occurring = wording.summed(total.values())
     content = FirstPage(
         blocks=blocks,
         total=total,
-        printed=sum(total.values()),
+        shown=[name for name, n in occurring.items() if n],
         facts=facts(config, parts, runs, made_by, date),
         all=commands.command(config),
         key=render.KEY,

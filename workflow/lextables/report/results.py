@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,11 @@ from lextables.pipeline.dataset import Census
 from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import Run
 from lextables.sources.registry import with_registry_texts
-from lextables.tables import render
-from lextables.tables.cells import Line, from_csv
+from lextables.tables import published, render
+from lextables.tables.cells import Line, Place, from_csv
 from lextables.tables.comparison import Pair
 from lextables.tables.comparison import from_csv as pairs_from_csv
+from lextables.tables.published import FirstKinds, Kind
 
 # A JSON object of the results: a run's record, a census, or a source in it.
 Record = Mapping[str, Any]
@@ -30,6 +31,7 @@ class Exhibit:
     """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
 
     ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
+    ``first_kinds`` has the kind of each published value that repeats none.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Exhibit:
     files: Mapping[str, str]
     pairs: Sequence[Pair] = ()
     sources: Sequence[Record] = ()
+    first_kinds: Mapping[Place, Kind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
 def read_all(
     results: str | Path,
     papers: Iterable[str | Path],
+    published_values: Iterable[str | Path],
     texts: Mapping[str, Record],
     censuses: Iterable[str | Path],
     runs: Iterable[str],
@@ -145,14 +149,20 @@ def read_all(
 ) -> tuple[list[Part], list[RunRecord]]:
     """Return the parts of all papers and the sorted records of all runs that were made.
 
-    ``papers`` are the files in resources/papers and ``texts`` {paper: the texts of the sources' registry}.
+    ``papers`` are the files in resources/papers, ``published_values`` those in resources/published and
+    ``texts`` {paper: the texts of the sources' registry}.
     ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
     """
     planned = {Path(census).parent.name for census in censuses}
+    kinds = {}
+    for path in map(Path, published_values):
+        kinds[path.stem] = published.first_kinds(published.load(path))
     parts = []
     for path in map(Path, papers):
         name = path.stem
-        part = read_part(name, path, results, texts[name], earlier=name not in planned)
+        part = read_part(
+            name, path, results, texts[name], kinds[name], earlier=name not in planned
+        )
         if part:
             parts.append(part)
     earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
@@ -166,12 +176,14 @@ def read_part(
     registry: str | Path,
     results: str | Path,
     texts: Record | None = None,
+    kinds: FirstKinds | None = None,
     *,
     earlier: bool = False,
 ) -> Part | None:
     """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
 
-    ``texts`` are the current texts of the sources' registry (`registry_texts`).  A run on the sample
+    ``texts`` are the current texts of the sources' registry (`registry_texts`), and ``kinds`` those of the
+    published values (`published.first_kinds`).  A run on the sample
     has some of the tables.  An ``earlier`` run may have left none: then it returns None.
     """
     results = Path(results)
@@ -191,10 +203,12 @@ def read_part(
         census = read_json(_census(results, dataset), Census)
         census["sources"] = with_registry_texts(census["sources"], texts or {})
         censuses[dataset] = census
-    exhibits = [
-        _read_exhibit(folder, table, entry, censuses[entry.of or name]["sources"])
-        for table, entry in entries.items()
-    ]
+    exhibits = []
+    for table, entry in entries.items():
+        sources = censuses[entry.of or name]["sources"]
+        exhibit = _read_exhibit(folder, table, entry, sources)
+        first_kinds = (kinds or {}).get(table, {})
+        exhibits.append(replace(exhibit, first_kinds=first_kinds))
     day = ""
     if earlier:
         last = max((folder / f"{table}.csv").stat().st_mtime for table in entries)

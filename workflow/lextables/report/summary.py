@@ -1,7 +1,7 @@
 """The results page (docs/results.md): reproduced values of all papers, as Markdown with a figure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
@@ -16,7 +16,7 @@ from lextables.report.leaderboard import NONE, Benchmark, benchmarks, headline_l
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables import figures
 from lextables.tables.cells import Line
-from lextables.tables.published import number
+from lextables.tables.published import KINDS, NOT_PUBLISHED, Kind, number
 from lextables.tables.render import (
     About,
     data_note,
@@ -33,9 +33,11 @@ NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
+MODEL_IN_PATH = 3  # of runs/<data set>/<experiment>/<model>/…
+REPRODUCED = ("match", "near")
 REASONS = 10  # of one outcome of a paper
 BEST_ROWS = 3  # of a benchmark
-NOTHING_ELSE = "none of these"
+NOTHING_ELSE = "other data or models (see their reasons)"
 LOOKS = {
     "match": {"facecolor": figures.OURS},
     "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
@@ -49,6 +51,7 @@ PAPER = "<style>svg{color:#1b1d20;background:#fff}</style>"
 WIDTH, BAR = 7.4, 0.34  # inches
 
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]
+Kinds = Mapping[str, wording.KindCounts]  # of each paper
 
 
 @dataclass(frozen=True)
@@ -78,17 +81,21 @@ class Material:
 def picture(material: Material) -> str:
     """Return the figure as svg: outcomes by paper, and baselines compared with the best published values."""
     counts = _counts(material.parts)
+    bars = {}
+    for name, by_kind in counts.items():
+        for kind, outcomes in by_kind.items():
+            bars[f"{name}, {wording.PLURALS[kind]}"] = outcomes
     baselines = _best_baselines(material)
 
     def drawing(figure: Figure) -> None:
-        rows = [max(len(counts), 1)]
+        rows = [max(len(bars), 1)]
         margin = 5
         if baselines:
             rows.append(len(baselines))
             margin += 2
         figure.set_size_inches(WIDTH, BAR * (sum(rows) + margin))
         axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
-        _draw_counts(axes[0, 0], counts)
+        _draw_counts(axes[0, 0], bars)
         if baselines:
             _draw_baselines(axes[1, 0], baselines)
 
@@ -97,7 +104,7 @@ def picture(material: Material) -> str:
 
 
 def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
-    """A bar for each paper, with a part for each outcome."""
+    """A bar for each paper and kind of value, with a part for each outcome."""
     columns = _outcomes(counts.values())
     names = []
     for at, (name, outcomes) in enumerate(counts.items()):
@@ -143,18 +150,65 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the table of outcomes by paper, between `BEGIN` and `END`."""
-    counts = _counts(material.parts)
-    columns = _outcomes(counts.values())
-    rows = {plain(name): outcomes for name, outcomes in counts.items()}
+    """Return the headline and the table of outcomes by paper and kind, between `BEGIN` and `END`."""
+    counts = dict(_counts(material.parts))
+    total = wording.summed_by_kind(counts.values())
+    columns = _outcomes(total.values())
+    rows = {plain(name): by_kind for name, by_kind in counts.items()}
     if len(rows) > 1:
-        rows["**all**"] = wording.summed(counts.values())
+        rows["**all**"] = total
     lines = []
-    for name, outcomes in rows.items():
-        numbers = [sum(outcomes.values()), *(outcomes[each] for each in columns)]
-        lines.append([name, *map("{:,}".format, numbers)])
-    heads = ["paper", "published values", *(NAMES[name] for name in columns)]
-    return "\n\n".join([BEGIN, _table(heads, lines), END])
+    for name, by_kind in rows.items():
+        for kind, outcomes in by_kind.items():
+            numbers = [sum(outcomes.values()), *(outcomes[each] for each in columns)]
+            lines.append([name, wording.PLURALS[kind], *map("{:,}".format, numbers)])
+    heads = ["paper", "kind", "published", *(NAMES[name] for name in columns)]
+    table = _table(heads, lines, ["kind"])
+    return "\n\n".join([BEGIN, _headline(material, total), table, END])
+
+
+def _headline(material: Material, total: wording.KindCounts) -> str:
+    """The number of reproduced scores with their systems, and the other kinds; then what scores need."""
+    sentences = []
+    for kind, outcomes in total.items():
+        published = f"{sum(outcomes.values()):,}"
+        reached = outcomes["match"] + outcomes["near"]
+        sentence = f"Of {published} published {wording.PLURALS[kind]}, "
+        if kind == "score":
+            sentence += f"**{reached:,} were reproduced**{_systems(material)}"
+        else:
+            sentence += f"{reached:,} equal those of the released data"
+        sentences.append(f"{sentence}; {outcomes['off']:,} differ.")
+    needed = _needed(material).get("score")
+    if needed:
+        clauses = []
+        for name in sorted(needed, key=_order_of_needs(needed)):
+            values = needed[name].total()
+            verb = "needs" if values == 1 else "need"
+            clauses.append(f"{values:,} {verb} {name}")
+        others = f"; {clauses[-1]}" if len(clauses) > 1 else ""
+        text = ", ".join(clauses[:-1]) or clauses[0]
+        sentences.append(f"Of the scores that are not run, {text}{others}.")
+    return " ".join(sentences)
+
+
+def _systems(material: Material) -> str:
+    """The systems of the reproduced scores, as in their tables, with the number of scores."""
+    systems: Counter[str] = Counter()
+    for part, exhibit in material.exhibits:
+        for line, kind, outcome in _first_values(exhibit):
+            if kind == "score" and outcome in REPRODUCED:
+                for model in _models(line):
+                    systems[f"{model} in {part.short}"] += 1
+    if not systems:
+        return ""
+    return f" ({', '.join(f'{plain(name)}: {n:,}' for name, n in systems.items())})"
+
+
+def _models(line: Line) -> list[str]:
+    """The models of a line's runs, by their keys in the paths of runs."""
+    models = [folder.split("/")[MODEL_IN_PATH] for folder in line.runs.split()]
+    return [*dict.fromkeys(models)]
 
 
 def with_summary(text: str, block: str) -> str:
@@ -236,14 +290,13 @@ def _counted(word: str, counts: Counter[str]) -> str:
     return ", ".join(f"{n:,} {word} {name}" for name, n in counts.most_common())
 
 
-def _counts(parts: Iterable[Part]) -> dict[str, wording.Counts]:
-    """{paper: its outcomes} of the papers with published values."""
+def _counts(parts: Iterable[Part]) -> Kinds:
+    """{paper: its outcomes by kind} of the papers with published values."""
     counts = {}
     for part in parts:
-        tables = [wording.outcome_counts(exhibit.lines) for exhibit in part.exhibits]
-        outcomes = wording.summed(tables)
-        if any(outcomes.values()):
-            counts[part.short] = outcomes
+        by_kind = wording.counts_by_kind(part.exhibits)
+        if by_kind:
+            counts[part.short] = by_kind
     return counts
 
 
@@ -254,19 +307,23 @@ def _outcomes(counts: Iterable[wording.Counts]) -> list[str]:
     return [name for name in NAMES if total[name] or name not in others]
 
 
-def _published(part: Part) -> Iterator[tuple[Exhibit, Line, str]]:
-    """The published values with their table and outcome."""
-    for exhibit in part.exhibits:
-        for line in exhibit.lines:
-            if line.published:
-                yield exhibit, line, wording.outcome(line)
+def _first_values(exhibit: Exhibit) -> Iterator[tuple[Line, Kind, str]]:
+    """The published values that repeat none, with their kind and outcome."""
+    for line in exhibit.lines:
+        kind = exhibit.first_kinds.get((line.row, line.column))
+        if line.published and kind:
+            yield line, kind, wording.outcome(line)
 
 
 @dataclass(frozen=True)
 class _Explanation:
-    """An outcome that is neither match nor near, and its reason; ``table`` is empty but for off."""
+    """An outcome of a kind that is neither match nor near, and its reason.
+
+    ``table`` is empty but for off.
+    """
 
     outcome: str
+    kind: Kind
     reason: str
     table: str = ""
 
@@ -274,19 +331,21 @@ class _Explanation:
 def _explained(part: Part) -> Iterator[str]:
     """The table of outcomes that are neither match nor near, by reason."""
     cells_of: dict[_Explanation, list[str]] = defaultdict(list)
-    printed = list(_published(part))
-    for exhibit, line, outcome in printed:
-        cell = label(exhibit.name)
-        table = ""
-        if outcome == "off":
-            table = cell
-            before = shorten(line.published, LONGEST, placeholder="…")
-            after = shorten(line.reproduced, LONGEST, placeholder="…")
-            cell = f"{line.row}, {line.column}: {before} → {after}"
-        reason = line.reason
-        if outcome == "elsewhere" and not reason:
-            reason = data_note(exhibit.sources)
-        cells_of[_Explanation(outcome, reason, table)].append(cell)
+    has_values = False
+    for exhibit in part.exhibits:
+        for line, kind, outcome in _first_values(exhibit):
+            has_values = True
+            cell = label(exhibit.name)
+            table = ""
+            if outcome == "off":
+                table = cell
+                before = shorten(line.published, LONGEST, placeholder="…")
+                after = shorten(line.reproduced, LONGEST, placeholder="…")
+                cell = f"{line.row}, {line.column}: {before} → {after}"
+            reason = line.reason
+            if outcome == "elsewhere" and not reason:
+                reason = data_note(exhibit.sources)
+            cells_of[_Explanation(outcome, kind, reason, table)].append(cell)
     rows = []
     for outcome in EXPLAINED:
         of_outcome = {}
@@ -295,8 +354,9 @@ def _explained(part: Part) -> Iterator[str]:
                 of_outcome[explanation] = cells
         rows += _explanation_rows(outcome, of_outcome)
     if rows:
-        yield _table(["", "values", "where", "why"], rows, ["where", "why"])
-    elif printed:
+        heads = ["", "kind", "values", "where", "why"]
+        yield _table(heads, rows, ["kind", "where", "why"])
+    elif has_values:
         yield "Every published value is reproduced."
 
 
@@ -318,39 +378,66 @@ def _explanation_rows(
         if each.table:
             where = f"{each.table}: {where}"
         reason = plain(each.reason or "not known")
-        rows.append([NAMES[outcome], f"{len(cells_of[each]):,}", plain(where), reason])
+        kind = wording.PLURALS[each.kind]
+        values = f"{len(cells_of[each]):,}"
+        rows.append([NAMES[outcome], kind, values, plain(where), reason])
     rest = order[len(shown) :]
-    if rest:
-        values = sum(len(cells_of[each]) for each in rest)
-        rows.append([NAMES[outcome], f"{values:,}", "", f"{len(rest)} other reasons"])
+    for kind in KINDS:
+        others = [each for each in rest if each.kind == kind]
+        if others:
+            values = f"{sum(len(cells_of[each]) for each in others):,}"
+            why = f"{len(others)} other reasons"
+            rows.append([NAMES[outcome], wording.PLURALS[kind], values, "", why])
     return rows
+
+
+def _needed(material: Material) -> dict[Kind, dict[str, Counter[str]]]:
+    """{kind: {requirement: number of values that are not run, by paper}}; empty without `Material.needs`."""
+    needed: dict[Kind, dict[str, Counter[str]]] = {}
+    if material.needs is None:
+        return needed
+    for part, exhibit in material.exhibits:
+        needs = material.needs.get(part.name, {}).get(exhibit.name, {})
+        for line, kind, outcome in _first_values(exhibit):
+            if outcome == "not run":
+                name = needs.get(line.reason) or needs.get("", NOTHING_ELSE)
+                of_kind = needed.setdefault(kind, defaultdict(Counter))
+                of_kind[name][part.short] += 1
+    return needed
+
+
+def _order_of_needs(
+    needed: Mapping[str, Counter[str]],
+) -> Callable[[str], tuple[int, int, str]]:
+    """The order of requirements: the most frequent first, and last what nobody can have."""
+    last = (NOTHING_ELSE, NOT_PUBLISHED)
+
+    def order(name: str) -> tuple[int, int, str]:
+        place = 1 + last.index(name) if name in last else 0
+        return place, -needed[name].total(), name
+
+    return order
 
 
 def _needs(material: Material) -> Iterator[str]:
     """The table of requirements of values that are not run."""
-    if material.needs is None:
-        return
-    needed: dict[str, Counter[str]] = defaultdict(Counter)
-    for part in material.parts:
-        of_tables = material.needs.get(part.name, {})
-        for exhibit, line, outcome in _published(part):
-            if outcome == "not run":
-                needs = of_tables.get(exhibit.name, {})
-                name = needs.get(line.reason, NOTHING_ELSE)
-                needed[name][part.short] += 1
+    needed = _needed(material)
     if not needed:
         return
-    yield "Published values that are not run, by the requirements of their rows (the reasons are below)."
-
-    def order(name: str) -> tuple[bool, int, str]:
-        return name == NOTHING_ELSE, -needed[name].total(), name
-
+    yield (
+        "Published values that are not run, by the requirements of their rows (the reasons are below). "
+        f"Values that need {NOT_PUBLISHED} can never be run: their prompt, settings or annotations are "
+        "not known."
+    )
     rows = []
-    for name in sorted(needed, key=order):
-        counts = needed[name]
-        papers = [f"{plain(paper)} {n:,}" for paper, n in counts.items()]
-        rows.append([name, f"{counts.total():,}", ", ".join(papers)])
-    yield _table(["needs", "values", "of"], rows, ["of"])
+    for kind in KINDS:
+        of_kind = needed.get(kind, {})
+        for name in sorted(of_kind, key=_order_of_needs(of_kind)):
+            counts = of_kind[name]
+            papers = [f"{plain(paper)} {n:,}" for paper, n in counts.items()]
+            total = f"{counts.total():,}"
+            rows.append([name, wording.PLURALS[kind], total, ", ".join(papers)])
+    yield _table(["needs", "kind", "values", "of"], rows, ["kind", "of"])
 
 
 def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:

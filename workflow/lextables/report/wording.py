@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 
 from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import Settings
-from lextables.report.results import Part, RunRecord
+from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.sources.registry import SAMPLE
-from lextables.tables.cells import Line
+from lextables.tables.cells import Line, Place
+from lextables.tables.published import KINDS, Kind
 
 PANELS = {
     "sample": "the small models of the environment",
@@ -76,6 +77,12 @@ OUTCOMES = {
     "not run": "not run",
 }
 Counts = Mapping[str, int]
+KindCounts = Mapping[Kind, Counts]
+PLURALS: Mapping[Kind, str] = {
+    "score": "scores",
+    "statistic": "statistics",
+    "text": "texts",
+}
 
 
 def outcome(line: Line) -> str:
@@ -89,6 +96,45 @@ def outcome_counts(lines: Iterable[Line]) -> Counts:
     """Count published cells by outcome, in the order of `OUTCOMES`."""
     counts = Counter(outcome(line) for line in lines if line.published)
     return {name: counts[name] for name in OUTCOMES}
+
+
+def counts_of(lines: Iterable[Line], first_kinds: Mapping[Place, Kind]) -> KindCounts:
+    """Count the published values of a table by kind and outcome.
+
+    ``first_kinds`` are the kinds of values that repeat none; the others count where they are first.
+    """
+    counts: dict[Kind, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for line in lines:
+        kind = first_kinds.get((line.row, line.column))
+        if line.published and kind:
+            counts[kind][outcome(line)] += 1
+    in_order: dict[Kind, Counts] = {}
+    for kind, outcomes in counts.items():
+        if outcomes:
+            in_order[kind] = {name: outcomes[name] for name in OUTCOMES}
+    return in_order
+
+
+def counts_by_kind(exhibits: Iterable[Exhibit]) -> KindCounts:
+    """Count the published values of several tables by kind and outcome, as `counts_of` does."""
+    return summed_by_kind(counts_of(each.lines, each.first_kinds) for each in exhibits)
+
+
+def summed_by_kind(counts: Iterable[KindCounts]) -> KindCounts:
+    """Add counts of several tables or papers, each kind alone."""
+    several: dict[Kind, list[Counts]] = {kind: [] for kind in KINDS}
+    for by_kind in counts:
+        for kind, outcomes in by_kind.items():
+            several[kind].append(outcomes)
+    return {kind: summed(outcomes) for kind, outcomes in several.items() if outcomes}
+
+
+def kinds_in_words(counts: KindCounts) -> str:
+    """Return counts by kind as text: ``Scores: 5 match, 2 not run. Texts: 6 match.``"""
+    sentences = []
+    for kind, outcomes in counts.items():
+        sentences.append(f"{PLURALS[kind].capitalize()}: {counts_in_words(outcomes)}.")
+    return " ".join(sentences) or "No published value to compare."
 
 
 def summed(counts: Iterable[Counts]) -> Counts:

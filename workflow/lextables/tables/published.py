@@ -2,16 +2,19 @@
 
 import csv
 import io
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from lextables.pipeline.errors import BadInput
 from lextables.sources import records
 
-COLUMNS = ("table", "row", "column", "value", "decimals", "where")
+COLUMNS = ("table", "row", "column", "value", "decimals", "where", "kind", "repeats")
+MAY_BE_EMPTY = ("decimals", "repeats")
 TIDY_COLUMNS = (
     "paper",
     "table",
@@ -22,7 +25,14 @@ TIDY_COLUMNS = (
     "margin",
     "decimals",
     "where",
+    "kind",
+    "repeats",
 )
+Kind = Literal["score", "statistic", "text"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# The requirement of values that nobody can compute, such as those of a prompt that is not known.
+NOT_PUBLISHED = "something that was not published"
+BETWEEN = " > "  # the parts of a cell's name
 
 
 def _printed_number(name: str) -> str:
@@ -30,6 +40,7 @@ def _printed_number(name: str) -> str:
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
+FirstKinds = Mapping[str, Mapping[tuple[str, str], Kind]]
 TablePlace = tuple[str, str, str]  # the table, the row and the column of a cell
 _PRINTED = re.compile(
     rf"{_printed_number('number')}(?:\s*(?:±|\+/-)\s*{_printed_number('margin')})?"
@@ -43,6 +54,11 @@ class PublishedCell:
     ``table``, ``row`` and ``column`` name the cell; ``value`` is the published string without markup;
     ``decimals`` is the number of decimals for comparison, ``None`` for text: more than ``value``
     shows if the paper drops trailing zeros.  ``where`` is the place in the paper.
+
+    ``kind``: a `score` is the result of a system, a `statistic` a count, share or size that describes the
+    data or a model, and a `text` a name, a query or a description.  ``repeats`` is the `name` of the first
+    cell with the same quantity: the same system, condition, data and measure, or the same text.  It is empty
+    for the first cell.
     """
 
     table: str
@@ -51,6 +67,13 @@ class PublishedCell:
     value: str
     decimals: int | None
     where: str
+    kind: Kind = "score"
+    repeats: str = ""
+
+    @property
+    def name(self) -> str:
+        """The table, the row and the column, as in ``repeats``: ``table3 > BM25 / None > NDCG@5``."""
+        return BETWEEN.join((self.table, self.row, self.column))
 
     @property
     def number(self) -> float | None:
@@ -68,6 +91,15 @@ class PublishedCell:
         return _float(printed["margin"]) if printed and printed["margin"] else None
 
 
+def first_kinds(cells: Iterable[PublishedCell]) -> FirstKinds:
+    """Return {table: {(row, column): kind}} of the cells that repeat none."""
+    kinds: dict[str, dict[tuple[str, str], Kind]] = defaultdict(dict)
+    for cell in cells:
+        if not cell.repeats:
+            kinds[cell.table][cell.row, cell.column] = cell.kind
+    return kinds
+
+
 def number(value: str) -> float | None:
     """Return the number that a table shows as ``value``, as `PublishedCell.number` does."""
     printed = _PRINTED.fullmatch(value)
@@ -78,11 +110,13 @@ def load(path: str | Path) -> list[PublishedCell]:
     """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's order.
 
     Raises ``BadInput`` with the file and row if a column is missing or unknown, a field is empty or padded
-    with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, or the
-    same (table, row, column) occurs twice.
+    with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, the
+    same (table, row, column) occurs twice, ``kind`` is unknown or does not fit, or ``repeats`` is not the
+    first cell with the same value.
     """
     cells: dict[TablePlace, PublishedCell] = {}
     places: dict[TablePlace, str] = {}
+    firsts: dict[str, PublishedCell] = {}
     for where, record in _records(Path(path)):
         _check_texts(where, record)
         value = record["value"]
@@ -93,12 +127,18 @@ def load(path: str | Path) -> list[PublishedCell]:
             value=value,
             decimals=_decimals(value, record["decimals"], where),
             where=record["where"],
+            kind=_kind(record, where),
+            repeats=record["repeats"],
         )
         place = (cell.table, cell.row, cell.column)
         if place in cells:
             name = f"{cell.table} / {cell.row!r} / {cell.column!r}"
             what = f"the cell {name} is also at {places[place]}"
             raise BadInput(what, where=where, do="keep one of the two")
+        if cell.repeats:
+            _check_repeats(cell, firsts, where)
+        else:
+            firsts[cell.name] = cell
         cells[place] = cell
         places[place] = where
     _check_more_decimals(cells, places)
@@ -108,7 +148,7 @@ def load(path: str | Path) -> list[PublishedCell]:
 def _check_texts(where: str, record: Mapping[str, str]) -> None:
     """Raise BadInput for a text that is empty or padded with spaces."""
     for name, text in record.items():
-        if not text.strip() and name != "decimals":
+        if not text.strip() and name not in MAY_BE_EMPTY:
             what = f"the {name} is empty"
             raise BadInput(what, where=where, do=f"write the {name}")
         if text != text.strip():
@@ -182,6 +222,49 @@ def _decimals(value: str, decimals: str, where: str) -> int | None:
         what = f"decimals is {decimals!r}, but the value {value!r} {means}"
         raise BadInput(what, where=where, do=do)
     return int(decimals) if decimals else None
+
+
+def _kind(record: Mapping[str, str], where: str) -> Kind:
+    """Return the kind of a record; a text has no decimals."""
+    for kind in KINDS:
+        if record["kind"] == kind:
+            break
+    else:
+        do = f"write one of {', '.join(KINDS)}"
+        raise BadInput(f"unknown kind: {record['kind']!r}", where=where, do=do)
+    if kind == "text" and record["decimals"]:
+        what = f"the kind is text, but the value {record['value']!r} is a number"
+        raise BadInput(what, where=where, do="write score or statistic")
+    return kind
+
+
+def _check_repeats(
+    cell: PublishedCell, firsts: Mapping[str, PublishedCell], where: str
+) -> None:
+    """Raise BadInput unless a cell above, which repeats none, has the same kind and value."""
+    first = firsts.get(cell.repeats)
+    if first is None:
+        what = (
+            f"repeats is {cell.repeats!r}, which names no cell above that repeats none"
+        )
+        raise BadInput(what, where=where, do="name the first cell with this value")
+    if first.kind != cell.kind:
+        what = f"the kind is {cell.kind}, but that of {cell.repeats!r} is {first.kind}"
+        raise BadInput(what, where=where, do="write the same kind in both")
+    if not same_quantity(first, cell):
+        what = f"the value {cell.value!r} repeats {first.value!r} at {cell.repeats!r}"
+        raise BadInput(what, where=where, do="leave repeats empty: the values differ")
+
+
+def same_quantity(first: PublishedCell, second: PublishedCell) -> bool:
+    """Whether two cells have the same value: equal texts, or equal numbers, of which one may be in per cent.
+
+    Margins are not compared, and no case of letters.
+    """
+    if first.number is None or second.number is None:
+        return first.value.casefold() == second.value.casefold()
+    scales = (1.0, 100.0, 0.01)
+    return any(math.isclose(scale * first.number, second.number) for scale in scales)
 
 
 def _shown_decimals(value: str) -> int | None:
