@@ -60,6 +60,10 @@ def test_pretraining_on_other_contracts_is_an_additional_row(tmp_path):
     }
     found, printed = rows(**values), "RoBERTa-base + Contracts Pretraining"
     assert "the contracts of its authors' pretraining" in found[printed]["reason"]
+    assert not found[printed]["runs"]
+    # The reason is the same without the weights, which would not help.
+    without = rows(data="release", models="available", grid="paper")[printed]
+    assert without["reason"] == found[printed]["reason"]
     assert found[f"{printed}, on contracts of 2020-QTR1"]["runs"]
 
 
@@ -184,6 +188,39 @@ def test_released_weights_are_unpacked_and_read(tmp_path):
     assert read.weights_of == release
     assert read.settings["weights"].endswith(f"/{release.folder}/weights")
     assert "tried" not in read.settings
+
+
+def test_shares_of_the_contracts_are_trained_whatever_fills_the_point_of_all(tmp_path):
+    """Figure 6 states 27.6 for 10 % of the contracts, which no released weights have."""
+    values = with_models(tmp_path, "roberta-base") | {"grid": "paper"}
+    (tmp_path / "cuad_checkpoints").mkdir()
+    (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
+    found = laid_out(**values)
+    (shown,) = [row for row in found.rows["figure6"] if row["row"] == "RoBERTa-base"]
+    conditions = {}
+    for share, folders in shown["runs"].items():
+        conditions[share] = {folder.split("/")[4] for folder in folders}
+    assert conditions == {
+        "100": {"as-released"},
+        "3": {"paper-p3"},
+        "10": {"paper-p10"},
+        "30": {"paper-p30"},
+    }
+    assert not shown["trained"]
+    percents = set()
+    for run, spec in found.specs.items():
+        if run.model == "roberta-base" and run.experiment in ("search", "train"):
+            percents.add(spec.settings["percent"])
+    assert percents == {3, 10, 30}
+
+
+def test_without_their_weights_only_the_shares_are_not_run(tmp_path):
+    (tmp_path / "cuad_checkpoints").mkdir()
+    (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")
+    values = {"data": "release", "models": "available", "mirror": str(tmp_path)}
+    found = rows(**values, grid="paper")["RoBERTa-base"]
+    assert found["runs"] == {"100": ["runs/cuad/read/roberta-base/as-released/seed0"]}
+    assert found["reason"] == "FacebookAI/roberta-base is not available here"
 
 
 def test_searches_and_trainings_start_from_the_pretrained_weights():

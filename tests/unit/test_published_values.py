@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from lextables import ROOT
-from lextables.tables.published import load
+from lextables.tables.published import load, same_quantity
 
 PAPERS = ROOT.joinpath(os.environ.get("LEXTABLES_PAPERS", "../shared/papers"))
 CELLS = {
@@ -44,6 +44,15 @@ SIZES = {
     "lawngnli": (10, 715),
     "maud": (10, 294),
     "privacy": (7, 629),
+}
+# {paper: {kind: (number of values, those that repeat none)}}.
+KIND_COUNTS = {
+    "acord": {"text": (240, 236), "score": (420, 335), "statistic": (113, 113)},
+    "contracteval": {"score": (76, 76)},
+    "cuad": {"text": (94, 85), "score": (125, 71), "statistic": (33, 32)},
+    "lawngnli": {"statistic": (119, 76), "text": (8, 5), "score": (586, 467)},
+    "maud": {"statistic": (133, 129), "score": (161, 153)},
+    "privacy": {"statistic": (19, 19), "score": (610, 610)},
 }
 
 
@@ -185,3 +194,114 @@ def test_f1_of_privacy_is_at_most_the_mean_of_precision_and_recall(table):
     assert all(
         row["F1"] <= (row["Recall"] + row["Precision"]) / 2 + 1e-4 for row in rows
     )
+
+
+# Values that a paper prints at several places
+
+# Lines with equal values that are different quantities.
+DIFFERENT = {
+    # The same numbers, printed for two models.
+    ("privacy", "table_c1", "table_c2")
+}
+# The maximum is over the models of each table.
+P_VALUES = "Entail/Neutral/Contradict. Chance=1/3 / Maximum of p-values versus (6)"
+
+
+def first_name(cell):
+    """The name of the first cell with this quantity."""
+    return cell.repeats or cell.name
+
+
+def pairs_of_lines(cells):
+    """{(table and column of two columns, or table and row of two rows): their pairs of cells}.
+
+    Two cells are a pair if they are in different tables and their rows have the same parts, or one has more;
+    in two rows, also their columns are the same.
+    """
+    lines = defaultdict(list)
+    for at, first in enumerate(cells):
+        parts = {*first.row.split(" / ")}
+        for second in cells[at + 1 :]:
+            others = {*second.row.split(" / ")}
+            if first.table == second.table or not (parts <= others or others <= parts):
+                continue
+            lines[first.table, second.table, first.column, second.column].append(
+                (first, second)
+            )
+            if first.column == second.column:
+                lines[first.table, second.table, first.row, second.row].append(
+                    (first, second)
+                )
+    return lines
+
+
+@pytest.mark.parametrize("paper", CELLS)
+def test_rows_and_columns_with_the_same_values_name_the_same_first_place(paper):
+    """At least three pairs with equal values, and four of five of all pairs."""
+    number_of_lines = 0
+    for (first_table, second_table, *_), pairs in pairs_of_lines(CELLS[paper]).items():
+        equal = [pair for pair in pairs if same_quantity(*pair)]
+        is_different = (paper, first_table, second_table) in DIFFERENT
+        if len(equal) < 3 or len(equal) < 0.8 * len(pairs) or is_different:
+            continue
+        number_of_lines += 1
+        for first, second in equal:
+            if first.row != P_VALUES:
+                assert first_name(first) == first_name(second)
+    assert (number_of_lines > 0) == (paper not in ("contracteval", "privacy"))
+
+
+@pytest.mark.parametrize("paper", CELLS)
+def test_a_value_that_is_printed_once_over_several_columns_counts_once(paper):
+    names = defaultdict(set)
+    for cell in CELLS[paper]:
+        if "printed once" in cell.where:
+            names[cell.table, cell.row].add(first_name(cell))
+    assert all(len(firsts) == 1 for firsts in names.values())
+    assert bool(names) == (paper == "lawngnli")
+
+
+def test_a_cut_at_512_tokens_changes_nothing_for_a_model_that_reads_512():
+    """LawngNLI, Tables 5 and 13: columns (1) and (2) differ for Longformer, BART and BigBird alone."""
+    again = set()
+    for cell in CELLS["lawngnli"]:
+        model, _, _ = cell.row.rpartition(" / ")[2].rpartition("_")
+        is_of_column_1 = cell.repeats.endswith("> (1) Short premise / No")
+        if model and is_of_column_1 and "(2)" in cell.column:
+            again.add((cell.table, model))
+    short = {
+        "albert-xxlarge-v2",
+        "nlpaueb_legal-bert-base-uncased",
+        "roberta-large",
+        "zlucia_custom-legalbert",
+    }
+    assert again == {("table13", model) for model in short} | {
+        ("table5", "albert-xxlarge-v2")
+    }
+
+
+def test_kinds_and_repeats_have_the_registered_numbers():
+    """{paper: {kind: (values, values that repeat none)}}."""
+    counts = {}
+    for paper, cells in CELLS.items():
+        values = Counter(cell.kind for cell in cells)
+        firsts = Counter(cell.kind for cell in cells if not cell.repeats)
+        counts[paper] = {kind: (values[kind], firsts[kind]) for kind in values}
+    assert counts == KIND_COUNTS
+
+
+def test_figures_of_cuad_repeat_table_2_and_figure_4():
+    """Section 4: Figures 3 and 5 draw Table 2, and Figure 8 has the categories in the order of Figure 4."""
+    tables = Counter()
+    for cell in CELLS["cuad"]:
+        if cell.repeats:
+            tables[cell.table, cell.repeats.partition(" > ")[0]] += 1
+    assert tables == {
+        ("figure2", "table3"): 1,
+        ("figure3", "table2"): 3,
+        ("figure5", "table2"): 10,
+        ("figure6", "table2"): 1,
+        ("figure8", "figure4"): 40,
+        ("table4", "table1"): 8,
+        ("table5", "table1"): 1,
+    }

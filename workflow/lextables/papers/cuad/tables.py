@@ -45,6 +45,7 @@ RELEASED_NAMES = {
 # Figure 2 does not state its bins.  Its axis ends at 200 contracts, which the first bin
 # of eight pages just exceeds, and the first bin of ten pages exceeds by far.
 BIN = 8
+ALL_CONTRACTS = "100"  # per cent, as in the conditions of runs
 OWN_SHARES = "not trained on this share of the contracts"
 ALL_TIED = "all categories have the same area"
 
@@ -418,8 +419,17 @@ def figure6(results: Results) -> list[Cell]:
             folders = runs_of(system, share)
             measure = f"{AUPR} of {share}%"
             score = Score(measure, name, AUPR, "all", "contracts", 100)
+            # The authors' weights are those of all contracts; smaller shares are trained here.
+            trained = system["trained"] or share != ALL_CONTRACTS
             cell = score_cell(
-                results, system, row, "AUPR", score, runs=folders, no_runs=OWN_SHARES
+                results,
+                system,
+                row,
+                "AUPR",
+                score,
+                runs=folders,
+                no_runs=OWN_SHARES,
+                trained=trained,
             )
             cells.append(cell)
             seeds = [int(folder.rpartition("seed")[2]) for folder in folders] or [0]

@@ -218,6 +218,9 @@ class SpanPlanner(Planner):
         if panel.kind == "language-model":
             return self.asked(key, panel)
         row = self.encoder_row(key, panel)
+        if panel.pretrained and not (panel.additional or row.runs):
+            reason = plan.reason_not_run([self.pretraining_difference()])
+            row = replace(row, reason=reason)
         rows = self.placed(row, self.differences(row, panel))
         if panel.joined is not None:
             rows.append(self.joined(panel, rows[-1]))
@@ -246,13 +249,9 @@ class SpanPlanner(Planner):
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
-        grid, config, differences = self.grid, self.context.config, []
+        grid, differences = self.grid, []
         if panel.pretrained:
-            contracts = ", ".join(config.edgar_quarters) or "the sample"
-            needs = (
-                "the contracts of its authors' pretraining, which are in no source here"
-            )
-            differences.append(Difference(needs, f"on contracts of {contracts}"))
+            differences.append(self.pretraining_difference())
         descriptions = [f"windows of {grid.max_length} tokens"]
         if row.trained and grid.max_updates is not None:
             updates = f"{grid.max_updates} updates of {grid.batch_size}"
@@ -264,6 +263,15 @@ class SpanPlanner(Planner):
             seeds = len(row.runs.get(self.MAIN, ()))
             differences += fewer_seeds(seeds, self.task.averages)
         return differences
+
+    def pretraining_difference(self) -> Difference:
+        """The published row of a pretrained model can never run: its authors' contracts are not published."""
+        contracts = ", ".join(self.context.config.edgar_quarters) or "the sample"
+        needs = (
+            "the contracts of its authors' pretraining, which were never published: "
+            "the row can never run as published; edgar_quarters gives an additional row"
+        )
+        return Difference(needs, f"on contracts of {contracts}")
 
     def quoted(self, key: str, row: Row) -> list[Row]:
         """The rows of a linear model that quotes its spans: one for each threshold."""
@@ -373,29 +381,39 @@ class SpanPlanner(Planner):
     def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
         """The row of an encoder; without runs it has a reason.
 
-        A user's question-answering model is not ``trained``.
+        The authors' weights replace the training on all contracts, and none of those on
+        a share of them.  A user's question-answering model is not ``trained``.
         """
         about = {"family": panel.family}
         row = self.panel_row(panel, averages=self.task.averages, about=about)
+        runs: dict[str, tuple[Run, ...]] = {}
         if released := self.released(key, panel):
-            return replace(row, runs={self.MAIN: (released,)})
-        if not self.in_grid(panel):
-            grid = self.context.grid
-            reason = f"with grid={grid} it learns almost nothing: set grid={PAPER_GRID}"
-            return replace(row, reason=reason)
-        weights = self.context.weights(panel.model)
-        if isinstance(weights, Weights) and panel.pretrained:
-            weights = self.pretrained(key, weights)
+            runs[self.MAIN] = (released,)
+            row = replace(row, runs=runs)
+            if not panel.shares:
+                return row
+        weights = self.start_weights(key, panel)
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
         if not trained:
             inference = self.run("read", key, "as-it-is")
             self.add(inference, self.inference(panel, weights).plain())
             return replace(row, runs={self.MAIN: (inference,)})
-        runs = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
-            runs[str(percent)] = self.trained(key, panel, weights, percent)
-        return replace(row, runs=runs, trained=True)
+            if str(percent) not in runs:
+                runs[str(percent)] = self.trained(key, panel, weights, percent)
+        return replace(row, runs=runs, trained=released is None)
+
+    def start_weights(self, key: str, panel: Panel) -> Weights | Missing:
+        """The weights that a model's training starts from, or why there are none."""
+        if not self.in_grid(panel):
+            grid = self.context.grid
+            reason = f"with grid={grid} it learns almost nothing: set grid={PAPER_GRID}"
+            return Missing(reason)
+        weights = self.context.weights(panel.model)
+        if isinstance(weights, Weights) and panel.pretrained:
+            return self.pretrained(key, weights)
+        return weights
 
     def released(self, key: str, panel: Panel) -> Run | None:
         """The run with the authors' weights, if they are wanted and available."""
