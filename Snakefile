@@ -78,4 +78,5 @@ rule check:
 include: "workflow/rules/rehearsal.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/fetch.smk"
+include: "workflow/rules/first_contact.smk"
 include: "workflow/rules/driver.smk"

@@ -52,3 +52,19 @@ def test_sources_and_weights_are_fetched_and_then_no_network_is_needed(
     words = "acord_table_d2 --dry-run --config models=available".split()
     run = pipeline(tmp_path, *words, HF_HUB_OFFLINE="1")
     assert "bm25+cross-encoder-minilm" in run.stdout
+
+
+def test_first_contact_reads_the_sample_without_a_network(tmp_path):
+    run = pipeline(tmp_path, "first_contact", "--config")
+    assert run.returncode == 0, run.stdout
+    assert "data set acord: read: 148 clauses, 24 queries" in run.stdout
+    assert "edgar: not read: config: edgar_contact is empty" in run.stdout
+    report = tmp_path / "results/sample/first_contact/sources.csv"
+    lines = report.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "source,outcome,what" and len(lines) == 35
+    assert f"of 34 sources were read: {report.relative_to(tmp_path)}" in run.stdout
+    assert (tmp_path / "results/sample/sources/acord/ACORD.zip").is_file()
+    # It runs again, because a source may be there later.
+    assert (
+        "first_contact" in pipeline(tmp_path, "first_contact", "-n", "--config").stdout
+    )

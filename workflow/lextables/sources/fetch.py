@@ -171,7 +171,8 @@ def fetch(
         published = [each for each in candidates if each.variant in PUBLISHED]
         if not published:
             folders = ", ".join(map(str, mirrors)) or "a mirror, for none is set"
-            what = f"{entry.name} ({' or '.join(allowed)}) is not in {folders}"
+            variants = f" ({' or '.join(allowed)})" if allowed else ""
+            what = f"{entry.name}{variants} is not in {folders}"
             raise BadInput(what, do=f"put it there as {entry.name}")
         candidate = published[0]
         place, digests = _from_addresses(
