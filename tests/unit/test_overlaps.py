@@ -248,7 +248,9 @@ def scores_without(project, task="spans", run=RUN_FOLDER):
     benchmark |= {"task": {"task": task, "evaluator": "containment"}, "rows": [row]}
     benchmark["registry"] = ROOT / "resources/papers/contracteval.yaml"
     benchmark["published"] = project / "published.csv"
-    benchmark["published"].write_text("table,row,column,value,decimals,where\n")
+    benchmark["published"].write_text(
+        "table,row,column,value,decimals,where,kind,repeats\n"
+    )
     splits = index(
         "contracteval", report.read_texts(project / "data/contracteval", texts), project
     )

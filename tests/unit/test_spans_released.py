@@ -1,11 +1,12 @@
 """The released weights are unpacked from their zip; other pickles in it are not."""
 
+import json
 import zipfile
 
 import pytest
 
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.spans.released import unpack
+from lextables.tasks.spans.released import archive_record, pin_notes, unpack
 
 
 def packed(path, *names):
@@ -31,6 +32,40 @@ def test_only_files_that_loading_needs_are_unpacked(tmp_path):
     assert kept == ["config.json", "pytorch_model.bin", "vocab.json"]
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == kept
     assert (tmp_path / "model/config.json").read_text() == "roberta-base/config.json"
+
+
+@pytest.mark.parametrize(
+    ("variant", "pinned", "notes"),
+    [
+        ("release", True, []),
+        (
+            "unverified",
+            False,
+            [
+                "the authors' weights are not pinned: roberta-base.zip had sha256:ab "
+                "when it was read"
+            ],
+        ),
+    ],
+)
+def test_weights_without_a_registered_digest_are_not_pinned(
+    tmp_path, variant, pinned, notes
+):
+    provenance = {
+        "source": "cuad_checkpoints",
+        "file": "roberta-base.zip",
+        "variant": variant,
+        "comparable": pinned,
+        "digest": "sha256:ab",
+    }
+    (tmp_path / "roberta-base.zip.json").write_text(json.dumps(provenance))
+    archive = archive_record(tmp_path / "roberta-base.zip")
+    assert archive == {
+        "file": "roberta-base.zip",
+        "digest": "sha256:ab",
+        "pinned": pinned,
+    }
+    assert pin_notes(archive) == notes
 
 
 @pytest.mark.parametrize("names", [("vocab.json",), ("a/config.json", "b/config.json")])

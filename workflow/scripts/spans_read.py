@@ -8,6 +8,7 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.reading import InferenceFiles, read_contracts
+from lextables.tasks.spans.released import pin_notes
 from lextables.tasks.spans.settings import Inference
 
 with job(snakemake.log[0]):
@@ -20,6 +21,9 @@ with job(snakemake.log[0]):
             # Released weights have a run, but no training.
             if "trial" in source:
                 record["trained"] = source
+            if "archive" in source:
+                record["archive"] = source["archive"]
+                record["notes"] = pin_notes(source["archive"])
         windows, training_windows = (
             Path(paths[0]).parent for paths in (files.read, files.train)
         )

@@ -2,10 +2,11 @@
 
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
-from lextables.tasks.spans.released import unpack
+from lextables.tasks.spans.released import archive_record, unpack
 
 with (
     job(snakemake.log[0]),
     recorded(snakemake.output.record, snakemake.params.settings) as record,
 ):
+    record["archive"] = archive_record(snakemake.input[0])
     record["files"] = unpack(snakemake.input[0], snakemake.output.weights)

@@ -3,8 +3,11 @@
 import shutil
 from pathlib import Path, PurePosixPath
 
+from lextables.pipeline.dataset import Source
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject, read_json
 from lextables.sources import archives
+from lextables.sources.registry import UNVERIFIED
 
 # Files needed for loading.  Optimiser states and training arguments are pickles, which
 # are unsafe to open.
@@ -45,3 +48,28 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
     return sorted(member.name for member in kept)
+
+
+def archive_record(path: str | Path) -> JsonObject:
+    """Return the file, the SHA-256 and the pin of a fetched zip, from its provenance.
+
+    It is ``pinned`` if the registry has its digest; otherwise the digest is that of the
+    file that was fetched, which another download may not have.
+    """
+    path = Path(path)
+    provenance = read_json(path.with_name(f"{path.name}.json"), Source)
+    return {
+        "file": provenance["file"],
+        "digest": provenance["digest"],
+        "pinned": provenance["variant"] != UNVERIFIED,
+    }
+
+
+def pin_notes(archive: JsonObject) -> list[str]:
+    """Return the note of tables on weights whose digest is not registered."""
+    if archive["pinned"]:
+        return []
+    file, digest = archive["file"], archive["digest"]
+    return [
+        f"the authors' weights are not pinned: {file} had {digest} when it was read"
+    ]
