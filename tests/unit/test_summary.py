@@ -155,7 +155,7 @@ def test_the_headline_names_the_reproduced_scores_with_their_systems_and_the_nee
         "Of 6 published scores, **2 were reproduced** (words in Sixth: 2); 1 differ. "
         "Of 2 published statistics, 1 equal those of the released data; 1 differ. "
         "Of 1 published texts, 0 equal those of the released data; 0 differ. "
-        "Of the scores that are not run, 2 need the model hub; "
+        "Of the scores that are not run, 2 need the model hub, "
         "1 needs other data or models (see their reasons)."
     ) in block
 
@@ -164,6 +164,9 @@ def test_a_table_that_rests_on_unpublished_annotations_needs_what_nobody_has():
     needs = {"sixth": {"table1": {"": NOT_PUBLISHED}}}
     page = summary.page(material(KINDS_SHOWN, needs=needs))
     section = page.partition("## Requirements")[2].partition("\n## ")[0]
+    block = summary.summary(material(KINDS_SHOWN, needs=needs))
+    never = "3 can never be run, because each needs something that was not published."
+    assert never in block
     assert rows(section)[2:] == [
         ["something that was not published", "scores", "3", "Sixth 3"],
         ["other data or models (see their reasons)", "texts", "1", "Sixth 1"],

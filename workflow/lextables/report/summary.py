@@ -185,10 +185,10 @@ def _headline(material: Material, total: wording.KindCounts) -> str:
         for name in sorted(needed, key=_order_of_needs(needed)):
             values = needed[name].total()
             verb = "needs" if values == 1 else "need"
+            if name == NOT_PUBLISHED:
+                verb = "can never be run, because each needs"
             clauses.append(f"{values:,} {verb} {name}")
-        others = f"; {clauses[-1]}" if len(clauses) > 1 else ""
-        text = ", ".join(clauses[:-1]) or clauses[0]
-        sentences.append(f"Of the scores that are not run, {text}{others}.")
+        sentences.append(f"Of the scores that are not run, {', '.join(clauses)}.")
     return " ".join(sentences)
 
 
