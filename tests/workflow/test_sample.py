@@ -16,6 +16,7 @@ import yaml
 
 import forked
 import lextables
+import project_copy
 import site_browser
 import site_pages
 import snapshot
@@ -506,6 +507,42 @@ def test_programs_on_the_page_about_exports_run(finished, published, tmp_path):
 
 
 # The following tests leave results that later runs would update.
+
+
+def test_a_row_is_the_mean_of_two_trainings_with_different_seeds(finished, tmp_path):
+    """The sample trains each model with one seed.  Here a copy of its registry has two for one model."""
+    project = project_copy.copied(tmp_path / "project")
+    registry = project / "resources/papers/maud.yaml"
+    text = registry.read_text(encoding="utf-8")
+    settings = "head: own, save_every: 2, seeds: "
+    assert text.count(f"{settings}1}}") == 1
+    text = text.replace(f"{settings}1}}", f"{settings}2}}")
+    registry.write_text(text, encoding="utf-8")
+    left_out = [
+        "Words and a linear model",
+        "Sentence embeddings and a linear model",
+        "Words, sentence embeddings and a linear model",
+        "SmolLM2-135M-Instruct, asked",
+    ]
+    words = ["--snakefile", project / "Snakefile", "--directory", finished]
+    words += ["--workflow-profile", project / "profiles/default", "--cores", 2]
+    words += ["maud_table7", "--config", f"exclude_rows={json.dumps(left_out)}"]
+    run = forked.snakemake(finished, *words)
+    assert run.code == 0, run.output[-4000:]
+    cell = table(finished, "table7", "maud")["Overall", "MiniLM encoder"]
+    runs = cell["runs"].split()
+    assert [folder.rpartition("/")[2] for folder in runs] == ["seed0", "seed1"]
+    predictions = []
+    scores = []
+    for folder in runs:
+        place = finished / "results/sample" / folder
+        predictions.append(pq.read_table(place / "predictions.parquet").to_pylist())
+        for row in pq.read_table(place / "scores.parquet").to_pylist():
+            if (row["metric"], row["group"]) == ("micro F1", "all"):
+                scores.append(row["value"])
+    assert len(scores) == 2
+    assert predictions[0] != predictions[1]
+    assert float(cell["ours"]) == pytest.approx(100 * sum(scores) / 2, abs=0.051)
 
 
 def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings(
