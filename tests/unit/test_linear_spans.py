@@ -147,9 +147,9 @@ def model():
     return fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS).model
 
 
-def test_training_is_deterministic_with_any_number_of_threads(model, tmp_path):
+def test_training_is_deterministic(model, tmp_path):
     texts, answers = zip(*map(contract, range(24)), strict=True)
-    again = fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS, threads=2).model
+    again = fit(texts, dict(enumerate(answers)), CATEGORIES, SETTINGS).model
     assert_equal_predictions(model, again, texts[:4])
 
 

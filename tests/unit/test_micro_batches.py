@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from itertools import chain
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import (
+    AlbertConfig,
+    AlbertModel,
     BertForMaskedLM,
     BertForQuestionAnswering,
     BertModel,
@@ -27,7 +30,7 @@ from lextables.models import (
 )
 from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.checkpoints import arguments
-from lextables.models.in_parts import in_parts_that_fit
+from lextables.models.in_parts import InParts, in_parts_that_fit
 from lextables.models.settings import UpdateSettings
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
@@ -471,3 +474,102 @@ def test_parts_keep_their_order_and_the_smaller_size():
     assert [*in_parts_that_fit(range(8), 8, work)] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert tried == [8, 4, 2, 2, 2, 2]
     assert [*in_parts_that_fit([], 8, work)] == []
+
+
+class OneGpu(SimpleNamespace):
+    """Arguments of a trainer on a GPU, as far as `_parts` reads them."""
+
+    device = SimpleNamespace(type="cuda")
+
+
+def test_on_a_gpu_a_batch_of_mostly_padding_is_read_in_parts_of_similar_length(args):
+    trainer = InParts(model=small(), args=args, **PLAIN)
+    trainer.args = OneGpu()
+    trainer.rows = 16
+    lengths = torch.tensor([4096, 100, 2048, 500, 3000, 1000])
+    mask = (torch.arange(4096) < lengths[:, None]).long()
+    batch = {"input_ids": mask.clone(), "attention_mask": mask}
+    shapes = [tuple(part["input_ids"].shape) for _, part in trainer._parts(batch)]
+    assert shapes == [(1, 4096), (1, 3000), (2, 2048), (2, 500)]
+    padded = sum(rows * width for rows, width in shapes)
+    assert padded < 0.6 * mask.numel()
+    full = {name: value[[0, 0, 4, 0]] for name, value in batch.items()}
+    assert [share for share, _ in trainer._parts(full)] == [1]
+    # Running out of memory still halves the parts.
+    trainer.rows = 1
+    assert len(list(trainer._parts(batch))) == 6
+
+
+@pytest.mark.parametrize(
+    ("real", "device", "tokens"),
+    [
+        (74, "cuda", in_parts.GPU_TOKENS),
+        (75, "cuda", None),
+        (100, "cuda", None),
+        (100, "cpu", in_parts.PROCESSOR_TOKENS),
+        (10, "cpu", in_parts.PROCESSOR_TOKENS),
+    ],
+)
+def test_parts_are_limited_where_a_quarter_of_the_batch_is_padding(
+    real, device, tokens
+):
+    mask = (torch.arange(100) < real).long()[None]
+    assert in_parts.tokens_at_once(mask, device) == tokens
+
+
+def test_without_a_mask_a_gpu_reads_whole_batches():
+    assert in_parts.tokens_at_once(None, "cuda") is None
+
+
+def test_activations_are_recomputed_before_a_text_is_too_large(
+    args, monkeypatch, caplog
+):
+    """With one text memory runs out until activations are recomputed; gradients are the same."""
+    words = marked_contracts.tokenizer()
+    batch = {
+        name: value[1:2]
+        for name, value in head_trainer(words, args)[1].items()
+        if name != "head"
+    }
+    batch["head"] = [0]
+    batch["label"] = torch.tensor([0])
+    gradients = []
+    for fits in (True, False):
+        trainer, _ = head_trainer(words, args)
+        backward = trainer._backward
+
+        def step(model, part, fits=fits, backward=backward):
+            if not fits and not model.body.is_gradient_checkpointing:
+                return None
+            return backward(model, part)
+
+        monkeypatch.setattr(trainer, "_backward", step)
+        trainer.training_step(trainer.model, batch)
+        assert trainer.model.body.is_gradient_checkpointing is not fits
+        assert trainer.halved == []
+        parameters = trainer.model.named_parameters()
+        gradients.append(
+            {name: part.grad for name, part in parameters if part.grad is not None}
+        )
+    assert gradients[0].keys() == gradients[1].keys()
+    assert all(
+        torch.equal(gradients[0][name], gradients[1][name]) for name in gradients[0]
+    )
+    monkeypatch.setattr(trainer, "_backward", lambda model, part: None)
+    with pytest.raises(BadInput, match="one text and its gradients do not fit"):
+        trainer.training_step(trainer.model, batch)
+
+
+def test_albert_is_not_asked_to_recompute_activations():
+    tiny = AlbertConfig(
+        vocab_size=20,
+        embedding_size=8,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+    )
+    assert not in_parts.recompute_activations(AlbertModel(tiny))
+    bert = small()
+    assert in_parts.recompute_activations(bert)
+    assert not in_parts.recompute_activations(bert)

@@ -264,7 +264,6 @@ rule spans_train_linear:
         model=LINEAR_SPAN_MODELS,
     conda:
         ENVIRONMENT
-    threads: min(2, RESOURCES.model_threads)
     resources:
         mem_mb=per_attempt(6000),
     params:

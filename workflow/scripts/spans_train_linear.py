@@ -21,7 +21,6 @@ with job(snakemake.log[0]) as log:
             texts,
             [row for row in read(examples) if row["contract_id"] in texts],
             settings,
-            snakemake.threads,
             read_vectors(snakemake.input.vectors, sorted(texts)),
         )
         weights = Path(snakemake.output.weights)

@@ -1,7 +1,9 @@
 """Training and inference with micro-batches, whose size is halved when a device runs out of memory.
 
-A GPU starts with whole batches.  A processor without memory gives no error that could be caught: the system
-ends the process.  So a processor's micro-batches have at most `PROCESSOR_TOKENS` tokens.
+A GPU starts with whole batches, or parts of texts of similar length if a batch is mostly padding.
+If one text does not fit, activations are computed again in the backward pass (activation
+checkpointing). A processor without memory gives no error that could be caught: the system ends the
+process. So a processor's micro-batches have at most `PROCESSOR_TOKENS` tokens.
 
 A training step that runs out of memory has not changed the weights yet, so it is repeated with the same
 random numbers.  On a CPU the result is bitwise equal to a training that used the smaller micro-batches from
@@ -19,7 +21,7 @@ from typing import Any, TypeVar
 import torch
 from accelerate.utils import send_to_device
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
-from transformers import Trainer, TrainingArguments, get_scheduler
+from transformers import PreTrainedModel, Trainer, TrainingArguments, get_scheduler
 
 from lextables.models.optimiser import Optimiser
 from lextables.pipeline.errors import BadInput
@@ -48,6 +50,10 @@ _MESSAGES = re.compile(
 # The most tokens, with padding, of a micro-batch on a processor, unless one text is longer.  A training step
 # of BERT-base's size on 4 texts of 512 tokens needs 4.5 GB, on 8 of them 8.1 GB.
 PROCESSOR_TOKENS = 2048
+# The most tokens, with padding, of a micro-batch on a GPU, if less than `FULL` of the batch
+# are tokens of texts: with random texts of 4,096 tokens at most it is a third.
+GPU_TOKENS = 4096
+FULL = 0.75
 # Keys of a batch with one column per token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 _log = logging.getLogger("lextables")
@@ -139,7 +145,7 @@ class InParts(Trainer):
                 return loss
             model.zero_grad()
             set_random_state(self.args.device, random)
-            self._halve(_rows(batch))
+            self._save_memory(model, _rows(batch))
 
     def _count(self, batch: Batch, seconds: float) -> None:
         """Add an update to the throughput."""
@@ -235,7 +241,8 @@ class InParts(Trainer):
         count = _rows(batch)
         mask = batch.get("attention_mask")
         width = 1 if mask is None else mask.shape[1]
-        if self.compares or self._rows_at_once(width) >= count:
+        tokens = tokens_at_once(mask, self.args.device.type)
+        if self.compares or self._rows_at_once(width, tokens) >= count:
             yield 1, dict(batch)
             return
         ends = _ends(mask)
@@ -245,17 +252,28 @@ class InParts(Trainer):
         start = 0
         while start < count:
             width = ends[order[start]]
-            rows = order[start : start + self._rows_at_once(width)]
+            rows = order[start : start + self._rows_at_once(width, tokens)]
             share = sum(terms[row] for row in rows) / total
             if share:
                 yield share, _part(batch, rows, width)
             start += len(rows)
 
-    def _rows_at_once(self, width: int) -> int:
-        """Return how many texts of ``width`` tokens a part has."""
-        if self.args.device.type != "cpu":
+    def _rows_at_once(self, width: int, tokens: int | None) -> int:
+        """Return how many texts of ``width`` tokens a part of ``tokens`` has (None: any number)."""
+        if tokens is None:
             return self.rows
-        return max(1, min(self.rows, PROCESSOR_TOKENS // width))
+        return max(1, min(self.rows, tokens // width))
+
+    def _save_memory(self, model: torch.nn.Module, rows: int) -> None:
+        """Halve the micro-batches; with one text, or a loss that needs all, recompute activations instead."""
+        is_least = self.compares or min(self.rows, rows) == 1
+        if is_least and recompute_activations(model):
+            emptied()
+            _log.warning(
+                "out of memory: activations are computed again in the backward pass"
+            )
+            return
+        self._halve(rows)
 
     def _halve(self, rows: int) -> None:
         """Halve the micro-batches from this update on; `BadInput` if that is impossible."""
@@ -294,6 +312,37 @@ def one_cycle(
         pct_start=share,
         anneal_strategy="linear",
     )
+
+
+def tokens_at_once(mask: torch.Tensor | None, device: str) -> int | None:
+    """Return how many tokens a part of a batch has at most on a type of ``device``; None for no limit.
+
+    ``mask`` (rows, tokens) is 1 for tokens of texts.  On a GPU a batch that is mostly padding is
+    processed in parts of texts of similar length.
+    """
+    if device == "cpu":
+        return PROCESSOR_TOKENS
+    if mask is None or mask.sum() >= FULL * mask.numel():
+        return None
+    return GPU_TOKENS
+
+
+def recompute_activations(model: torch.nn.Module) -> bool:
+    """Compute activations again in the backward pass from now on, which saves memory; the results are the same.
+
+    Returns False if transformers' models in ``model`` do so already or do not support it (ALBERT).
+    """
+    changed = False
+    for module in model.modules():
+        if not isinstance(module, PreTrainedModel):
+            continue
+        if (
+            module.supports_gradient_checkpointing
+            and not module.is_gradient_checkpointing
+        ):
+            module.gradient_checkpointing_enable({"use_reentrant": False})
+            changed = True
+    return changed
 
 
 def _rows(batch: Batch) -> int:

@@ -1,11 +1,10 @@
 """TF-IDF and logistic regressions, trained in minutes without weights or a GPU.
 
-Results do not depend on the number of threads.  Models are saved as plain arrays, and loaded models give
+Models are saved as plain arrays, and loaded models give
 bitwise equal scores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -90,7 +89,6 @@ def fit_many(
     alpha: float,
     epochs: int,
     seed: int = 0,
-    threads: int = 1,
 ) -> Linear:
     """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
 
@@ -113,8 +111,7 @@ def fit_many(
         ).fit(features, targets)
         return model.coef_[0], float(model.intercept_[0])
 
-    with ThreadPoolExecutor(threads) as pool:
-        models = list(pool.map(fit, range(labels.shape[1])))
+    models = [fit(output) for output in range(labels.shape[1])]
     weights = np.array([weights for weights, _ in models], dtype=np.float32)
     intercept = np.array([intercept for _, intercept in models], dtype=np.float32)
     return Linear(np.ascontiguousarray(weights.T), intercept)

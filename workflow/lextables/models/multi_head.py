@@ -217,7 +217,6 @@ def load(
     sizes: Sequence[int],
     kind: HeadKind,
     seed: int,
-    gradient_checkpointing: bool = False,
     *,
     loss: Loss = "binary_cross_entropy",
     weights: Weights | None = None,
@@ -225,8 +224,6 @@ def load(
 ) -> MultiHead:
     """Load an encoder and initialise its heads with ``seed``; all weights in single precision.
 
-    ``gradient_checkpointing`` saves memory: activations are computed again in the backward pass, if the
-    architecture can do so (ALBERT cannot).
     ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the encoder is not used.
     """
     set_seed(seed)
@@ -247,10 +244,6 @@ def load(
     check_finite(folder, body)
     if new_heads and own is None:
         body = _with_new_head(body, seed)
-    if gradient_checkpointing and body.supports_gradient_checkpointing:
-        body.gradient_checkpointing_enable(
-            gradient_checkpointing_kwargs={"use_reentrant": False}
-        )
     return _in_memory(MultiHead(body, own, sizes, loss, weights).float())
 
 

@@ -22,7 +22,7 @@ from transformers import TrainingArguments
 
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, arguments, work_folder
-from lextables.models.in_parts import Batch, InParts
+from lextables.models.in_parts import Batch, InParts, recompute_activations
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
@@ -141,7 +141,9 @@ def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list
 
 
 _PREDICTIONS = "predictions.parquet"
-_LONG = 1024  # tokens; longer inputs use activation checkpointing to save memory
+# Tokens; with longer texts a processor, where running out of memory cannot be noticed,
+# computes activations again in the backward pass.
+_LONG = 1024
 Visit = Callable[[MultiHead, int], None]
 
 
@@ -449,12 +451,14 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
         sizes,
         settings.head,
         run.environment.seed,
-        gradient_checkpointing=settings.max_length > _LONG,
         loss=settings.loss,
         weights=weights,
         new_heads=settings.new_heads,
     )
-    return model.to(run.environment.device)
+    device = run.environment.device
+    if settings.max_length > _LONG and device.type == "cpu":
+        recompute_activations(model)
+    return model.to(device)
 
 
 def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:

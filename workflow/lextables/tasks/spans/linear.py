@@ -85,7 +85,6 @@ def fit(
     answers: Answers,
     categories: Sequence[str],
     settings: LinearRun,
-    threads: int = 1,
     vectors: np.ndarray | None = None,
 ) -> Fitted:
     """Train the three models.
@@ -99,7 +98,7 @@ def fit(
     shuffled = np.random.default_rng(0).permutation(len(texts)) % settings.folds
     folds = [shuffled == number for number in range(settings.folds)]
     is_answer = unit_scores.answering(units, answers, len(categories))
-    unit_model, logits = _first(units, is_answer, folds, settings, threads, vectors)
+    unit_model, logits = _first(units, is_answer, folds, settings, vectors)
 
     relaxed = []
     for category in categories:
@@ -156,7 +155,6 @@ def _first(
     is_answer: np.ndarray,
     folds: Sequence[np.ndarray],
     settings: LinearRun,
-    threads: int,
     vectors: np.ndarray | None,
 ) -> tuple[UnitModel, np.ndarray]:
     """Return the first model, and out-of-fold logits, float32 (units, categories)."""
@@ -167,11 +165,11 @@ def _first(
     logits = np.zeros(is_answer.shape, dtype=np.float32)
     for fold in folds:
         held = fold[units.contract]
-        models = unit_scores.fit(views, is_answer, ~held, settings, threads)
+        models = unit_scores.fit(views, is_answer, ~held, settings)
         held_views = [view[held] for view in views]
         logits[held] = unit_scores.logits(models, held_views, settings.share)
     everything = np.ones(len(is_answer), dtype=bool)
-    models = unit_scores.fit(views, is_answer, everything, settings, threads)
+    models = unit_scores.fit(views, is_answer, everything, settings)
     return UnitModel(words, models, settings.share), logits
 
 
@@ -398,7 +396,6 @@ def train(
     texts: Mapping[str, str],
     examples: Sequence[Row],
     settings: LinearRun,
-    threads: int = 1,
     vectors: np.ndarray | None = None,
 ) -> tuple[SpanModel, list[Row], dict[str, int]]:
     """Return the model trained on contracts, its out-of-fold rows, and counts.
@@ -417,7 +414,7 @@ def train(
             span = (row["start"], row["end"])
             answers[number_of[row["contract_id"]]].append((category, span))
     ordered = [texts[name] for name in names]
-    fitted = fit(ordered, answers, categories, settings, threads, vectors)
+    fitted = fit(ordered, answers, categories, settings, vectors)
     asked = {row["question_id"]: row for row in examples}.values()
     rows = []
     if fitted.out_of_fold:

@@ -329,7 +329,6 @@ def fit(
     is_answer: np.ndarray,
     rows: np.ndarray,
     settings: LinearSettings,
-    threads: int,
 ) -> tuple[Linear, ...]:
     """Return a model of each matrix of `views`, trained on ``rows``.
 
@@ -342,13 +341,7 @@ def fit(
             models.append(fit_dense(inputs, targets, penalty=settings.dense))
         else:
             models.append(
-                fit_many(
-                    inputs,
-                    targets,
-                    alpha=settings.alpha,
-                    epochs=settings.epochs,
-                    threads=threads,
-                )
+                fit_many(inputs, targets, alpha=settings.alpha, epochs=settings.epochs)
             )
     return tuple(models)
 
