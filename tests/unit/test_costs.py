@@ -82,7 +82,15 @@ def jobs():
             table=("acord", "table1"),
             weights=weights,
         ),
-        Job(4, "table", True, "acord", before=(1, 2), table=("acord", "table2")),
+        Job(
+            4,
+            "table",
+            True,
+            "acord",
+            before=(1, 2),
+            table=("acord", "table2"),
+            verdicts=7,
+        ),
         Job(5, "report", True, before=(3, 4), download=None),
     ]
 
@@ -101,6 +109,7 @@ def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
     assert lines["jobs"].tolist() == [4, 3, 3, 1, 5]
     assert lines["finished"].tolist() == [1, 1, 1, 0, 1]
     assert lines["shared"].tolist() == [2, 2, 2, 0, 2]
+    assert lines["verdicts"].tolist() == [7, 0, 7, 0, 7]
     hours = (60 + 7200) / HOUR
     assert lines["core_hours"].tolist() == pytest.approx(
         [hours, hours, hours, 0, hours]
@@ -127,14 +136,16 @@ def test_requested_gpu_hours_are_those_of_unfinished_jobs_on_a_gpu():
     assert lines["gpu_jobs"].tolist() == [1, 1]
     assert lines["gpu_hours_requested"].tolist() == [1.5, 1.5]
     assert lines["gpu_hours"].tolist() == [0.25, 0.25]
-    assert re.search(r"^all +2 +1 +0 +1 +0 +2 ", text(lines, estimated), re.M)
+    assert re.search(r"^all +2 +1 +0 +0 +1 +0 +2 ", text(lines, estimated), re.M)
 
 
 def test_the_summary_lists_jobs_that_are_not_counted(jobs, tmp_path):
     estimated = estimates(jobs, "release", RECORDS)
     lines = summary(jobs, estimated)
     shown = text(lines, estimated)
-    assert re.search(r"^all +5 +1 +2 +0 +0 +0 +>2 +>1 GB +>7 MB$", shown, re.M), shown
+    assert re.search(r"^all +5 +1 +2 +7 +0 +0 +0 +>2 +>1 GB +>7 MB$", shown, re.M), (
+        shown
+    )
     assert "3 jobs have no record and are not counted (1 report, 2 table)" in shown
     assert "jobs.csv every job" in write(tmp_path / "plan", lines, estimated, RECORDS)
     assert pd.read_csv(tmp_path / "plan/plan.csv").shape[0] == 5

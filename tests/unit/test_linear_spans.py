@@ -484,7 +484,7 @@ def test_contracts_of_the_test_split_are_predicted_and_scored(features, data, tm
     paths = [] if features == "words" else [path]
     settings = SETTINGS.model_copy(update={"features": features, "out_of_fold": True})
     vectors = read_vectors(paths, sorted(texts))
-    model, out_of_fold, record = train(texts, examples, settings, 1, vectors)
+    model, out_of_fold, record = train(texts, examples, settings, vectors)
     assert (record["contracts"], record["answers"]) == (24, 96)
     assert (model.units.vocabularies is None) == (features == "vectors")
     assert len({row["question_id"] for row in out_of_fold}) == 24 * 3

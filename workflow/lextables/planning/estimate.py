@@ -4,7 +4,7 @@ import csv
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +23,10 @@ from lextables.planning.project import HUB, Project
 from lextables.planning.rule_values import Values
 from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
+from lextables.planning.verdicts import decidable
 from lextables.sources.fetch import in_mirror
-from lextables.sources.registry import resolve
+from lextables.sources.registry import PUBLISHED, resolve
+from lextables.tables import published
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import VOLUME_MARGIN
 
@@ -171,6 +173,8 @@ class Estimates:
         to_run = set(run.jobs_to_run)
         numbers: dict[Any, int] = {}
         sizes: dict[Any, dict[Any, int]] = {}  # of the published files behind a job
+        is_comparable: dict[Any, bool] = {}  # the published files behind a job
+        of_paper = set()  # data sets whose files are the paper's
         found = []
         for job, before in run.jobs_with_dependencies():
             numbers[job] = len(numbers)
@@ -178,15 +182,23 @@ class Estimates:
             sizes[job] = {job: size} if size else {}
             for other in before:
                 sizes[job].update(sizes[other])
+            is_comparable[job] = self._is_comparable(job)
+            for other in before:
+                is_comparable[job] &= is_comparable[other]
             if job.is_norun:  # a target
                 continue
+            for output in map(Path, job.output):
+                if output.name == "census.json" and is_comparable[job]:
+                    of_paper.add(output.parent.name)
             step, dataset, model = self.kind(job)
             runs = self._runs_of(job)
             specs = [self.project.specs[run] for run in runs]
             on_gpu = bool(job.resources.get("gpu"))
             table = None
+            verdicts = 0
             if step in TABLE_RULES:
                 table = (job.wildcards.paper, job.wildcards.table)
+                verdicts = self._verdicts(*table, of_paper)
             estimated = costs.Job(
                 number=numbers[job],
                 rule=step,
@@ -195,6 +207,7 @@ class Estimates:
                 model=model,
                 before=tuple(sorted(numbers[other] for other in before)),
                 table=table,
+                verdicts=verdicts,
                 gpu=on_gpu,
                 gpu_seconds=self._gpu_seconds(job, runs) if on_gpu else 0.0,
                 published=sum(sizes[job].values()),
@@ -208,6 +221,34 @@ class Estimates:
             )
             found.append(estimated)
         return found
+
+    def _is_comparable(self, job: Any) -> bool:
+        """Whether results from a job's published files are comparable with the paper's."""
+        if job.rule.name == "caselaw_volumes":
+            return False  # they have no digest
+        if job.rule.name != "fetch_source":
+            return True
+        project = self.project
+        source, file = job.wildcards.source, job.wildcards.file
+        registered = resolve(project.sources, source, file)
+        candidates = registered.among(registered.variants_for(project.config.data))
+        for mirror in project.context.mirrors:
+            for candidate in candidates:
+                place = Path(mirror, source, candidate.named)
+                if not place.is_file():
+                    continue
+                if candidate.size in (None, place.stat().st_size):
+                    return candidate.comparable
+        return all(each.comparable for each in candidates if each.variant in PUBLISHED)
+
+    def _verdicts(self, paper: str, table: str, of_paper: Set[str]) -> int:
+        """How many published values of models in a table can get a verdict."""
+        data_set = self.project.papers[paper].tables[table].of or paper
+        if data_set not in of_paper:
+            return 0
+        file = self.project.context.root / self.project.published_values(paper)
+        cells = [cell for cell in published.load(file) if cell.table == table]
+        return decidable(cells, self.project.plans[paper].rows.get(table, []))
 
     def _runs_of(self, job: Any) -> list[Run]:
         """The runs that a job makes, sorted by folder.

@@ -42,7 +42,8 @@ SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 class Job:
     """A job of Snakemake's graph; ``runs`` is true if it is not finished.
 
-    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes.
+    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes,
+    in which so many ``verdicts`` are possible.
     ``gpu_seconds`` are estimated (`lextables.tasks.resources`).  ``published`` is the size in bytes of the
     published files that its inputs come from.  ``download`` is in bytes, ``weights`` is {hub id: bytes} of
     models that are downloaded once for all jobs, ``mem_mb`` and ``minutes`` are what it requests from a
@@ -56,6 +57,7 @@ class Job:
     model: str = ""
     before: tuple[int, ...] = ()
     table: tuple[str, str] | None = None
+    verdicts: int = 0
     gpu: bool = False
     gpu_seconds: float = 0.0
     published: float = 0.0
@@ -101,6 +103,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
     the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
+    ``verdicts`` is the number of published values of models that can get one.
     ``gpu_hours`` are estimated, and ``gpu_hours_requested`` is the sum of the times that jobs with a GPU
     request at their first attempt.
     """
@@ -132,6 +135,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
             "jobs": len(to_run),
             "finished": len(numbers) - len(to_run),
             "shared": len(shared),
+            "verdicts": sum(by_number[number].verdicts for number in numbers),
             "gpu_jobs": len(on_gpu),
             "gpu_hours": float(on_gpu["gpu_seconds"].sum()) / HOUR,
             "gpu_hours_requested": float(minutes) / MINUTES,
@@ -183,6 +187,7 @@ def text(lines: pd.DataFrame, estimated: pd.DataFrame) -> str:
     whole = "{:,}".format
     for name in ("jobs", "finished", "shared"):
         cells[name] = lines[name].map(whole)
+    cells["verdicts"] = lines["verdicts"].map(whole)
     cells["GPU jobs"] = lines["gpu_jobs"].map(whole)
     cells["GPU hours"] = lines["gpu_hours"].map("{:,.0f}".format)
     cells["requested"] = lines["gpu_hours_requested"].map("{:,.0f}".format)

@@ -1,0 +1,43 @@
+"""How many published values of models can get a verdict under this configuration."""
+
+from collections.abc import Iterable, Sequence
+
+from lextables.planning.rule_values import Params
+from lextables.tables.cells import MIN_SEEDS
+from lextables.tables.published import PublishedCell
+
+NO_RERANKER = "None"  # in the name of a row
+
+
+def decidable(cells: Iterable[PublishedCell], rows: Sequence[Params]) -> int:
+    """Return how many of a table's numbers can get a verdict, if its data are the paper's.
+
+    ``rows`` are the planned rows.  A number belongs to the row with the longest name that
+    its cell names; without one, as in a table about a single system, to all rows.  A row
+    needs runs, and `MIN_SEEDS` of them if it is trained.
+    """
+    able = {row["row"]: _is_able(row) for row in rows if not row["additional"]}
+    if not able:
+        return 0
+    count = 0
+    for cell in cells:
+        if cell.decimals is None:
+            continue
+        label = f"{cell.row} / {cell.column}"
+        named = [name for name in able if _is_named(name, label)]
+        of_cell = [max(named, key=len)] if named else list(able)
+        count += all(able[name] for name in of_cell)
+    return count
+
+
+def _is_named(row: str, label: str) -> bool:
+    """Whether a cell names all parts of a row, such as retriever and reranker."""
+    parts = [part for part in row.split(" / ") if part != NO_RERANKER]
+    return all(part in label for part in parts)
+
+
+def _is_able(row: Params) -> bool:
+    """Whether a row can get verdicts."""
+    numbers = [len(runs) for runs in row["runs"].values()]
+    least = MIN_SEEDS if row["trained"] else 1
+    return max(numbers, default=0) >= least
