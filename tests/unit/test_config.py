@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from lextables import ROOT
 from lextables.pipeline import config as config_module
@@ -395,3 +395,23 @@ def test_the_home_folder_is_expanded_in_every_path(tmp_path, monkeypatch):
 )
 def test_a_path_may_be_the_only_item_of_a_list(path):
     assert load({"papers": "acord", "contract": [path]}, KNOWN, ROOT).contract == path
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"seeds": "\u0660"},
+        {"seeds": ["\u0661"]},
+        {"seeds": ["\uff11"]},
+        {"seeds": ["\u00b2"]},
+        {"edgar_quarters": "\u0662\u0660\u0662\u0660-QTR1"},
+        {"edgar_quarters": "2020-QTR\uff11"},
+        {"caselaw": "us:\u0661"},
+        {"test_share": "\u0660.\u0663"},
+        {"llm_budget": "\u0661"},
+        {"volumes_a_job": "\u0661"},
+    ],
+)
+def test_digits_of_other_scripts_are_refused(values):
+    with pytest.raises(ValidationError):
+        Config.model_validate({"papers": ["acord"]} | values)

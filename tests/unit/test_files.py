@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -250,7 +251,11 @@ def test_a_missing_or_damaged_record_is_none(tmp_path):
 
 
 # Modules with their own message for each fault of a parquet file.
-OPEN_PARQUET = {"pipeline/dataset.py", "papers/lawngnli/premises/entail_examples.py"}
+OPEN_PARQUET = {
+    "pipeline/dataset.py",
+    "papers/lawngnli/premises/entail_examples.py",
+    "tasks/retrieval/documents.py",
+}
 
 
 def test_parquet_files_are_opened_by_the_shared_reader_alone():
@@ -265,3 +270,51 @@ def test_parquet_files_are_opened_by_the_shared_reader_alone():
                     else path.name
                 )
     assert opened == OPEN_PARQUET
+
+
+def test_no_flipped_bit_of_a_parquet_file_is_read_as_another_value(tmp_path):
+    """Of a page, a bit is noticed; elsewhere the file cannot be read, or has the same rows."""
+    path = tmp_path / "x.parquet"
+    columns = (
+        dataset.Column("id", pa.int64(), "id"),
+        dataset.Column("x", pa.float64(), "x"),
+    )
+    table = dataset.Table("x", "x", columns, key=("id",))
+    rows = [{"id": n, "x": n / 7} for n in range(200)]
+    dataset.write(table, rows, path)
+    content = path.read_bytes()
+    assert list(dataset.read(path)) == rows
+    footer = int.from_bytes(content[-8:-4], "little")
+    random = Random(0)
+    messages = []
+    for _ in range(300):
+        at = random.randrange(len(content) - footer - 8)
+        changed = bytearray(content)
+        changed[at] ^= 1 << random.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert list(dataset.read(path)) == rows
+        except BadInput as error:
+            messages.append(str(error))
+    assert len(messages) > 200
+    assert {message.partition(" (")[0] for message in messages} == {
+        f"{path}: the file is damaged"
+    }
+    plain = tmp_path / "plain.parquet"  # as earlier versions wrote it
+    pq.write_table(pa.table({"id": [1]}), plain)
+    assert list(dataset.read(plain)) == [{"id": 1}]
+
+
+def test_of_a_file_in_a_folder_output_the_folder_is_named(tmp_path):
+    folder = tmp_path / "run/weights"
+    (folder / "deep").mkdir(parents=True)
+    (folder / ".snakemake_timestamp").touch()
+    for name in ("a.json", "deep/a.json"):
+        (folder / name).write_text("{")
+        with pytest.raises(
+            BadInput, match="; delete the folder .*/run/weights, and repeat"
+        ):
+            read_json(folder / name)
+    (tmp_path / "run/a.json").write_text("{")
+    with pytest.raises(BadInput, match="; delete it, and repeat the command"):
+        read_json(tmp_path / "run/a.json")

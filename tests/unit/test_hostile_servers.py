@@ -2,16 +2,19 @@
 
 import gzip
 import json
+import lzma
 import re
 import time
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 
 from http_server import answer, serving_in_turn
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import doubt
 from lextables.sources import fetch as fetching
 from lextables.sources.fetch import damaged, fault_of, fetch
 from lextables.sources.registry import resolve
@@ -358,6 +361,26 @@ KINDS = [
     ("a.zip", GOOD, GOOD[:-1]),
     ("a.zip", zipped(a=b"x"), zipped()),
     ("a.zip", zipped(a=b"x"), b"PK\3\4"),
+    ("a.zip", zipped(a=b"x"), zipped(a=b"")),
+    ("a.zip", GOOD, GOOD[:60] + bytes([GOOD[60] ^ 1]) + GOOD[61:]),
+    ("a.zip", zipped(**{"a.json": b"[1]"}), zipped(**{"a.json": b"[1"})),
+    ("a.zip", zipped(**{"a.html": b"<p>1"}), zipped(**{"a.csv": b"<html>Sign in"})),
+    ("a.zip", zipped(**{"a.htm": b"<html>"}), zipped(**{"a.json": b'{"error": "no"}'})),
+    ("a.zip", zipped(**{"._a.json": b"x", "a.py": b""}), b"<Error><Code>Denied</Code>"),
+    ("a.zip", zipped(a=b"x"), b'{"message": "Not Found", "status": 404}'),
+    ("a.idx", b"CIK|Name\n1|A\n", b"Request rate threshold exceeded"),
+    ("a.idx", b"CIK|Name\n1|A\n", b'{"detail": "a|b"}'),
+    ("a.csv", b"a,b\n1,2\n", b"Too many requests, in words without a row"[:17]),
+    ("a.csv", b"a\n1\n", b'{"errors": ["quota"]}'),
+    ("a.csv", b"a,b\n1,2\n", b"<?xml version='1.0'?><error/>"),
+    ("a.xz", lzma.compress(b"a" * 9), lzma.compress(b"a" * 999)[:-9]),
+    ("a.xz", lzma.compress(b"a" * 9), lzma.compress(b"<html>Sign in")),
+    ("a.xz", lzma.compress(b"a" * 9), b'{"error": "not found"}'),
+    ("a.gz", gzip.compress(b"a" * 9), gzip.compress(bytes(range(256)))[:-4]),
+    ("a.gz", gzip.compress(b"a" * 9), gzip.compress(bytes(9 << 20))),
+    ("a.json", b'{"data": [], "version": 1}', b'{"Message": "Rate limit", "code": 7}'),
+    ("a.json", b'{"status": "ok", "rows": []}', b'{"error": {"code": 500}}'),
+    ("a.jsonl", b'{"a": 1}', b'{"fault": "x"}'),
     ("a.txt", b"x", b"\n<html><body>Sign in"),
     ("a.md", b"# A", b""),
 ]
@@ -396,3 +419,44 @@ def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
         record_file.write_text(json.dumps(record | other))
         file.write_bytes(LOGIN)
         assert [*damaged(tmp_path)] == []
+
+
+def test_a_zip_without_its_members_is_refused(tmp_path):
+    file = tmp_path / "a.zip"
+    for name, fault in (
+        ("top/metadata/A.json", ""),
+        ("metadata\\a.JSON", ""),
+        ("metadata/B.json", "no"),
+    ):
+        file.write_bytes(zipped(**{name: b"[1]"}))
+        expected = "no .zip file (it has no metadata/A.json)" if fault else ""
+        assert fault_of(file, members=["metadata/A.json"]) == expected
+
+
+def test_a_download_that_a_job_could_not_read_is_fetched_again_once(tmp_path):
+    with serving_in_turn(WHOLE) as server:
+        file, _, _, _ = get(tmp_path, server.address)
+    assert [*damaged(tmp_path)] == []
+    doubt([file, tmp_path / "absent.zip"])
+    assert [*damaged(tmp_path)] == [(file, "a file that cannot be used")]
+    # The same bytes came again: the fault is not that of the download.
+    Path(f"{file}.removed").write_text(sha256_of(file))
+    doubt([file])
+    assert [*damaged(tmp_path)] == []
+    file.write_bytes(GOOD + b"x")
+    doubt([file])
+    assert [*damaged(tmp_path)] == [(file, "changed after it was fetched")]
+    assert [*damaged(tmp_path)] != [(file, "changed after it was fetched")]
+    assert not list(tmp_path.rglob("*.doubted"))
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/data.zip.part").symlink_to(victim)
+    with serving_in_turn(WHOLE) as server:
+        mark = {"address": server.address, "version": '"one"'}
+        (tmp_path / "results/data.zip.part.json").write_text(json.dumps(mark))
+        file, _, _, _ = get(tmp_path, server.address)
+    assert (file.read_bytes(), victim.read_text()) == (GOOD, "kept")

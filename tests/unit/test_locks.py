@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lextables.pipeline import locks
+from lextables.pipeline import atomic, locks
 from lextables.pipeline.errors import BadInput
 
 ACQUIRE = "locks.acquire(Path('.snakemake'), Path('results'))"
@@ -247,3 +247,39 @@ def test_queued_jobs_raise_and_finished_jobs_do_not(tmp_path, monkeypatch):
         with pytest.raises(BadInput, match="that 3 have ended, and add --no-hooks"):
             locks.refuse_cluster_jobs(["3"])
     locks.refuse_cluster_jobs([])
+
+
+OWN = [
+    ".notes.2024.old",
+    ".git.1.part",
+    ".a.parquet.12.part",
+    ".a.lextables.part",
+    "a.12.lextables.part",
+    ".a.x.lextables.old",
+]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_files_of_a_user_are_kept(state, name):
+    Path("results", name).write_text("mine")
+    acquired(state)
+    assert Path("results", name).read_text() == "mine"
+
+
+def test_a_planted_link_at_a_temporary_name_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    part = tmp_path / f".a.{os.getpid()}.{atomic.MARK}.part"
+    part.symlink_to(victim)
+    atomic.write_text(tmp_path / "a", "new")
+    folder = tmp_path / "folder"
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "b").write_text("kept")
+    for kind in ("part", "old"):
+        (tmp_path / f".folder.{os.getpid()}.{atomic.MARK}.{kind}").symlink_to(target)
+    with atomic.replacing_folder(folder) as temporary:
+        (temporary / "c").write_text("new")
+    assert (victim.read_text(), (tmp_path / "a").read_text()) == ("kept", "new")
+    assert [path.name for path in target.iterdir()] == ["b"]
+    assert [path.name for path in folder.iterdir()] == ["c"]

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import nltk
 import pytest
+import yaml
 from snakemake.iocontainers import Wildcards
 
 import planned_project
 from lextables.models.resolve import NLTK_HUB, Model
+from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line
 from lextables.planning.estimate import (
@@ -76,6 +78,11 @@ def test_known_targets_and_files_are_accepted(project, tmp_path):
     ("arguments", "no_cores", "message"),
     [
         (["--config", "a=1", "-C", "b=2"], False, "--config is given twice"),
+        (["--config=a=1", "--config=b=2"], False, "--config is given twice"),
+        (["--config=a=1", "--config", "b=2"], False, "--config is given twice"),
+        (["-Ca=1", "-Cb=2"], False, "--config is given twice"),
+        (["--config", "max_runtime=\u0663"], False, "with the digits 0 to 9"),
+        (["--config", "llm_budget=\uff11.5"], False, "with the digits 0 to 9"),
         ([], True, "--cores 0"),
     ],
 )
@@ -240,3 +247,50 @@ def test_a_plan_is_of_the_other_targets_and_needs_a_dry_run():
     run.is_dry_run = False
     with pytest.raises(BadInput, match="a plan needs a dry run"):
         targets_of_plan(run, ["all"])
+
+
+NUMBERS = ["0123", "0x1F", "0b11", "1:30", "1_000", "0o17", "1:30.5", "1_0.5", "+0123"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize(
+    "line", ["max_runtime: {}", "seeds: [{}]", "gpu_resources: {{slurm_account: {}}}"]
+)
+def test_a_number_that_yaml_reads_in_another_way_ends_the_run(
+    monkeypatch, tmp_path, number, line
+):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"data: sample\n{line.format(number)}\n")
+    monkeypatch.setattr("sys.argv", ["bin/snakemake", "--configfile", str(path)])
+    if yaml.safe_load(number) == number:  # a text to YAML
+        return
+    with pytest.raises(
+        SystemExit, match=r"my\.yaml, row 2: not YAML \(.* would be read as "
+    ):
+        command_line.check_options(False)
+
+
+PLAIN = [
+    "'0123'",
+    "123",
+    "-5",
+    "1.5",
+    "1e3",
+    "2.0e-5",
+    ".inf",
+    "on",
+    "2020-01-01",
+    "0",
+    "abc",
+]
+
+
+@pytest.mark.parametrize("value", PLAIN)
+def test_other_values_of_yaml_are_left_to_the_checks_of_each_key(
+    monkeypatch, tmp_path, value
+):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"a: [{value}]\n")
+    monkeypatch.setattr("sys.argv", ["bin/snakemake", "--configfile", str(path)])
+    command_line.check_options(False)
+    assert registry.mapping(path)["a"] == yaml.safe_load(f"[{value}]")

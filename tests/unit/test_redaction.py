@@ -67,12 +67,14 @@ RESTIC_PASSWORD2 AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID GITHU
 NPM_AUTH npm_config__authToken AZURE_STORAGE_CONNECTION_STRING AZURE_CLIENT_SECRET AccountKey
 GOOGLE_CREDENTIALS SECRET_KEY_BASE SSH_PRIVATE_KEY PRIVATEKEY SLACK_WEBHOOK_URL SESSION_COOKIE ACCESSTOKEN
 GITHUB_TOKEN_B64 CLIENTSECRET PROXY_AUTH LICENSEKEY
+SESSION_JWT MY_BEARER AZURE_SAS REQUEST_SIGNATURE LDAP_BINDPW DOCKER_AUTH_CONFIG WIFI_PSK LOGIN_OTP TOTP
+WALLET_MNEMONIC ROOTPW DB_PW TLS_PRIVATE_KEY_PEM HOOK_HMAC PASSCODE CARD_PIN BLOB_SIG bearer
 """.split()
 HARMLESS = """
 PATH PWD OLDPWD HOME TOKENIZERS_PARALLELISM KEYBOARD KEYMAP MONKEY TURKEY HOTKEY KEYRING_BACKEND MAX_TOKENS
 TOKENIZER SSH_AUTH_SOCK XAUTHORITY GIT_AUTHOR_NAME COMPASS BYPASS_PROXY PASSENGER_APP_ENV
 TOX_TESTENV_PASSENV PATTERN XDG_PATH LEXTABLES_SUBMITTED SPACY_PIPELINE KEY_ORDER AUTHOR OMP_NUM_THREADS
-CUDA_VISIBLE_DEVICES SLURM_JOB_PARTITION
+CUDA_VISIBLE_DEVICES SLURM_JOB_PARTITION SASL_MECHANISM SPIN PINNED DESIGNATURES OPTIONS PWM SIGNAL
 """.split()
 
 
@@ -160,6 +162,19 @@ def test_the_path_of_a_credentials_file_is_not_redacted(monkeypatch, tmp_path):
             "https://b/x?X-Amz-Signature=(secret)&X-Amz-Date=1",
         ),
         ("the key = 5; token=7", "the key = 5; token=7"),
+        (
+            "?jwt=a&sid=b&sas=c&id_jwt=d&side=e&session=f&pw=g&page=h",
+            "?jwt=(secret)&sid=(secret)&sas=(secret)&id_jwt=(secret)&side=e&session=(secret)&pw=(secret)&page=h",
+        ),
+        (
+            "proxy=me:pass@proxy.example:80, 'me:p.a-s=s@host.org' (me:pw@localhost)",
+            "(login)@proxy.example:80, '(login)@host.org' ((login)@localhost)",
+        ),
+        ("me:pass@host:3128 x:y@z.org", "(login)@host:3128 (login)@z.org"),
+        (
+            "at 10:30@place, image:tag@sha256:4f, git@github.com:a/b",
+            "at 10:30@place, image:tag@sha256:4f, git@github.com:a/b",
+        ),
         ("a monkey, none", "a monkey, none"),
     ],
 )

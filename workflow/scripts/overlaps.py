@@ -25,7 +25,7 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     units = pd.concat(compare(splits), ignore_index=True)
     table = overlaps.pairs(splits, units)
     with replacing(snakemake.output.units) as path:
-        units.to_parquet(path, index=False)
+        units.to_parquet(path, index=False, write_page_checksum=True)
     for file, frame in (("csv", table), ("facts", overlaps.facts(table, data))):
         text = frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
         write_text(snakemake.output[file], text)

@@ -15,6 +15,7 @@ from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.plan import SubmittedFiles
+from lextables.tasks.submitted import check_size
 
 PACKED = ".gz"
 
@@ -171,6 +172,7 @@ def _content(file: str, contents: Contents, where: str) -> str:
         elif not path.stat().st_size:
             what, do = "is empty", "write it again"
         else:
+            check_size(path)
             return contents.file(path)
     except (OSError, ValueError) as error:  # a name that is too long, or has a NUL
         reason = getattr(error, "strerror", None) or error

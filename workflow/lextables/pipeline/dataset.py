@@ -26,6 +26,10 @@ from lextables.pipeline.files import JsonObject, damage_named
 from lextables.pipeline.finite import OTHER_WEIGHTS, first_not_finite, is_of_floats
 
 ROW_GROUP = 4096
+# Each page of a file has a checksum, which is compared when it is read.  A page without one, of an earlier
+# version, is read as it is.
+PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
+VERIFIED = {"page_checksum_verification": True}
 # The metadata of a column of decimal numbers: which are allowed.
 NUMBERS = b"numbers"
 DEFINED = b"finite"
@@ -155,7 +159,7 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     keys = _Keys(table)
     with (
         replacing(path) as temporary,
-        pq.ParquetWriter(temporary, table.schema, compression="zstd") as out,
+        pq.ParquetWriter(temporary, table.schema, **PARQUET) as out,
     ):
         for batch in batched(rows, table.row_group):
             first = count + 1
@@ -240,7 +244,7 @@ def parquet_file(
 
     ``options`` are those of `pyarrow.parquet.ParquetFile`.  Raises `BadInput` if the file is damaged.
     """
-    with damage_named(path), pq.ParquetFile(path, **options) as file:
+    with damage_named(path), pq.ParquetFile(path, **VERIFIED, **options) as file:
         missing = set(columns or ()) - set(file.schema_arrow.names)
         if missing:
             raise BadInput(f"the column {min(missing)!r} is missing")
@@ -278,7 +282,9 @@ def read(
 ) -> Iterator[JsonObject]:
     """Yield the rows of a parquet file as dicts, one row group in memory at a time."""
     for group in row_groups(path, columns):
-        yield from group.to_pylist()
+        with damage_named(path):
+            rows = group.to_pylist()
+        yield from rows
 
 
 def row_hash(row: Row) -> str:

@@ -137,10 +137,21 @@ def doubt(paths: Iterable[str | Path]) -> None:
             Path(f"{path}{DOUBTED}").touch()
 
 
+def _rebuild(path: Path) -> str:
+    """Return the advice to make a damaged result again.
+
+    Snakemake marks a folder that a rule makes as a whole: it is not made again if only a file in it is missing.
+    """
+    for folder in path.parents:
+        if (folder / ".snakemake_timestamp").is_file():
+            return f"delete the folder {folder}, and repeat the command"
+    return "delete it, and repeat the command"
+
+
 @contextmanager
 def damage_named(path: str | Path) -> Iterator[None]:
     """Raise `BadInput` with the name of ``path`` for any fault of its content; the block only reads it."""
-    rebuild = "delete it, and repeat the command"
+    rebuild = _rebuild(Path(path))
     try:
         yield
     except BadInput as error:

@@ -26,7 +26,7 @@ from lextables.pipeline.files import JsonObject, json_value
 from lextables.pipeline.finite import as_share
 from lextables.pipeline.run import recorded
 from lextables.sources import records
-from lextables.sources.archives import OverBounds, gunzipped
+from lextables.sources.archives import SINGLE_FILE, OverBounds, gunzipped
 
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its
 # content, so that moving it reruns nothing; jobs look up the path here.
@@ -376,6 +376,7 @@ def opened(content: str) -> File:
     """
     path = Path(json.loads(os.environ[PLACES])[content])
     try:
+        check_size(path)
         data = path.read_bytes()
     except OSError as error:
         what = f"cannot be read ({error.strerror})"
@@ -384,6 +385,15 @@ def opened(content: str) -> File:
         what = "was changed during the run"
         raise BadInput(what, where=path.name, do="repeat the command")
     return File(path.name, text_of(data, path.name))
+
+
+def check_size(path: Path) -> None:
+    """Raise `BadInput` for a file that is too large to be read as a whole."""
+    size = path.stat().st_size
+    if size > SINGLE_FILE.member:
+        what = f"has {size:,} bytes, more than the {SINGLE_FILE.member:,} allowed"
+        do = "leave out columns and rows that the format does not need"
+        raise BadInput(what, where=path.name, do=do)
 
 
 def text_of(data: bytes, name: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import batches
+from lextables.pipeline.dataset import VERIFIED, batches
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
 
@@ -44,7 +44,7 @@ class Documents(Mapping[str, str]):
             for name in batch.column(0).to_pylist():
                 self._rows[sys.intern(name)] = len(self._rows)
         with damage_named(path):
-            self._file = pq.ParquetFile(path)
+            self._file = pq.ParquetFile(path, **VERIFIED)
         metadata = self._file.metadata
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         self._starts = np.cumsum([0, *(group.num_rows for group in groups)])

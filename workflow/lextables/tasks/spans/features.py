@@ -20,7 +20,7 @@ from transformers import PreTrainedTokenizerBase
 
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import replacing, write_text
-from lextables.pipeline.dataset import batches, read, read_table
+from lextables.pipeline.dataset import PARQUET, batches, read, read_table
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
@@ -221,10 +221,8 @@ def _write_shard(job: _Shard) -> list[_Done]:
     with (
         replacing(job.file("tokens")) as tokens_path,
         replacing(job.file("windows")) as windows_path,
-        pq.ParquetWriter(tokens_path, TOKENS.schema, compression="zstd") as tokens_out,
-        pq.ParquetWriter(
-            windows_path, WINDOWS.schema, compression="zstd"
-        ) as windows_out,
+        pq.ParquetWriter(tokens_path, TOKENS.schema, **PARQUET) as tokens_out,
+        pq.ParquetWriter(windows_path, WINDOWS.schema, **PARQUET) as windows_out,
     ):
         texts: list[tuple[str, Tokens]] = []
         windows: list[pa.RecordBatch] = []

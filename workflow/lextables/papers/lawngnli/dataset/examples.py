@@ -390,11 +390,9 @@ def split_by_jurisdiction(
         for jurisdiction, group in _by_jurisdiction(rows):
             if jurisdiction not in writers:
                 paths[jurisdiction] = folder / f"{len(paths)}.parquet"
-                writers[jurisdiction] = files.enter_context(
-                    pq.ParquetWriter(
-                        paths[jurisdiction], table.schema, compression="zstd"
-                    )
-                )
+                path = paths[jurisdiction]
+                writer = pq.ParquetWriter(path, table.schema, **dataset.PARQUET)
+                writers[jurisdiction] = files.enter_context(writer)
             writers[jurisdiction].write_batch(
                 pa.RecordBatch.from_pylist(group, table.schema)
             )

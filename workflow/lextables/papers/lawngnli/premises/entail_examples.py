@@ -113,7 +113,7 @@ class MajorityOpinions:
 
     def _file(self, shard: int) -> pq.ParquetFile:
         with damage_named(self._paths[shard]):
-            return pq.ParquetFile(self._paths[shard])
+            return pq.ParquetFile(self._paths[shard], **dataset.VERIFIED)
 
     def _starts(self, shard: int) -> list[int]:
         """The first row of each row group, and the number of rows."""
