@@ -196,5 +196,7 @@ def test_the_server_gives_the_same_vectors_and_texts_again():
         body = {"messages": [{"role": "user", "content": f"Question {number}"}]}
         answer = rehearsal_server._written(body)
         texts.add(answer["choices"][0]["message"]["content"])
+        words = len(f"Question {number}".split())
+        assert answer["usage"]["prompt_tokens"] >= words
     assert rehearsal_server.NO_CLAUSE in texts
     assert len(texts) > 5

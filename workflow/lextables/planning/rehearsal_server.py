@@ -7,6 +7,7 @@ this machine.
 
 import http.server
 import json
+import re
 import socket
 import threading
 import zlib
@@ -85,13 +86,15 @@ def _vectors(texts: list[str]) -> dict[str, Any]:
         for word in text.lower().split():
             counts[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
         data.append({"index": index, "embedding": counts, "object": "embedding"})
-    usage = {"prompt_tokens": sum(len(text.split()) for text in texts)}
+    usage = {"prompt_tokens": sum(map(_tokens, texts))}
     return {"object": "list", "data": data, "usage": usage}
 
 
 def _written(body: dict[str, Any]) -> dict[str, Any]:
     """Return a text for the last message or the prompt of a request."""
-    question = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
+    prompt = [body["prompt"]] if "prompt" in body else []
+    prompt += [message["content"] for message in body.get("messages", ())]
+    question = prompt[-1]
     text = question[:ANSWER_CHARACTERS]
     if zlib.crc32(question.encode()) % 2:
         text = NO_CLAUSE
@@ -100,6 +103,11 @@ def _written(body: dict[str, Any]) -> dict[str, Any]:
         choice["message"] = {"role": "assistant", "content": text}
     else:
         choice["text"] = text
-    tokens = {"prompt_tokens": len(question.split())}
-    tokens["completion_tokens"] = len(text.split())
-    return {"object": "answer", "choices": [choice], "usage": tokens}
+    usage = {"prompt_tokens": sum(map(_tokens, prompt))}
+    usage["completion_tokens"] = _tokens(text)
+    return {"object": "answer", "choices": [choice], "usage": usage}
+
+
+def _tokens(text: str) -> int:
+    """Return the tokens of a text, of this server: its words, and the signs between them."""
+    return len(re.findall(r"\w+|[^\w\s]", text))
