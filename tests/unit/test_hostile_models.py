@@ -14,6 +14,7 @@ from lextables.models import (
     bi_encoder,
     constituency,
     cross_encoder,
+    files,
     inspection,
     loading,
     multi_head,
@@ -226,6 +227,14 @@ def test_configuration_files_behind_symbolic_links_cannot_select_other_code(
     (folder / "loop").symlink_to(folder)
     with pytest.raises(BadInput, match="which would run other code"):
         bi_encoder.load(str(folder), CPU)
+
+
+def test_only_configuration_files_are_inspected(tmp_path):
+    others = {"vocab.json", "tokenizer.json", "config.txt", "notes.json"}
+    inspected = {"config.json", "sentence_bert_config.json", "modules.json"}
+    for name in others | inspected:
+        (tmp_path / name).touch()
+    assert {path.name for path in files._configurations(tmp_path)} == inspected
 
 
 def test_configurations_with_usual_modules_are_accepted(encoder, tmp_path):
