@@ -447,6 +447,12 @@ def test_training_starts_from_trained_weights_and_their_head(kept):
     for name, tensor in weights_in(start).items():
         assert torch.allclose(weights_in(further)[name], tensor, atol=1e-9), name
     assert not same(start, kept("fresh", of=ONE_HEAD, updates=[1])[0])
+    new, _ = kept("new", of=ONE_HEAD, updates=[0], weights=str(start), new_heads=True)
+    changed = set()
+    for name, tensor in weights_in(start).items():
+        if not torch.equal(weights_in(new)[name], tensor):
+            changed.add(name)
+    assert changed == {"classifier.weight", "classifier.bias"}
 
 
 @pytest.mark.parametrize(
