@@ -26,7 +26,7 @@ def test_scores_and_choices_equal_gensims_for_any_white_space():
     drawn = random.Random(1)
     for _ in range(60):
         text = text_of(drawn, drawn.randrange(1, 30))
-        lines = [line for line in text.split("\n") if line.strip()]
+        lines = text.split("\n")
         query = " ".join(drawn.choices([*WORDS, "unknown"], k=drawn.randrange(1, 9)))
         paragraphs = Paragraphs(text)
         expected = gensim_scores(query, lines)
@@ -42,7 +42,7 @@ def test_scores_and_choices_equal_gensims_for_any_white_space():
 def test_paragraphs_and_okapi_bm25_give_equal_scores():
     drawn = random.Random(2)
     text = text_of(drawn, 40)
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = text.split("\n")
     query = "the rent was Rent, a b"
     whole = OkapiBM25(lines).scores(query, range(len(lines)))
     assert Paragraphs(text).scores(query) == pytest.approx(whole)
@@ -69,7 +69,26 @@ def test_a_query_without_matches_selects_the_first_paragraphs():
     assert Paragraphs(text).chosen("") == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "one", " a\n\nb\nc \nd\n\n e"])
-def test_a_text_with_few_paragraphs_is_returned_unchanged(text):
+def test_blank_lines_are_paragraphs_as_in_the_released_code():
+    # Without the blank lines, "tax" would be in half of the lines and have the score 0.
+    text = "rent\n\ntax\n \nrent\ntax\n"
+    assert len(Paragraphs(text)) == 7
+    scores = Paragraphs(text).scores("tax")
+    assert scores == pytest.approx(gensim_scores("tax", text.split("\n")))
+    assert scores[2] == scores[5] > 0
+    assert scores[1] == scores[0] == 0
+    assert Paragraphs(text).chosen("tax", most=3) == [0, 2, 5]
+    # The lines before them have the same score.
+    assert Paragraphs(text).best("tax", most=4) == "rent\n\ntax\ntax"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n \n", "\n \n\n\n\n\n\n", "one", " a\n\nb\nc \n e"]
+)
+def test_a_text_with_few_paragraphs_or_words_is_returned_unchanged(text):
     assert Paragraphs(text).best("a b") == text
+
+
+@pytest.mark.parametrize("text", ["", "one", " a\n\nb\nc \n e"])
+def test_all_of_a_few_paragraphs_are_chosen(text):
     assert Paragraphs(text).chosen("a b") == list(range(len(Paragraphs(text))))

@@ -4,12 +4,13 @@ The formula is that of gensim 3.8.3's ``summarization.bm25`` (gensim 4's OkapiBM
 k1 = 1.5, b = 0.75, IDF = ln((N - n + 0.5) / (n + 0.5)), a negative IDF replaced by 0.25
 times the mean IDF.  Words are separated by white space and keep their case, as in
 LawngNLI's released code; repeated query words count repeatedly.  It is implemented here
-because gensim's model visits every word of the collection for each query; tests compare
-the scores with gensim's.
+because gensim's model visits every word of the collection for each query (docs/design.md
+has the times); tests compare the scores with gensim's.
 
 `OkapiBM25` scores subsets of many texts, each subset as its own collection.  `Paragraphs`
-selects paragraphs (LawngNLI, Section 4.1): a paragraph is a line that is not blank, and
-the paragraphs of a text are the collection.
+selects paragraphs (LawngNLI, Section 4.1): every line is a paragraph, and those of a text
+are the collection.  Blank lines count too, as in the released code
+(``BM25([h.split() for h in text.split("\\n")])``): they change the IDF and the mean length.
 """
 
 from array import array
@@ -124,9 +125,9 @@ class Paragraphs:
     """The paragraphs of one text, indexed for any number of queries."""
 
     def __init__(self, text: str) -> None:
-        """Count the words of each line that is not blank."""
+        """Count the words of each line."""
         self.text = text
-        self._lines = [line for line in text.split("\n") if line.strip()]
+        self._lines = text.split("\n")
         lengths = []
         # {word: the paragraphs with it}, and how often each of them has it
         self._holding: dict[str, list[int]] = defaultdict(list)
@@ -145,16 +146,16 @@ class Paragraphs:
         self._idf = idf_by_frequency(by_frequency)
 
     def __len__(self) -> int:
-        """Return the number of paragraphs."""
+        """Return the number of paragraphs, blank lines among them."""
         return len(self._lines)
 
     def best(self, query: str, most: int = MOST) -> str:
         """Return the ``most`` paragraphs with the highest scores, one per line.
 
         They are in their original order.  Ties are resolved in favour of earlier
-        paragraphs.  A text without more paragraphs is returned unchanged.
+        paragraphs.  A text without more paragraphs, or without words, is returned unchanged.
         """
-        if len(self) <= most:
+        if len(self) <= most or not self._lengths.any():
             return self.text
         chosen = [self._lines[number] for number in self.chosen(query, most)]
         return "\n".join(chosen)
