@@ -177,3 +177,33 @@ def test_without_a_gpu_runs_that_need_one_are_omitted_with_a_reason():
     _, rows = laid_out(gpu=True, table="table17", grid="paper")
     row = rows["all-mpnet-base-v2 / None"]
     assert ({*row["runs"]}, row["reason"]) == ({"text", "text-filtered"}, "")
+
+
+def test_rows_as_released_stand_beside_the_published_ones():
+    specs, rows = laid_out(grid="paper")
+    assert "BM25, as released / None" not in rows
+    settings_of = {run.folder: spec.settings for run, spec in specs.items()}
+    released = rows["all-distilroberta-v1 / BM25, as released"]
+    (folder,) = released["runs"]["text"]
+    assert released["additional"]
+    assert settings_of[folder]["chunks"] == {"number": 100, "by": "label"}
+    (folder,) = rows["all-distilroberta-v1 / BM25"]["runs"]["text"]
+    assert "chunks" not in settings_of[folder]
+    for name, score, contradict in (
+        ("albert-xxlarge-v2_DocNLI", "probability", "not entail"),
+        ("albert-xxlarge-v2_DocNLI, as released", "logit", "entail"),
+    ):
+        row = rows[f"all-distilroberta-v1 / {name}"]
+        for folder in row["runs"]["text"]:
+            assert settings_of[folder]["score"] == score
+            assert settings_of[folder]["answers"] == {"contradict": contradict}
+
+
+def test_the_first_stage_as_released_is_in_the_table_of_first_stages():
+    specs, rows = laid_out(grid="paper", table="table17")
+    settings_of = {run.folder: spec.settings for run, spec in specs.items()}
+    row = rows["BM25, as released / None"]
+    assert row["additional"] and row["runs"].keys() == {"text", "text-filtered"}
+    for folders in row["runs"].values():
+        for folder in folders:
+            assert settings_of[folder]["chunks"] == {"number": 1000, "by": "label"}
