@@ -212,6 +212,14 @@ def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question
         ("SOLD", "two.example/1"): 0.0,
     }
     assert counts(answered)["questions"] == len(model.weighed) == 3
+    # Section 5 of the paper: the prompt has the question's text and the descriptions of its options.
+    shown = set()
+    for weighed in map(text_of, model.weighed):
+        for question in loaded.questions.values():
+            if f"\n{question.question}\n" in weighed:
+                shown.add(question.question_id)
+                assert "\n".join((question.question, *question.options)) in weighed
+    assert shown == {"ARB", "SOLD"}
 
 
 def test_the_number_of_requests_is_reported_before_asking(data):

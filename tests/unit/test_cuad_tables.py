@@ -378,6 +378,20 @@ def test_figure_6_has_a_row_for_each_share(data):
         assert annotations[SHARE.format(share)] == {"one": 3, "two": 2}[drawn]
 
 
+def test_the_released_point_has_no_seeds_and_shares_of_the_contracts_have_theirs(data):
+    """The authors' weights are one model; three seeds of a share give 27.6 an interval."""
+    released = [run(data, "released/seed0", 0.426)]
+    tenth = []
+    for seed in range(3):
+        tenth.append(run(data, f"p10/seed{seed}", 0.27 + 0.01 * seed))
+    row = system("RoBERTa-base", {"100": released, "10": tenth}, trained=False)
+    found = computed(data, "figure6", row)
+    whole = found[SHARE.format(100), "AUPR"]
+    share = found[SHARE.format(10), "AUPR"]
+    assert whole.seeds is None and whole.value == pytest.approx(42.6)
+    assert share.seeds == pytest.approx((27, 28, 29))
+
+
 def test_a_rank_has_the_ranks_of_its_seeds(data):
     law = ("AUPR", "category: Governing Law")
     runs = [

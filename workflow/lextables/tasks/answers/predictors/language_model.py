@@ -30,7 +30,6 @@ from lextables.models.multiple_choice import (
 )
 from lextables.models.prompts import Template, plain_template
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.answers import collection
 from lextables.tasks.answers.collection import (
     BETWEEN_PARAGRAPHS,
     Collection,
@@ -62,14 +61,14 @@ class Asker:
         return plain_template(self.settings.prompt)
 
     def question(
-        self, text: str, question: collection.DocumentQuestion, options: tuple[str, ...]
+        self, text: str, question: str, options: tuple[str, ...]
     ) -> ChoiceQuestion:
         """Return a question about a text.
 
         A text that does not fit is truncated, except whole documents.
         """
         cut = () if self.settings.text == WHOLE_DOCUMENT else ("text",)
-        fields = {"text": text, "question": question.question}
+        fields = {"text": text, "question": question}
         return ChoiceQuestion(self.template, fields, options, cut)
 
     def expect(self, texts: Iterable[str]) -> None:
@@ -147,7 +146,7 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
         for key in keys:
             _, name = key
             question = data.questions[name]
-            yield asker.question(text_of[key], question, question.options)
+            yield asker.question(text_of[key], question.question, question.options)
 
     if asker.settings.text == WHOLE_DOCUMENT and batches:
         longest = max(batches, key=lambda keys: len(text_of[keys[0]]))
@@ -187,7 +186,8 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
         asked = []
         for row, column in batch:
             question = questions[column]
-            asked.append(asker.question(paragraphs[row], question, RELEVANT))
+            # Its options too, as in Section 5: "question text and option descriptions".
+            asked.append(asker.question(paragraphs[row], question.text, RELEVANT))
         replies = asker.ask(asked)
         for place, reply in zip(batch, replies, strict=True):
             probabilities[place] = reply.probabilities[0]
