@@ -239,7 +239,12 @@ def test_a_damaged_folder_is_rejected(model, change, says):
 @pytest.mark.parametrize(
     ("name", "kind", "change", "says"),
     [
-        ("minilm", "bi-encoder", write("modules.json", b"{}"), "cannot load it"),
+        (
+            "minilm",
+            "bi-encoder",
+            write("modules.json", b"{}"),
+            "modules.json: {} is not allowed",
+        ),
         (
             "minilm",
             "bi-encoder",

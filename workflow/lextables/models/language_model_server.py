@@ -47,6 +47,8 @@ SAMPLES = 8
 TOLERANCE = 1e-3
 # Additional tokens of an answer whose reasoning used the requested ones.
 REASONING_TOKENS = 8192
+# Tokens; no server cuts prompts to fewer.
+SHORTEST_CONTEXT = 64
 # Fields of a message for its reasoning.
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 # Upper bound of the tokens that a message adds to its text.
@@ -307,8 +309,8 @@ def tokens_read(answer: JsonObject) -> int | None:
     """Return how many tokens of the prompt the server read by its own count; None if it does not say."""
     usage = answer.get("usage") or {}
     tokens = usage.get("prompt_tokens")
-    # Servers that do not count say 0.
-    if not isinstance(tokens, int) or tokens <= 0:
+    # Servers that do not count say 0, or another constant.
+    if not isinstance(tokens, int) or tokens < SHORTEST_CONTEXT:
         return None
     details = usage.get("prompt_tokens_details") or {}
     # Some servers count tokens that they had separately.
