@@ -185,6 +185,15 @@ def changed(folder, target, change):
     return str(target)
 
 
+def halved(folder, target, dtype):
+    """Copy a model in the precision ``dtype``, which its configuration names too."""
+    changed(Path(folder), target, lambda _, values: values.to(dtype))
+    config = json.loads((target / "config.json").read_text())
+    config["dtype"] = str(dtype).removeprefix("torch.")
+    (target / "config.json").write_text(json.dumps(config))
+    return target
+
+
 def with_number(part, number, *place):
     """A change that writes ``number`` to a place of the tensors whose name has ``part``."""
 
@@ -216,10 +225,8 @@ DAMAGES = {
 OVERFLOW = with_number("layer.1.output.LayerNorm.weight", 3e38, ...)
 
 
-def loaders(folders, target, damage):
-    """Functions that load the damaged model of a folder as each kind."""
-    encoder = changed(Path(folders["bert"]), target / "encoder", damage)
-    classifier = changed(Path(folders["classifier"]), target / "classifier", damage)
+def loaders(encoder, classifier):
+    """Functions that load the models of two folders as each kind."""
     return [
         lambda: bi_encoder.load(encoder, CPU, 32),
         lambda: cross_encoder.load(classifier, CPU, 32),
@@ -229,11 +236,18 @@ def loaders(folders, target, damage):
     ]
 
 
+def damaged(folders, target, damage):
+    """`loaders` of damaged copies."""
+    encoder = changed(Path(folders["bert"]), target / "encoder", damage)
+    classifier = changed(Path(folders["classifier"]), target / "classifier", damage)
+    return loaders(encoder, classifier)
+
+
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_weights_that_are_not_finite_are_found_when_they_are_loaded(
     folders, tmp_path, damage
 ):
-    for load in loaders(folders, tmp_path, DAMAGES[damage]):
+    for load in damaged(folders, tmp_path, DAMAGES[damage]):
         with pytest.raises(BadInput, match="the weights '.*' are not all finite numb"):
             load()
 
@@ -246,7 +260,7 @@ def test_a_model_with_numbers_that_are_not_finite_has_no_scores(
         pytest.skip("attention returns zeros for a row of NaN")
     monkeypatch.setattr(loading, "check_finite", lambda *_: None)
     damages = {**DAMAGES, "overflow": OVERFLOW}
-    load = loaders(folders, tmp_path, damages[damage])
+    load = damaged(folders, tmp_path, damages[damage])
     model = load[0]()
     for encode in (bi_encoder.encode, bi_encoder.encode_queries):
         with pytest.raises(BadInput, match="the vectors of the model are not all fi"):
@@ -333,17 +347,13 @@ def test_weights_are_trained_in_single_precision(folders, tmp_path, kind, dtype)
     name = "bert" if kind == "bi-encoder" else "classifier"
     folder = Path(folders[name])
     # The same numbers, in both precisions.
-    half = changed(folder, tmp_path / "half", lambda _, values: values.to(dtype))
-    config = json.loads((folder / "config.json").read_text())
-    config["dtype"] = str(dtype).removeprefix("torch.")
-    (tmp_path / "half/config.json").write_text(json.dumps(config))
-    single = changed(Path(half), tmp_path / "single", lambda _, values: values.float())
-    (tmp_path / "single/config.json").write_text(json.dumps(config))
-    of_half = trained(kind, half, tmp_path / "of half")
+    half = halved(folder, tmp_path / "half", dtype)
+    single = changed(half, tmp_path / "single", lambda _, values: values.float())
+    of_half = trained(kind, str(half), tmp_path / "of half")
     of_single = trained(kind, single, tmp_path / "of single")
     assert all(values.dtype == torch.float32 for values in of_half.values())
     assert all(torch.equal(of_half[name], of_single[name]) for name in of_single)
-    before = load_file(Path(half) / "model.safetensors")
+    before = load_file(half / "model.safetensors")
     moved = []
     for name, values in before.items():
         after = [each for full, each in of_half.items() if full.endswith(name)]
@@ -354,8 +364,9 @@ def test_weights_are_trained_in_single_precision(folders, tmp_path, kind, dtype)
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_every_kind_of_model_is_loaded_in_single_precision(folders, tmp_path, dtype):
-    half = loaders(folders, tmp_path, lambda _, values: values.to(dtype))
-    for load in half:
+    encoder = str(halved(folders["bert"], tmp_path / "encoder", dtype))
+    classifier = str(halved(folders["classifier"], tmp_path / "classifier", dtype))
+    for load in loaders(encoder, classifier):
         dtypes = {values.dtype for values in load().parameters()}
         assert dtypes == {torch.float32}
 

@@ -115,16 +115,14 @@ class ServerLanguageModel:
 
     def _written(self, request: Request) -> Written:
         """Return the text for a request.  If reasoning uses its tokens, it is sent again with more."""
-        room = REASONING_TOKENS
+        more = REASONING_TOKENS
         if self.window is not None:
-            room = min(
-                room, self.window - self.tokens(request.prompt) - request.max_tokens
-            )
-        call, longer = self._text_call(request, 0), self._text_call(request, room)
-        check = partial(self._check, request.prompt)
-        if room <= 0:
-            return read_text(self._ask(call, request.prompt))
-        if not self._reasons and self._api.cached(longer, check) is None:
+            used = self.tokens(request.prompt) + request.max_tokens
+            more = max(0, min(more, self.window - used))
+        longer = self._text_call(request, more)
+        is_cached = self._api.cached(longer, partial(self._check, request.prompt))
+        if not self._reasons and not is_cached:
+            call = self._text_call(request, 0)
             written = read_text(self._ask(call, request.prompt))
             if written.text or not written.cut:
                 return written
@@ -206,14 +204,16 @@ class ServerLanguageModel:
         if likeliest is None:
             return None
         call, answer = likeliest
-        if not _ended(answer):
-            return _tokens_of_answer(answer)
         for seed in range(SAMPLES):
+            if not _ended(answer):
+                break
             body = {**call.body, **SAMPLING, "seed": seed}
             answer = self._ask(call._replace(body=body), prompt)
-            if not _ended(answer):
-                return _tokens_of_answer(answer)
-        return {}
+        if _is_unanswered(answer) or _ended(answer):
+            return {}
+        if not more and _reasons_first(answer):
+            return None
+        return read_tokens(answer)
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
         """Return the call for the most likely tokens and its answer; None if the server reports none."""
@@ -317,16 +317,14 @@ def tokens_read(answer: JsonObject) -> int | None:
     return tokens + (details.get("cached_tokens") or 0)
 
 
-def _tokens_of_answer(answer: JsonObject) -> dict[bytes, float] | None:
-    """`read_tokens` of an answer that does not begin with reasoning; empty if it is no answer."""
-    if _is_unanswered(answer):
-        return {}
-    tokens = read_tokens(answer)
+def _reasons_first(answer: JsonObject) -> bool:
+    """Whether an answer begins with reasoning, so that its first token says nothing about the answer."""
     message = answer["choices"][0].get("message") or {}
-    if tokens is None or any(message.get(name) for name in REASONING_FIELDS):
-        return None
+    if any(message.get(name) for name in REASONING_FIELDS):
+        return True
+    tokens = read_tokens(answer) or {b"": 0.0}
     likeliest = max(tokens, key=lambda token: tokens[token])
-    return None if begins_reasoning(likeliest.decode(errors="replace")) else tokens
+    return begins_reasoning(likeliest.decode(errors="replace"))
 
 
 def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
