@@ -298,6 +298,29 @@ def test_a_language_model_answers_in_its_template(folders, name):
     assert engine.ids(written.text, False)
 
 
+def test_a_sliding_window_is_extended_and_not_evaluated_again(folders, monkeypatch):
+    engine = CausalModel(folders["gemma-3-4b-it"], CPU)
+    engine._model.config.text_config.sliding_window = 16
+    ids = engine.ids(SENTENCE * 2, True)
+    assert len(ids) > 64
+    evaluated = []
+    forward = engine._model.forward
+
+    def counted(**inputs):
+        evaluated.append(inputs["input_ids"].shape[1])
+        return forward(**inputs)
+
+    monkeypatch.setattr(engine._model, "forward", counted)
+    engine.after(ids[:-2], 0)
+    extended = engine.after(ids, len(ids) - 2)
+    assert evaluated == [len(ids) - 2, 2]
+    # Another text before the end: the window has lost what it needs, so it starts again.
+    engine.after([*ids[:-4], 9], len(ids) - 4)
+    assert evaluated[2:] == [len(ids) - 3]
+    again = engine.after(ids, 0)
+    np.testing.assert_allclose(extended, again, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", SENTENCE_ENCODERS)
 def test_a_sentence_encoder_tells_texts_apart(folders, name):
     model = bi_encoder.load(str(folders[name]), CPU, 64)

@@ -314,10 +314,14 @@ class CausalModel:
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.
         """
-        # Layers with a sliding window cannot always be cropped.
+        # Layers with a sliding window cannot always be cropped, but any cache can be extended:
+        # so each token of an answer costs one evaluation of this token.
         croppable = self._cache.is_croppable and not any(self._cache.is_sliding)
-        if shared and croppable:
-            self._cache.crop(shared - self._cache.get_seq_length())
+        too_many = self._cache.get_seq_length() - shared
+        if shared and not too_many:
+            pass
+        elif shared and croppable:
+            self._cache.crop(-too_many)
         else:
             self._cache = DynamicCache(config=self._model.config)
             shared = 0

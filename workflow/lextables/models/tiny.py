@@ -328,6 +328,7 @@ _DEBERTA = {
     "type_vocab_size": 0,
 }
 _GROUPED = {**SIZES, "num_key_value_heads": 1, "head_dim": WIDTH // HEADS}
+_LAYER_TYPES = ["sliding_attention", "full_attention"]
 _VISION = {**SIZES, "image_size": 28, "patch_size": 14}
 _SEGMENTS = {**SIZES, "type_vocab_size": 1, "bos_token_id": 0, "eos_token_id": 2}
 ARCHITECTURES: dict[str, Architecture] = {
@@ -355,7 +356,10 @@ ARCHITECTURES: dict[str, Architecture] = {
         _bert, "DistilBertConfig", "DistilBertModel", _DISTILBERT
     ),
     "gemma3": Architecture(
-        _gemma, "Gemma3Config", "Gemma3ForConditionalGeneration", _GROUPED
+        _gemma,
+        "Gemma3Config",
+        "Gemma3ForConditionalGeneration",
+        {**_GROUPED, "sliding_window": 1024, "layer_types": _LAYER_TYPES},
     ),
     "llama": Architecture(_llama, "LlamaConfig", "LlamaForCausalLM", _GROUPED),
     "longformer": Architecture(
