@@ -50,24 +50,26 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("load", "kind", "missing"),
+    ("load", "kind", "labels", "missing"),
     [
         (
             lambda folder: cross_encoder.load(folder, CPU, 16),
             BertForSequenceClassification,
+            1,
             r"2 tensors, such as classifier\.bias;",
         ),
         (
             lambda folder: load_span_model(folder, CPU, trained=True),
             BertForQuestionAnswering,
+            2,
             r"2 tensors, such as qa_outputs\.bias",
         ),
     ],
 )
-def test_a_missing_head_raises(model, load, kind, missing):
+def test_a_missing_head_raises(model, load, kind, labels, missing):
     with pytest.raises(BadInput, match=f"the weights lack {missing}"):
         load(model(BertModel))
-    load(model(kind, num_labels=1))
+    load(model(kind, num_labels=labels))
 
 
 @pytest.mark.parametrize(
