@@ -180,6 +180,8 @@ def test_a_damaged_cached_page_raises(server, tmp_path):
         BadInput, match="the cached page is damaged .* remove it, and run again"
     ):
         list(pages.lines(PATH))
+    kept.unlink()
+    assert b"".join(pages.lines(PATH)) == BODY
 
 
 def test_partial_files_of_a_killed_process_are_removed(server, tmp_path):

@@ -124,3 +124,26 @@ def test_a_job_that_imports_modules_prints_nothing(number):
     assert job.stdout.readline() == "1\n"
     job.send_signal(number)
     assert job.communicate(timeout=20)[0] == ("2\n" if number == INT else "")
+
+
+# Planning that is in a library which keeps the interpreter, here for days.
+BUSY = """
+import re
+from lextables.pipeline import stopping
+stopping.Stopping(print, remote=False)
+print("begun", flush=True)
+re.match("(a*)*b", "a" * 60)
+"""
+
+
+def test_ctrl_c_ends_planning_that_keeps_the_interpreter():
+    command = [sys.executable, "-c", BUSY]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert run.stdout.readline() == b"begun\n"
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+    finally:
+        run.kill()
+    assert (run.returncode, errors.decode().strip()) == (128 + signal.SIGINT, STOPPED)
