@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import marked_contracts
 from lextables import ROOT
@@ -166,7 +167,7 @@ def test_an_encoder_learns_to_classify_pairs_and_its_copy_predicts_the_same(
         batch_size=3,
         max_length=LENGTHS[name],
         bf16=False,
-        save_every=0,
+        save_every=1,
         optimiser=CONSTANT,
         multi_label=False,
         loss="cross_entropy",
@@ -214,6 +215,20 @@ def test_an_encoder_whose_activations_are_recomputed_has_the_same_gradients(
         gradients.append(model.body.get_input_embeddings().weight.grad)
     assert gradients[0].abs().sum() > 0
     torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_checkpoint_has_all_tensors_of_an_encoder_and_its_heads(
+    folders, name, tmp_path
+):
+    models = [multi_head.load(str(folders[name]), [2], "own", seed) for seed in (0, 1)]
+    with torch.no_grad():
+        for parameter in models[1].parameters():
+            parameter.add_(1)
+    save_file(models[0].state_dict(), tmp_path / "model.safetensors")
+    models[1].load_state_dict(load_file(tmp_path / "model.safetensors"), strict=False)
+    pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
+    assert all(torch.equal(*pair) for pair in pairs)
 
 
 @pytest.mark.parametrize("name", ENCODERS)

@@ -127,6 +127,15 @@ class MultiHead(nn.Module):
         together = _side_by_side(weights, self.sizes)
         self.register_buffer("weights", together, persistent=False)
 
+    def state_dict(self, *args, **kwargs):
+        """Return the tensors; those that layers share (BART's embeddings) once, as checkpoints need it."""
+        tensors = super().state_dict(*args, **kwargs)
+        once = {name for name, _ in self.named_parameters()}
+        for name, _ in self.named_parameters(remove_duplicate=False):
+            if name not in once:
+                del tensors[name]
+        return tensors
+
     @property
     def mixed_precision(self) -> bool:
         """Whether it can train in mixed precision: BigBird's sparse attention cannot (transformers 5)."""
