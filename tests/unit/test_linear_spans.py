@@ -290,6 +290,8 @@ def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     features = text_features(given, found)
     of_fee = features[given.start == 1]
     assert len(of_fee) and (of_fee[:, 7] == 1).all()
+    # Its first character is a capital.
+    assert (of_fee[:, 5] == 1).all()
 
 
 def test_trees_equal_scikit_learns_and_learn_interactions():
