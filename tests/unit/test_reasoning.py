@@ -59,6 +59,8 @@ def test_only_the_text_behind_the_reasoning_is_an_answer(opening, end):
         assert answer_of(f"{opening}A{end}{opening}C{end}B") == "B"
         assert answer_of(f"{opening}A{opening}C{end}D{end}B") == "B"
         assert answer_of(f"{opening}A{end}{opening}B") == ""
+        assert answer_of(f"A{opening}C{end}D{end}B") == "B"
+        assert answer_of(f"Let me see. A{opening}B") == ""
 
 
 @pytest.mark.parametrize(
