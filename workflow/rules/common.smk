@@ -40,7 +40,10 @@ if {*"{}"} & {*str(ROOT)}:
     )
 
 try:
-    from lextables.planning.snakemake_interface import SnakemakeRun, targets_of_command_line
+    from lextables.planning.snakemake_interface import (
+        SnakemakeRun,
+        targets_of_command_line,
+    )
 
     RUN_OF_SNAKEMAKE = SnakemakeRun(workflow)
     # False in jobs, and where another workflow uses this one as a module.
@@ -81,7 +84,9 @@ configfile: str(ROOT / "config.yaml")
 
 
 if STANDALONE and command_line.started_by_snakemake():
-    config.update(rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config))
+    config.update(
+        rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config)
+    )
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 RUNS = Runs(PROJECT)
 RESOURCES = JobResources(RUNS)
