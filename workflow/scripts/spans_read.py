@@ -8,7 +8,6 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.spans.reading import InferenceFiles, read_contracts
-from lextables.tasks.spans.released import pin_notes
 from lextables.tasks.spans.settings import Inference
 
 with job(snakemake.log[0]):
@@ -23,7 +22,7 @@ with job(snakemake.log[0]):
                 record["trained"] = source
             if "archive" in source:
                 record["archive"] = source["archive"]
-                record["notes"] = pin_notes(source["archive"])
+                record["notes"] = source["notes"]
         windows, training_windows = (
             Path(paths[0]).parent for paths in (files.read, files.train)
         )

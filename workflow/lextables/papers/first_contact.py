@@ -8,7 +8,6 @@ import csv
 import io
 import itertools
 import logging
-import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -23,6 +22,7 @@ from lextables.papers.registry import DataSet, Paper
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Published
 from lextables.pipeline.errors import BadInput, first_line
+from lextables.sources import archives
 from lextables.sources.fetch import Provenance, fetch, fetched_before, in_mirror
 from lextables.sources.registry import UNVERIFIED, Registry, resolve
 from lextables.sources.transfer import Client
@@ -203,7 +203,7 @@ def _checked(path: Path) -> str:
     size = f"{path.stat().st_size:,} bytes"
     if path.suffix != ".zip":
         return size
-    with zipfile.ZipFile(path) as archive:
+    with archives.opened(path) as archive:
         damaged = archive.testzip()
         if damaged:
             raise BadInput(f"its member {damaged} is damaged", where=path.name)
