@@ -27,7 +27,7 @@ RECORDS = pd.DataFrame(
         ["release", "data", "acord", "", 3 * MB, 1, 60.0, 100.0, ""],
         ["release", "index", "", "", 10 * MB, 4, 5.0, 10.0, ""],
         ["release", "index", "", "", 100 * MB, 1, 40.0, 100.0, ""],
-        ["release", "index", "", "", 10 * MB, 1, 0.5, 10.0, "a GPU"],
+        ["release", "index", "", "", 5 * MB, 1, 0.5, 10.0, "a GPU"],
         ["release", "train", "acord", "linear", 3 * MB, 3, 7200.0, 1e9, ""],
     ],
     columns=[*KEY, "published", "jobs", "seconds", "bytes", "device"],
