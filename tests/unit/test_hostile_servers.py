@@ -36,6 +36,9 @@ def zipped(**members):
 
 
 GOOD = zipped(a="text " * 2000)
+LONG = zipped(
+    a="".join(map(str, range(60_000)))
+)  # longer than the part that shows a kind
 
 
 WHOLE = answer(GOOD)
@@ -362,6 +365,7 @@ KINDS = [
     ("a.zip", zipped(a=b"x"), zipped()),
     ("a.zip", zipped(a=b"x"), b"PK\3\4"),
     ("a.zip", zipped(a=b"x"), zipped(a=b"")),
+    ("a.zip", LONG, LONG[:-200] + bytes([LONG[-200] ^ 1]) + LONG[-199:]),
     ("a.zip", GOOD, GOOD[:60] + bytes([GOOD[60] ^ 1]) + GOOD[61:]),
     ("a.zip", zipped(**{"a.json": b"[1]"}), zipped(**{"a.json": b"[1"})),
     ("a.zip", zipped(**{"a.html": b"<p>1"}), zipped(**{"a.csv": b"<html>Sign in"})),
