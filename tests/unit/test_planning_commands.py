@@ -159,12 +159,13 @@ def test_the_kind_of_a_job_is_that_of_the_records(estimates, made, kind):
 
 
 RECORDS = """
-data,rule,dataset,model,seconds
-sample,a,d,m,4
-sample,a,d,m,8
-sample,a,e,m,3
-sample,c,,,0.2
-release,a,d,m,900
+data,rule,dataset,model,seconds,device
+sample,a,d,m,4,
+sample,a,d,m,8,
+sample,a,e,m,3,
+sample,c,,,0.2,
+sample,a,d,m,500,a GPU
+release,a,d,m,900,
 """
 
 

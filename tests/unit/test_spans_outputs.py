@@ -135,6 +135,7 @@ def test_each_prompt_contains_the_contract_before_one_question():
     assert model.expected == [(3, sum(len(turn.content) for turn in turns))]
     assert counted == {
         "requests": 3,
+        "answered": 3,
         "cut_answers": 0,
         "unanswered": 0,
         "in_parts": 0,

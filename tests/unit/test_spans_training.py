@@ -597,7 +597,7 @@ def test_bfloat16_predicts_similar_spans_without_changing_the_model(
 def test_logits_that_are_not_finite_raise_an_error(encoder, learnt):
     model = loading.load_span_model(encoder, CPU)
     model.qa_outputs.bias.data[:] = torch.nan
-    with pytest.raises(BadInput, match="not finite"):
+    with pytest.raises(BadInput, match="not all finite"):
         predicted(model, learnt, FIRST[:2])
 
 

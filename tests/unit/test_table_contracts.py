@@ -87,6 +87,12 @@ def test_every_published_score_of_trained_runs_has_the_values_of_its_seeds(
     for row in rows:
         if row[TRAINED.get(paper, "trained")]:
             trained_runs.update(*row["runs"].values())
+        elif (paper, table) == ("cuad", "figure6"):
+            # Only the point of all contracts can be that of released weights.
+            shares = {
+                share: runs for share, runs in row["runs"].items() if share != "100"
+            }
+            trained_runs.update(*shares.values())
     places = {(cell.row, cell.column) for cell in published_cells(paper, table)}
     for cell in computed_cells(root, paper, table, rows):
         is_score = isinstance(cell.value, float) and cell.judged and cell.runs

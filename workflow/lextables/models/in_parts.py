@@ -54,6 +54,7 @@ PROCESSOR_TOKENS = 2048
 # are tokens of texts: with random texts of 4,096 tokens at most it is a third.
 GPU_TOKENS = 4096
 FULL = 0.75
+HALF_PRECISION = (torch.float16, torch.bfloat16)
 # Keys of a batch with one column per token.
 BY_TOKEN = frozenset({"input_ids", "attention_mask", "token_type_ids", "labels"})
 _log = logging.getLogger("lextables")
@@ -85,7 +86,9 @@ class InParts(Trainer):
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
-        self.model.float()
+        weights = [*self.model.parameters()]
+        if any(values.dtype in HALF_PRECISION for values in weights):
+            self.model.float()
         self.mixed = mixed
         self.optimiser = optimiser
         # Losses are means over a part; the parts are weighted here.

@@ -483,7 +483,9 @@ def write_released(folder: str | Path, target: str | Path) -> None:
     source, path = Path(folder), Path(target)
     set_seed(SEED)
     with quiet():
-        model = transformers.AutoModelForQuestionAnswering.from_pretrained(source)
+        model = transformers.AutoModelForQuestionAnswering.from_pretrained(
+            source, trust_remote_code=False
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     inner = path.stem
     with zipfile.ZipFile(path, "w") as archive:

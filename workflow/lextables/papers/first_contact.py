@@ -19,7 +19,7 @@ from lextables.corpora.edgar.pages import Pages
 from lextables.papers import modules
 from lextables.papers.data_sets import write_data_set
 from lextables.papers.registry import DataSet, Paper
-from lextables.pipeline import dataset
+from lextables.pipeline import dataset, spreadsheet
 from lextables.pipeline.dataset import Published
 from lextables.pipeline.errors import BadInput, first_line
 from lextables.sources import archives
@@ -112,7 +112,8 @@ def to_csv(outcomes: Sequence[Outcome]) -> str:
     writer.writerow(COLUMNS)
     for outcome in outcomes:
         what_happened = READ if outcome.read else NOT_READ
-        writer.writerow([outcome.source, what_happened, outcome.what])
+        row = [outcome.source, what_happened, outcome.what]
+        writer.writerow([spreadsheet.cell(value) for value in row])
     return out.getvalue()
 
 

@@ -34,11 +34,11 @@ def usage_file(log: str | Path) -> Path:
 def record_usage(log: str | Path, begin: float) -> None:
     """Write the usage of this process so far; ``begin`` is a `time.monotonic`."""
     processor_seconds = 0.0
-    peak_memory = 0
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         used = resource.getrusage(who)
         processor_seconds += used.ru_utime + used.ru_stime
-        peak_memory = max(peak_memory, used.ru_maxrss)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    peak_memory = max(_own_peak(), children)
     usage = Usage(
         processor_seconds=round(processor_seconds, 2),
         wall_seconds=round(time.monotonic() - begin, 2),
@@ -46,6 +46,20 @@ def record_usage(log: str | Path, begin: float) -> None:
     )
     text = json.dumps(usage.model_dump(), sort_keys=True) + "\n"
     write_text(usage_file(log), text)
+
+
+def _own_peak() -> int:
+    """Return the peak memory of this process in KiB.
+
+    What `resource` gives for a process begins with the memory of the one that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name == "VmHWM":
+                return int(value.split()[0])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def read_usage(log: str | Path) -> Usage | None:

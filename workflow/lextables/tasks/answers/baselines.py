@@ -227,11 +227,7 @@ def similarity_marks(space: Space) -> np.ndarray:
 
 
 def linear_marks(
-    data: Collection,
-    space: Space,
-    marked: np.ndarray,
-    settings: MarkingSettings,
-    threads: int = 1,
+    data: Collection, space: Space, marked: np.ndarray, settings: MarkingSettings
 ) -> np.ndarray:
     """Return the probabilities of linear models, float64 (paragraphs, questions).
 
@@ -245,7 +241,7 @@ def linear_marks(
     features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
     of_documents = [fold(document, settings.folds) for document in space.documents]
     folds = np.repeat(of_documents, np.diff(space.bounds))
-    options = {"alpha": settings.alpha, "epochs": settings.epochs, "threads": threads}
+    options = {"alpha": settings.alpha, "epochs": settings.epochs}
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number

@@ -42,7 +42,7 @@ def mark(job: Prediction) -> np.ndarray:
     data, settings = job.collection, job.settings
     if isinstance(settings, MarkingSettings):
         marked, words = is_marked(data, job.marked), of_words(data)
-        return linear_marks(data, words, marked, settings, job.threads)
+        return linear_marks(data, words, marked, settings)
     if settings.kind == "overlap":
         return similarity_marks(of_words(data))
     shape = (len(data.texts()), len(data.questions))
