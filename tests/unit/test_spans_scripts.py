@@ -136,6 +136,15 @@ def done(tmp_path_factory):
         with zipfile.ZipFile(here / "mirror/checkpoints/theirs.zip", "w") as archive:
             for path in sorted((ours / "weights").iterdir()):
                 archive.write(path, f"theirs/{path.name}")
+        provenance = {
+            "source": "checkpoints",
+            "file": "theirs.zip",
+            "variant": "unverified",
+            "comparable": False,
+            "digest": "sha256:0",
+        }
+        record = here / "mirror/checkpoints/theirs.zip.json"
+        record.write_text(json.dumps(provenance))
         theirs = job.run(
             "spans_release.py",
             Run("any", "release", *THEIRS),
@@ -258,6 +267,7 @@ def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
         made = Path("results", run.folder)
         assert sorted(path.name for path in made.iterdir()) == [
             "log.txt",
+            "log.usage.json",
             "predictions.parquet",
             "run.json",
         ]
