@@ -34,6 +34,7 @@ PLACEHOLDERS = {
     "--config … --": "--config data=release 'papers=[lawngnli]' caselaw=us:1 --",
     "bulk_export=<folder>": "bulk_export=/here/bulk",
     "<folder>": "/here/mirror",
+    "<your name and e-mail>": "A. Name a.name@example.org",
     "path/to/lextables": str(ROOT),
     ".venv/lib/python3.11/site-packages": sysconfig.get_path("purelib"),
     "path/or/hub-id": str(
