@@ -246,7 +246,7 @@ class Estimates:
         data_set = self.project.papers[paper].tables[table].of or paper
         if data_set not in of_paper:
             return 0
-        file = self.project.context.root / self.project.published_values(paper)
+        file = self.project.published_values(paper)
         cells = [cell for cell in published.load(file) if cell.table == table]
         return decidable(cells, self.project.plans[paper].rows.get(table, []))
 
