@@ -31,6 +31,7 @@ PLANS = (
     "filelock",
     "huggingface_hub",
     "nbformat.v4",
+    "nltk",
     "pyarrow.parquet",
     "pydantic",
     "pytrec_eval",

@@ -137,6 +137,18 @@ def test_an_error_of_the_run_is_the_last_line(capsys, exception, text, shown):
     assert capsys.readouterr().out == f"2 rows\n{shown}\n"
 
 
+def test_a_run_that_was_stopped_says_so_although_its_last_job_finished(capsys):
+    screen = handler()
+    screen.stream = sys.stdout
+    screen.emit(record(LogEvent.RUN_INFO, stats={"total": 1}))
+    screen.emit(record(LogEvent.ERROR, exception="KeyboardInterrupt", msg="Stopped."))
+    screen.emit(record(LogEvent.PROGRESS, done=1, total=1))
+    screen.close()
+    *_, number_of_jobs, last = capsys.readouterr().out.splitlines()
+    assert "1 of 1 jobs done" in number_of_jobs
+    assert last == "Stopped."
+
+
 def test_without_a_terminal_progress_is_written_at_intervals(
     folder, monkeypatch, capsys
 ):

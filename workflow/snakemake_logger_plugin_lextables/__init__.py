@@ -210,7 +210,8 @@ class LogHandler(LogHandlerBase):
             self._show(f"{bar.n} of {bar.total} jobs done in {elapsed}.")
             self.bar = None
             if bar.n == bar.total:
-                self._forget_errors()
+                self.errors = []
+                self.failures = {}
         for sentence in dict.fromkeys([*self.notes, *self._causes()]):
             print(sentence, file=self.stream, flush=True)
         self._forget_errors()

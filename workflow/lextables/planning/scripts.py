@@ -106,9 +106,19 @@ def content_of(paths: Iterable[str | Path]) -> str:
     Snakemake reports missing files, as for any input.
     """
     digests = []
-    for path in paths:
-        digests.append(sha256_of(path) if Path(path).is_file() else "")
+    for path in map(Path, paths):
+        if not path.is_file():
+            digests.append("")
+            continue
+        state = path.stat()
+        digests.append(_digest_of_file(path, state.st_mtime_ns, state.st_size))
     return digest_of(digests)
+
+
+@cache
+def _digest_of_file(path: Path, modified: int, size: int) -> str:
+    """Return the digest of a file, which is read again when it was modified."""
+    return sha256_of(path)
 
 
 def any_of(names: Iterable[str]) -> str:
