@@ -20,10 +20,10 @@ os.environ["PYTHONPATH"] = str(ROOT / "workflow")
 # Tests load models from folders, without the network; tests of the hub use a local server.
 os.environ["HF_HUB_OFFLINE"] = "1"
 # Libraries choose their instructions by the processor, and the order of additions depends on them.  With these
-# settings all x86 processors with AVX2 add in the same order, so they train the same weights.
+# settings all x86 processors with AVX2 add in the same order, so they train the same weights.  The setting of
+# torch's MKL makes products of matrices slow, so only pipelines have it (`forked.ENVIRONMENT`).
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # torch
 os.environ["DNNL_MAX_CPU_ISA"] = "AVX2"  # torch's oneDNN
-os.environ["MKL_CBWR"] = "COMPATIBLE"  # torch's MKL, on processors of all makers
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"  # numpy, scipy and faiss
 os.environ["FAISS_SIMD_LEVEL"] = "AVX2"
 os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"

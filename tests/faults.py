@@ -42,6 +42,7 @@ class Place:
             return subprocess.Popen(
                 [*command, *self.arguments],
                 cwd=self.folder,
+                env=os.environ | forked.ENVIRONMENT,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

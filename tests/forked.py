@@ -44,6 +44,8 @@ PLANS = (
     "tqdm",
     "yte",
 )
+# With it, torch's MKL adds in the same order on processors of all makers, so that the stored values are equal.
+ENVIRONMENT = {"MKL_CBWR": "COMPATIBLE"}
 # Environment variable of the path of an `INTERPRETER`.
 PATH_NAME = "LEXTABLES_TEST_INTERPRETER"
 
@@ -127,7 +129,11 @@ def _started(package: str, interpreter: str, project: Path) -> subprocess.Popen:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": f"{project / 'workflow'}:{ROOT / 'tests'}"},
+        env={
+            **os.environ,
+            **ENVIRONMENT,
+            "PYTHONPATH": f"{project / 'workflow'}:{ROOT / 'tests'}",
+        },
     )
 
 
