@@ -1,9 +1,9 @@
 """A rehearsal: every published row that can run, with tiny models or few updates.
 
 The jobs, rules and scripts are those of a complete run with the papers' grids.  What
-differs is stated here: a training has at most `UPDATES` updates, rows that no paper
-published are left out, and with `models: sample` a tiny model with random weights
-stands for each registered model.
+differs is stated here: trainings are small (`LIMITS`), rows that no paper published are
+left out, and with `models: sample` a tiny model with random weights stands for each
+registered model.
 """
 
 import atexit
@@ -21,7 +21,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.planning import rehearsal_server
 from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import PAPER_GRID
+from lextables.tasks.plan import PAPER_GRID, TrainingLimits
 from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask, Writing
 from lextables.tasks.spans.writing import WritingLimits
@@ -31,8 +31,10 @@ TARGET = "rehearsal"
 SERVER_PORT = "rehearsal/.cache/port.txt"
 # Tokens of an output of a language model, at most.
 TOKENS = 8
-# Updates of a training, at most: with tiny models, and with the papers' models.
-UPDATES = {"sample": 2, "available": 20, "paper": 20}
+# Limits of a training with the papers' models, and with tiny ones.  1,024 tokens are enough
+# for the sparse attention of BigBird and Longformer.
+LIMITS = TrainingLimits(updates=20, heads=4)
+TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=1024)
 
 
 def settings(
@@ -58,21 +60,18 @@ def settings(
 
 
 def limited(papers: Mapping[str, Paper], config: Config) -> dict[str, Paper]:
-    """Return the papers with a limit of updates in the grids of their trainings."""
-    most = UPDATES[config.models]
-    return {name: _limited_paper(paper, most) for name, paper in papers.items()}
+    """Return the papers with limits in the grids of their trainings."""
+    limits = TINY_LIMITS if config.models == "sample" else LIMITS
+    return {name: _limited_paper(paper, limits) for name, paper in papers.items()}
 
 
-def _limited_paper(paper: Paper, most: int) -> Paper:
-    tasks = {name: _limited_task(task, most) for name, task in paper.tasks.items()}
+def _limited_paper(paper: Paper, limits: TrainingLimits) -> Paper:
+    tasks = {name: _limited_task(task, limits) for name, task in paper.tasks.items()}
     return paper.model_copy(update={"tasks": tasks})
 
 
-def _limited_task(task: Any, most: int) -> Any:
-    """Return a task with at most ``most`` updates in each training of the papers' grid.
-
-    Text outputs are short.
-    """
+def _limited_task(task: Any, limits: TrainingLimits) -> Any:
+    """Return a task with small trainings under the papers' grid, and short text outputs."""
     if isinstance(task, SpanTask) and isinstance(task.asking, Writing):
         asking = {"grids": {PAPER_GRID: WritingLimits(tokens=TOKENS)}}
         return task.model_copy(update={"asking": task.asking.model_copy(update=asking)})
@@ -82,18 +81,18 @@ def _limited_task(task: Any, most: int) -> Any:
     changed: dict[str, Any] = {"grids": grids}
     grid = grids[PAPER_GRID]
     if isinstance(task, ClassificationTask):
-        grids[PAPER_GRID] = {name: part.limited(most) for name, part in grid.items()}
+        grids[PAPER_GRID] = {name: part.limited(limits) for name, part in grid.items()}
         return task.model_copy(update=changed)
-    grids[PAPER_GRID] = grid.limited(most)
+    grids[PAPER_GRID] = grid.limited(limits)
     if isinstance(task, SpanTask) and PAPER_GRID in task.pretraining:
         pretraining = task.pretraining[PAPER_GRID]
-        updates = min(most, pretraining.updates)
+        updates = min(limits.updates, pretraining.updates)
         shorter = pretraining.model_copy(update={"updates": updates})
         changed["pretraining"] = {PAPER_GRID: shorter}
     if isinstance(task, RetrievalTask):
         finetuned = {}
         for name, model in task.finetuned.items():
-            own = {key: each.limited(most) for key, each in model.grids.items()}
+            own = {key: each.limited(limits) for key, each in model.grids.items()}
             finetuned[name] = model.model_copy(update={"grids": own})
         changed["finetuned"] = finetuned
     return task.model_copy(update=changed)

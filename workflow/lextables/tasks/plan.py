@@ -48,6 +48,19 @@ NEEDS_GPU = (
 COUNTS = ("no seed", "one seed", "two seeds", "three seeds", "four seeds")
 
 
+@dataclass(frozen=True)
+class TrainingLimits:
+    """Upper limits of a training in a rehearsal (None: no limit).
+
+    ``heads`` limits the number of single-task models, ``tokens`` the length of a text.
+    """
+
+    updates: int
+    heads: int
+    batch_size: int | None = None
+    tokens: int | None = None
+
+
 class Grid(Entry):
     """Training settings: the learning rates of the trials, and what trials share.
 
@@ -67,9 +80,14 @@ class Grid(Entry):
     seeds: int | None = None
     percents: tuple[int, ...] = (WHOLE,)
 
-    def limited(self, most: int) -> Self:
-        """The grid with at most ``most`` updates in a training."""
-        return self.model_copy(update={"max_updates": most})
+    def limited(self, limits: TrainingLimits) -> Self:
+        """The grid of a rehearsal."""
+        changed = {"max_updates": limits.updates}
+        if limits.batch_size is not None:
+            changed["batch_size"] = min(self.batch_size, limits.batch_size)
+        if limits.tokens is not None:
+            changed["max_length"] = min(self.max_length, limits.tokens)
+        return self.model_copy(update=changed)
 
     def training(self) -> JsonObject:
         """The settings that all trials share."""

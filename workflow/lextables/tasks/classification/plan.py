@@ -7,7 +7,7 @@ tested with several.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     Field,
@@ -51,6 +51,7 @@ from lextables.tasks.plan import (
     Row,
     Spec,
     SubmittedFiles,
+    TrainingLimits,
     Trial,
     fewer_seeds,
     rate_name,
@@ -131,6 +132,10 @@ class ClassificationGrid(Grid):
     head: HeadKind = "family"
     heads: int | None = None
     trained_on: tuple[str, ...] = ()
+
+    def limited(self, limits: TrainingLimits) -> Self:
+        """The grid of a rehearsal."""
+        return super().limited(limits).model_copy(update={"heads": limits.heads})
 
     def training(self) -> JsonObject:
         """The settings that all trials share."""

@@ -24,6 +24,7 @@ from lextables.tasks.plan import (
     Planner,
     Row,
     SubmittedFiles,
+    TrainingLimits,
     Trial,
     additional_name,
     fewer_seeds,
@@ -188,10 +189,11 @@ class RetrievalGrid(Grid):
 
     updates: tuple[int, ...]
 
-    def limited(self, most: int) -> Self:
-        """The grid with at most ``most`` updates in a training."""
-        updates = limited_updates(self.updates, most)
-        return self.model_copy(update={"updates": tuple(updates)})
+    def limited(self, limits: TrainingLimits) -> Self:
+        """The grid of a rehearsal."""
+        updates = limited_updates(self.updates, limits.updates)
+        changed = {"updates": tuple(updates), "max_updates": self.max_updates}
+        return super().limited(limits).model_copy(update=changed)
 
 
 class Finetuned(Entry):
