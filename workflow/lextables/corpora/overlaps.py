@@ -288,8 +288,8 @@ def _nearest(
     sample = pd.concat(samples)
     different = np.unique(sample.hash)
     matches = sample.merge(_owners(different, others), on="hash")
-    counts = matches.groupby(["unit", "other", "owner"]).size()
-    counts = counts.reset_index(name="runs")
+    sizes = matches.groupby(["unit", "other", "owner"]).size()
+    counts = sizes.reset_index(name="runs")
     # Most runs first; of several units the first.
     counts = counts.sort_values("runs", ascending=False, kind="stable")
     best = counts.drop_duplicates("unit").set_index("unit")

@@ -21,15 +21,21 @@ Unit = Sequence[Hashable]  # the answers of coders to one question
 
 
 @dataclass(frozen=True)
-class AnsweredQuestion:
+class Question:
+    """A question, which belongs to a category."""
+
+    question_id: str
+    category: str
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion(Question):
     """A question with m options and the n documents for which it was answered.
 
     ``documents`` (n,): their ids.  ``shares`` and ``predicted`` float64 (n, m): the coders' and the model's
     distributions; rows add up to one.
     """
 
-    question_id: str
-    category: str
     documents: np.ndarray
     shares: np.ndarray
     predicted: np.ndarray
@@ -117,7 +123,7 @@ def scores_and_units(
     return by_key(rows), by_key(units)
 
 
-def groups(questions: Sequence[AnsweredQuestion]) -> Mapping[str, list[int]]:
+def groups(questions: Sequence[Question]) -> Mapping[str, list[int]]:
     """Return {group: the indices of its questions}."""
     members: dict[str, list[int]] = {"all": list(range(len(questions)))}
     for index, question in enumerate(questions):
@@ -140,7 +146,7 @@ def _jackknife(
         value=float(values.mean()),
         without=ratio(without, remaining),
         units=len(names),
-        names=names,
+        names=names.tolist(),
         within=(0.0, LARGEST.get(metric, np.inf)),
     )
 

@@ -36,10 +36,10 @@ _CERTAIN = 1e-16
 
 @dataclass(frozen=True)
 class Head:
-    """A head with its n scored examples; metrics accept any object with these attributes.
+    """A head with its n scored examples.
 
-    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): the score of each answer, here
-    its probability; ``units`` (n,): the sampling unit of each example.
+    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): the score of each answer, such
+    as its probability; ``units`` (n,): the sampling unit of each example.
     """
 
     head_id: str
@@ -325,7 +325,9 @@ def one_of(indices: np.ndarray, answers: int) -> np.ndarray:
 
 
 def _finite(
-    values: Sequence[Sequence[float]], rows: Sequence[Row], shape: tuple[int, int]
+    values: Sequence[Sequence[float] | np.ndarray],
+    rows: Sequence[Row],
+    shape: tuple[int, int],
 ) -> np.ndarray:
     array = np.array(values, dtype=np.float64).reshape(shape)
     finite = np.isfinite(array).all(axis=1)
@@ -480,7 +482,7 @@ def jackknives(
         value = weighted(metric, members, units, everything)
         groups = unit_groups(len(units), most)
         without = left_out(metric, members, units, groups)
-        names = units
+        names = units.tolist()
         if len(without) < len(units):
             names = _group_names(units, groups)
         yield Jackknife(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lextables.metrics.answers import groups
+from lextables.metrics.answers import Question, groups
 from lextables.metrics.classification import nanmean, weighted_precisions
 from lextables.metrics.intervals import Jackknife, by_key, score_row
 from lextables.metrics.ratio import ratio
@@ -23,15 +23,13 @@ NOTHING = math.inf  # a threshold that marks no paragraph
 
 
 @dataclass(frozen=True)
-class MarkedQuestion:
+class MarkedQuestion(Question):
     """A question and the n paragraphs of all documents for which it was answered.
 
     ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,): whether a coder marked
     anything in it.  ``probabilities`` float (n,): the model's probability of that.
     """
 
-    question_id: str
-    category: str
     documents: np.ndarray
     right: np.ndarray
     probabilities: np.ndarray
@@ -208,7 +206,8 @@ def _scores(
 
     def score(group: str, value: np.ndarray, left_out: np.ndarray) -> Jackknife:
         """The score of a group, with each document left out in turn."""
-        return Jackknife(metric, group, float(value), left_out, len(left_out), names)
+        units = len(left_out)
+        return Jackknife(metric, group, float(value), left_out, units, names.tolist())
 
     for group, members in groups(questions).items():
         value = nanmean(values[members])

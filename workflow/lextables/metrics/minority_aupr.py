@@ -26,6 +26,7 @@ import numpy as np
 
 from lextables.metrics import STRICT, classification
 from lextables.metrics.classification import (
+    Head,
     Jackknife,
     averaged,
     by_key,
@@ -48,7 +49,7 @@ Curve = tuple[np.ndarray, np.ndarray]  # recalls and precisions
 
 @dataclass(frozen=True)
 class AnsweredHead:
-    """A `classification.Head`, from ``labels`` int (n,) and ``logits`` float32 (n, answers)."""
+    """A head with its n examples: ``labels`` int (n,) and ``logits`` float32 (n, answers)."""
 
     head_id: str
     question: str
@@ -69,19 +70,18 @@ class AnsweredHead:
         )
 
     @property
-    def right(self) -> np.ndarray:
-        """Which answer is right, bool (n, answers)."""
-        return one_of(self.labels, self.logits.shape[1])
-
-    @property
-    def chosen(self) -> np.ndarray:
-        """Which answer has the greatest logit, bool (n, answers)."""
-        return one_of(self.logits.argmax(axis=1), self.logits.shape[1])
-
-    @property
-    def ranking(self) -> np.ndarray:
-        """The released score of each answer, float32 (n, answers)."""
-        return margins(self.logits)
+    def scored(self) -> Head:
+        """The head as other metrics read it; its ranking is the released score of each answer."""
+        answers = self.logits.shape[1]
+        return Head(
+            head_id=self.head_id,
+            question=self.question,
+            category=self.category,
+            right=one_of(self.labels, answers),
+            chosen=one_of(self.logits.argmax(axis=1), answers),
+            ranking=margins(self.logits),
+            units=self.units,
+        )
 
     @property
     def complete(self) -> bool:
@@ -194,18 +194,18 @@ def scores_and_jackknives(
     answered_heads = answered(predictions, examples, heads, unit)
     if not partial:
         _refuse_gaps(answered_heads)
+    scored_heads = [head.scored for head in answered_heads]
     rows: list[Row] = []
     for metric, function in METRICS.items():
         values = {head.head_id: function(head) for head in answered_heads}
-        rows += averaged(metric, answered_heads, values)
-    jackknifed = list(jackknives("AUPR", classification.aupr, answered_heads, math.inf))
+        rows += averaged(metric, scored_heads, values)
+    jackknifed = list(jackknives("AUPR", classification.aupr, scored_heads, math.inf))
     for jackknife in jackknifed:
         rows += jackknife.ends()
     for metric, f1 in (("micro F1", micro_f1), ("macro F1", macro_f1)):
-        rows += averaged(
-            metric, answered_heads, classification.by_head(f1, answered_heads)
-        )
-        jackknifed += jackknives(metric, f1, answered_heads, math.inf)
+        values = classification.by_head(f1, scored_heads)
+        rows += averaged(metric, scored_heads, values)
+        jackknifed += jackknives(metric, f1, scored_heads, math.inf)
     rows += _by_data_type(answered_heads, partial)
     recalls, precisions, n = averaged_curve(answered_heads)
     for recall, precision in zip(recalls, precisions, strict=True):
@@ -253,7 +253,7 @@ def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
         if head.only(abridged).complete:
             printed.append(head)
     strict = [head for head in heads if head.question in questions]
-    rows = []
+    rows: list[Row] = []
     for data_type in DATA_TYPES:
         of_type = [head.only(head.data_types == data_type) for head in printed]
         if not partial:
@@ -269,9 +269,10 @@ def _data_type_rows(
 ) -> Iterator[Row]:
     """Yield the score rows of `METRICS` over the examples of a data type, means over questions."""
     group = f"data type: {data_type}"
+    scored_heads = [head.scored for head in heads]
     for metric, function in METRICS.items():
         values = {head.head_id: function(head) for head in heads}
-        of_questions = by_question(heads, values).values()
+        of_questions = by_question(scored_heads, values).values()
         means = [mean(of_heads) for of_heads in of_questions if of_heads]
         yield score_row(metric + suffix, group, mean(means), len(means))
 

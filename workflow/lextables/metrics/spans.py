@@ -318,7 +318,9 @@ def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
     question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
     """
-    is_relaxed = [bool(relaxed) and relaxed in name for name in gold.question_ids]
+    is_relaxed = [False] * len(gold.question_ids)
+    if relaxed:
+        is_relaxed = [relaxed in name for name in gold.question_ids]
     return _matches(nbest, last_by_text(nbest), gold, is_relaxed, paper_words)
 
 

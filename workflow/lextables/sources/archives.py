@@ -206,7 +206,7 @@ def gunzipped(data: bytes, bounds: Bounds = SINGLE_FILE) -> bytes:
         return _read(file, limit)
 
 
-def _read(stream: IO[bytes], limit: int) -> bytes:
+def _read(stream: IO[bytes] | gzip.GzipFile, limit: int) -> bytes:
     """Return all bytes of a stream; `OverBounds` beyond ``limit`` of them."""
     content = bytearray()
     for chunk in chunks(stream):
@@ -216,7 +216,7 @@ def _read(stream: IO[bytes], limit: int) -> bytes:
     return bytes(content)
 
 
-def chunks(stream: IO[bytes]) -> Iterator[bytes]:
+def chunks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     """Yield the bytes of an open file in chunks of one mebibyte."""
     yield from iter(partial(stream.read, CHUNK), b"")
 

@@ -345,8 +345,9 @@ def _copy(
 
     No link, because later changes to the results must not reach the mirror.
     """
-    pinned = [c for c in entry.candidates if c.digest]
-    digests = Digests({kind(c.digest) for c in pinned}, mirrored.stat().st_size)
+    pinned = [candidate for candidate in entry.candidates if candidate.digest]
+    kinds = {kind(candidate.digest) for candidate in pinned if candidate.digest}
+    digests = Digests(kinds, mirrored.stat().st_size)
     with replacing(destination) as temporary:
         with temporary.open("wb") as out:
             for data in chunks(mirrored):
@@ -516,8 +517,8 @@ def _check_zip(path: Path, members: Iterable[str]) -> None:
             # Files that macOS adds are of another kind than their suffix says.
             if info.is_dir() or place.name.startswith("._"):
                 continue
-            with archive.open(info) as member:
-                fault = _no_data(member.read(HEAD), place.suffix.lower())
+            with archive.open(info) as file:
+                fault = _no_data(file.read(HEAD), place.suffix.lower())
             # Empty files, such as __init__.py, are usual.
             if fault and info.file_size:
                 raise ValueError(f"{info.filename} in it is {fault}")

@@ -19,7 +19,7 @@ Record = JsonObject
 CHUNK = 1 << 20  # characters
 # Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
 LONGEST = 1 << 25
-_BLANK = re.compile(r"\s*")
+_VISIBLE = re.compile(r"\S")
 _WHOLE = re.compile(r"[0-9]+")
 
 
@@ -183,14 +183,20 @@ class _Window:
     """The part of a file that is being decoded, from position ``at``."""
 
     def __init__(self, file: TextIOWrapper) -> None:
-        self.file, self.text, self.at = file, "", 0
+        self.file = file
+        self.text = ""
+        self.at = 0
 
     def next(self) -> str:
         """Move to the next character that is not blank and return it, or "" at the end of the file."""
         while True:
-            self.at = _BLANK.match(self.text, self.at).end()
-            if self.at < len(self.text) or not self._read_more():
-                return self.text[self.at : self.at + 1]
+            visible = _VISIBLE.search(self.text, self.at)
+            if visible:
+                self.at = visible.start()
+                return visible[0]
+            self.at = len(self.text)
+            if not self._read_more():
+                return ""
 
     def item(self, where: str) -> Any:
         """Decode the value that begins here."""
@@ -207,5 +213,6 @@ class _Window:
     def _read_more(self) -> bool:
         """Drop the decoded text and read the next part of the file; False at its end."""
         chunk = self.file.read(CHUNK)
-        self.text, self.at = self.text[self.at :] + chunk, 0
+        self.text = self.text[self.at :] + chunk
+        self.at = 0
         return bool(chunk)

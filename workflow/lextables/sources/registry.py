@@ -238,10 +238,8 @@ def load(path: str | Path, *papers: str | Path) -> Registry:
     defined_in = dict.fromkeys(registry, Path(path).name)
     for paper in papers:
         mapping = content(paper)
-        sources = {}
-        if isinstance(mapping, dict):
-            sources = mapping.get("sources") or {}
-        sources = checked(Registry, sources, where=f"{paper}, sources")
+        entries = mapping.get("sources") if isinstance(mapping, dict) else None
+        sources = checked(Registry, entries or {}, where=f"{paper}, sources")
         for name, entry in sources.items():
             if name in registry:
                 what = f"the source {name!r} is in {defined_in[name]} too"
@@ -265,7 +263,9 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         do = f"use one of {', '.join(entry.files)}"
         raise BadInput(f"the source {source!r} has no file {file!r}", do=do)
     registered = entry.files[name]
-    values = re.fullmatch(file_regex(name, named=True), file).groupdict()
+    match = re.fullmatch(file_regex(name, named=True), file)
+    assert match is not None  # it is the pattern that `_name_of` chose
+    values = match.groupdict()
     instructions = None
     if registered.gated:
         instructions = registered.gated.instructions.strip()

@@ -105,6 +105,13 @@ class WrongContent(DownloadFailed):
     """The address delivers other bytes than the registered ones."""
 
 
+def _failure(attempt: Future | None) -> TemporaryFailure:
+    """The failure after which an attempt is repeated: no other is."""
+    failure = attempt.exception() if attempt else None
+    assert isinstance(failure, TemporaryFailure)
+    return failure
+
+
 @dataclass(frozen=True)
 class Client:
     """Number of attempts, limits in seconds, and the minimum rate in bytes per second.
@@ -137,14 +144,14 @@ class Client:
 
         def seconds(state: RetryCallState) -> float:
             doubled = self.first_wait * 2 ** (state.attempt_number - 1)
-            return max(doubled, state.outcome.exception().wait)
+            return max(doubled, _failure(state.outcome).wait)
 
         def is_over(state: RetryCallState) -> bool:
             waits = state.idle_for + state.upcoming_sleep
             return state.attempt_number >= self.attempts or waits > self.patience
 
         def announce(state: RetryCallState) -> None:
-            failure = state.outcome.exception()
+            failure = _failure(state.outcome)
             wait = state.upcoming_sleep
             text = f"waiting {wait:,.0f} s for {host}, which {failure}"
             _log.info("%s", text)
@@ -162,7 +169,7 @@ class Client:
             return retrying(attempt)
         except RetryError as error:
             last = error.last_attempt
-            failure = last.exception()
+            failure = _failure(last)
             reason = f"{failure} at the last of {last.attempt_number} attempts"
             if failure.wait > self.patience:
                 reason += f" and asks for a wait of {failure.wait:,.0f} s"

@@ -189,7 +189,7 @@ def shards(
     return by_name
 
 
-def _chosen(ranges: Iterable[str], collection: Collection) -> dict[str, Volumes]:
+def _chosen(ranges: Iterable[str], collection: Collection) -> Mapping[str, Volumes]:
     """Return {reporter: its volumes in ``ranges``}; `BadInput` for a volume named twice."""
     chosen: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):

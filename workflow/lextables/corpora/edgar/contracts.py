@@ -217,14 +217,14 @@ def _filing(line: str) -> Filing | None:
     """Return the filing of a line of the index; None if it does not parse."""
     try:
         cik, filer, form, filed, path = map(str.strip, line.split("|"))
-        accession = _SUBMISSION.fullmatch(path)[1]
         filed_on = date.fromisoformat(filed)
-    except (ValueError, TypeError):
+    except ValueError:
         return None
+    submission = _SUBMISSION.fullmatch(path)
     number = whole_number(cik, digits=10)
-    if number is None or not form:
+    if submission is None or number is None or not form:
         return None
-    return Filing(filed_on, accession, number, filer, form, path)
+    return Filing(filed_on, submission[1], number, filer, form, path)
 
 
 def _merged(a: Filing, b: Filing) -> Filing:

@@ -134,7 +134,7 @@ def documents(
             line = line[2:]
         mark = line[:16].strip().upper() if b"<" in line[:16] else b""
         if mark.startswith(b"<DOCUMENT>"):
-            if body is not None and take:
+            if head is not None and body is not None and take:
                 yield _document(head, body)
             head = {}
             body = None
@@ -328,7 +328,7 @@ class _Flow:
                 self._leave(tag, breaks)
                 node = node.next if open_ else None
                 continue
-            tag = node.tag
+            tag = node.tag or ""
             if tag == "-text":
                 self._write(node.text_content or "")
             elif tag not in self.dropped:

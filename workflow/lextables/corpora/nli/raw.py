@@ -191,17 +191,18 @@ class Spool:
         Call it once, before reading.
         """
         with ExitStack() as opened_files:
-            files = []
+            files: list[IO[str]] = []
             for path in [*self._texts, self._examples]:
                 file = path.open("w", encoding="utf-8")
                 files.append(opened_files.enter_context(file))
             out = files.pop()
             for row, premise, hypothesis, times in examples:
-                ids = {
+                example = {
+                    **row,
                     "text_id": _write_text(files, premise),
                     "pair_id": _write_text(files, hypothesis),
                 }
-                out.write(f"{json.dumps([row | ids, times])}\n")
+                out.write(f"{json.dumps([example, times])}\n")
 
     def examples(self) -> Iterator[Row]:
         """Yield the examples; repeats get a number after their id."""
