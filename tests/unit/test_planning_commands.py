@@ -12,7 +12,7 @@ import planned_project
 from lextables.models.resolve import NLTK_HUB, Model
 from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput
-from lextables.planning import command_line
+from lextables.planning import command_line, estimate
 from lextables.planning.estimate import (
     VOLUME_BYTES,
     Estimates,
@@ -22,6 +22,7 @@ from lextables.planning.estimate import (
 from lextables.planning.job_resources import JobResources
 from lextables.planning.runs import Runs
 from lextables.planning.sources import hub_weights
+from lextables.tables.published import load
 from lextables.tasks.plan import Spec
 
 
@@ -198,6 +199,57 @@ def test_bytes_of_downloads(estimates, monkeypatch, tmp_path):
     (mirror / "caselaw/us/1.zip").touch()
     monkeypatch.setattr(type(estimates.project.context), "mirrors", [mirror])
     assert estimates.transferred(volumes) == (2 * VOLUME_BYTES, VOLUME_BYTES)
+
+
+MAUD_RELEASE, MAUD_PART = 29153514, 12677771  # bytes of maud_v1.zip and of its part
+HYPERPARAMETERS = "best_found_hps/README.md"  # 651 bytes, a name with a folder
+
+
+@pytest.mark.parametrize(
+    ("file", "sizes", "expected"),
+    [
+        ("maud_v1.zip", (), True),  # the release is downloaded
+        ("maud_v1.zip", (MAUD_RELEASE,), True),
+        ("maud_v1.zip", (MAUD_PART,), False),
+        ("maud_v1.zip", (MAUD_PART, MAUD_RELEASE), False),  # the first mirror counts
+        ("maud_v1.zip", (MAUD_RELEASE, MAUD_PART), True),
+        ("maud_v1.zip", (1, MAUD_RELEASE), False),  # no registered file
+        (HYPERPARAMETERS, (651,), True),
+        (HYPERPARAMETERS, (652,), False),
+    ],
+)
+def test_results_are_comparable_if_the_file_that_would_be_read_is_the_papers(
+    monkeypatch, tmp_path, file, sizes, expected
+):
+    project = planned_project.load(
+        monkeypatch, tmp_path, papers=["maud"], data="release"
+    )
+    mirrors = []
+    for number, size in enumerate(sizes):
+        mirrors.append(tmp_path / f"mirror{number}")
+        mirrored = mirrors[-1] / "maud" / file
+        mirrored.parent.mkdir(parents=True)
+        with mirrored.open("wb") as out:
+            out.truncate(size)
+    monkeypatch.setattr(type(project.context), "mirrors", mirrors)
+    estimates = Estimates(project, JobResources(Runs(project)), {})
+    fetching = job("fetch_source", source="maud", file=file)
+    assert estimates._is_comparable(fetching) is expected
+    assert estimates._is_comparable(job("table")) is True
+    assert estimates._is_comparable(job("caselaw_volumes")) is False
+
+
+def test_the_published_values_of_a_paper_are_read_once(estimates, monkeypatch):
+    read = []
+
+    def load_and_count(path):
+        read.append(path)
+        return load(path)
+
+    monkeypatch.setattr(estimate, "load", load_and_count)
+    for table in estimates.project.papers["maud"].tables:
+        estimates._verdicts("maud", table, {"maud"})
+    assert len(read) == 1
 
 
 def test_weights_that_are_not_here_are_downloaded(estimates, monkeypatch):

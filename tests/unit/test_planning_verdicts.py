@@ -1,13 +1,15 @@
-"""Published values that can get a verdict: of rows with runs, and with three of them if they are trained."""
+"""Published scores that can get a verdict: of rows with runs, and with three of them if they are trained."""
 
 import pytest
 
+from lextables import ROOT
 from lextables.planning.verdicts import decidable
-from lextables.tables.published import PublishedCell
+from lextables.tables.published import PublishedCell, load
 
 
-def cell(row, column="score", decimals=1):
-    return PublishedCell("table", row, column, "1.0", decimals, "page 1")
+def cell(row, column="score", decimals=1, kind="score", repeats=""):
+    where = "page 1"
+    return PublishedCell("table", row, column, "1.0", decimals, where, kind, repeats)
 
 
 def row(name, runs, trained=False, additional=False):
@@ -32,7 +34,11 @@ ROWS = [
         ([cell("BM25 / Encoder-large")], ROWS, 0),  # two seeds
         ([cell("GPT")], ROWS, 0),  # not run
         ([cell("a category", "GPT"), cell("a category", "BM25")], ROWS, 1),
-        ([cell("BM25 / None", decimals=None)], ROWS, 0),  # a text
+        ([cell("BM25 / None", decimals=None)], ROWS, 1),  # NaN is a score
+        ([cell("BM25 / None", kind="statistic")], ROWS, 0),
+        ([cell("BM25 / None", decimals=None, kind="text")], ROWS, 0),
+        ([cell("BM25 / None"), cell("BM25 / None", "again", repeats="x")], ROWS, 1),
+        ([cell("BM25 / None", repeats="x")], ROWS, 0),
         ([cell("a category")], ROWS, 0),  # of all rows
         ([cell("a category")], ROWS[:2], 1),
         ([cell("GPT")], [*ROWS[:2], row("GPT", 3, additional=True)], 1),
@@ -42,3 +48,26 @@ ROWS = [
 )
 def test_a_value_needs_a_row_with_enough_runs(cells, rows, count):
     assert decidable(cells, rows) == count
+
+
+@pytest.mark.parametrize(
+    ("paper", "scores"),
+    [
+        ("acord", 335),
+        ("contracteval", 76),
+        ("cuad", 71),
+        ("lawngnli", 469),
+        ("maud", 153),
+        ("privacy", 610),
+    ],
+)
+def test_of_a_paper_whose_rows_all_run_each_score_of_the_results_page_counts(
+    paper, scores
+):
+    """`docs/results.md` has the same numbers of published scores."""
+    cells = load(ROOT / f"resources/published/{paper}.csv")
+    assert decidable(cells, [row("the only one", 1)]) == scores
+    short = {"acord": "ACORD", "contracteval": "ContractEval", "cuad": "CUAD"}
+    short |= {"lawngnli": "LawngNLI", "maud": "MAUD", "privacy": "Privacy"}
+    page = (ROOT / "docs/results.md").read_text("utf-8")
+    assert f"| {short[paper]} | scores | {scores} |" in page

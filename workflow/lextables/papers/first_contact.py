@@ -23,7 +23,7 @@ from lextables.pipeline import dataset, spreadsheet
 from lextables.pipeline.dataset import Published
 from lextables.pipeline.errors import BadInput, first_line
 from lextables.sources import archives
-from lextables.sources.fetch import Provenance, fetch, fetched_before, in_mirror
+from lextables.sources.fetch import Provenance, fetch, fetched_before, mirror_file
 from lextables.sources.registry import UNVERIFIED, Registry, resolve
 from lextables.sources.transfer import Client
 
@@ -74,7 +74,7 @@ class Files:
         destination = self.folder / name
         variants = entry.variants_for(self.data)
         provenance = None
-        if not in_mirror(entry, self.mirrors, variants):
+        if not mirror_file(entry, self.mirrors, variants):
             provenance = fetched_before(entry, destination, variants)
         if provenance is None:
             provenance = fetch(

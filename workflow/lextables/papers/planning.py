@@ -10,7 +10,7 @@ from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
-from lextables.sources.fetch import in_mirror, manual_download
+from lextables.sources.fetch import manual_download, mirror_file
 from lextables.sources.registry import Registry, SourceFile, resolve
 from lextables.tasks.answers.plan import AnswersPlanner
 from lextables.tasks.classification.plan import ClassificationPlanner
@@ -211,7 +211,7 @@ def _why_absent(
     lacking = []
     for file in files:
         variants = file.variants_for(config.data)
-        if not _fetched(file, config) and not in_mirror(file, mirrors, variants):
+        if not _fetched(file, config) and not mirror_file(file, mirrors, variants):
             lacking.append(file)
     for file in lacking:
         variants = file.variants_for(config.data)

@@ -24,9 +24,9 @@ from lextables.planning.rule_values import Values
 from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.planning.verdicts import decidable
-from lextables.sources.fetch import in_mirror
+from lextables.sources.fetch import mirror_file
 from lextables.sources.registry import PUBLISHED, resolve
-from lextables.tables import published
+from lextables.tables.published import PublishedCell, load
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import VOLUME_MARGIN
 
@@ -134,7 +134,7 @@ class Estimates:
             if candidate.size is not None:
                 sizes.append(candidate.size)
         size = max(sizes, default=None)
-        if in_mirror(registered, project.context.mirrors, allowed):
+        if mirror_file(registered, project.context.mirrors, allowed):
             return size or 0, 0
         return size or 0, size
 
@@ -231,23 +231,34 @@ class Estimates:
         project = self.project
         source, file = job.wildcards.source, job.wildcards.file
         registered = resolve(project.sources, source, file)
-        candidates = registered.among(registered.variants_for(project.config.data))
-        for mirror in project.context.mirrors:
-            for candidate in candidates:
-                place = Path(mirror, source, candidate.named)
-                if not place.is_file():
-                    continue
-                if candidate.size in (None, place.stat().st_size):
-                    return candidate.comparable
-        return all(each.comparable for each in candidates if each.variant in PUBLISHED)
+        allowed = registered.variants_for(project.config.data)
+        candidates = registered.among(allowed)
+        mirrored = mirror_file(registered, project.context.mirrors, allowed)
+        if mirrored is None:
+            published = (each for each in candidates if each.variant in PUBLISHED)
+            return all(candidate.comparable for candidate in published)
+        size = mirrored.stat().st_size
+        for candidate in candidates:
+            is_its_name = mirrored.match(f"{source}/{candidate.named}")
+            if is_its_name and candidate.size in (None, size):
+                return candidate.comparable
+        return False  # fetching it will report that it is no registered file
+
+    @cached_property
+    def _published(self) -> Mapping[tuple[str, str], list[PublishedCell]]:
+        """{paper and table: its published cells}."""
+        cells: dict[tuple[str, str], list[PublishedCell]] = defaultdict(list)
+        for paper in self.project.plans:
+            for cell in load(self.project.published_values(paper)):
+                cells[paper, cell.table].append(cell)
+        return cells
 
     def _verdicts(self, paper: str, table: str, of_paper: Set[str]) -> int:
-        """How many published values of models in a table can get a verdict."""
+        """How many published scores of a table can get a verdict."""
         data_set = self.project.papers[paper].tables[table].of or paper
         if data_set not in of_paper:
             return 0
-        file = self.project.published_values(paper)
-        cells = [cell for cell in published.load(file) if cell.table == table]
+        cells = self._published.get((paper, table), [])
         return decidable(cells, self.project.plans[paper].rows.get(table, []))
 
     def _runs_of(self, job: Any) -> list[Run]:

@@ -1,27 +1,30 @@
-"""How many published values of models can get a verdict under this configuration."""
+"""How many published scores can get a verdict under this configuration."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from lextables.planning.rule_values import Params
 from lextables.tables.cells import MIN_SEEDS
-from lextables.tables.published import PublishedCell
+from lextables.tables.published import PublishedCell, first_kinds
 
 NO_RERANKER = "None"  # in the name of a row
 
 
-def decidable(cells: Iterable[PublishedCell], rows: Sequence[Params]) -> int:
-    """Return how many of a table's numbers can get a verdict, if its data are the paper's.
+def decidable(cells: Sequence[PublishedCell], rows: Sequence[Params]) -> int:
+    """Return how many of a table's scores can get a verdict, if its data are the paper's.
 
-    ``rows`` are the planned rows.  A number belongs to the row with the longest name that
-    its cell names; without one, as in a table about a single system, to all rows.  A row
-    needs runs, and `MIN_SEEDS` of them if it is trained.
+    ``cells`` are the published cells of the table and ``rows`` its planned rows.  Only
+    scores that repeat none count, as on the results page (`first_kinds`).  A score belongs
+    to the row with the longest name that its cell names; without one, as in a table about a
+    single system, to all rows.  A row needs runs, and `MIN_SEEDS` of them if it is trained.
     """
     able = {row["row"]: _is_able(row) for row in rows if not row["additional"]}
     if not able:
         return 0
+    kinds = first_kinds(cells)
     count = 0
     for cell in cells:
-        if cell.decimals is None:
+        kind = kinds.get(cell.table, {}).get((cell.row, cell.column))
+        if kind != "score":
             continue
         label = f"{cell.row} / {cell.column}"
         named = [name for name in able if _is_named(name, label)]

@@ -103,7 +103,7 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
     A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
     the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
-    ``verdicts`` is the number of published values of models that can get one.
+    ``verdicts`` is the number of published scores that can get one (`lextables.planning.verdicts`).
     ``gpu_hours`` are estimated, and ``gpu_hours_requested`` is the sum of the times that jobs with a GPU
     request at their first attempt.
     """

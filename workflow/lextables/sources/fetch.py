@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -119,7 +119,11 @@ def manual_download(
 
     Only file names are checked, so that a run can be planned without reading files.
     """
-    if entry.addresses or not entry.instructions or in_mirror(entry, mirrors, variants):
+    if (
+        entry.addresses
+        or not entry.instructions
+        or mirror_file(entry, mirrors, variants)
+    ):
         return None
     return ManualDownload(
         entry.source, entry.file, entry.licence, entry.homepage, entry.instructions
@@ -157,7 +161,7 @@ def fetch(
             what = f"{entry.name} needs {needed:,} bytes more, and {where}"
             raise DiskFull(what, do="free some space")
 
-    mirrored = _in_mirror(entry, mirrors, candidates)
+    mirrored = mirror_file(entry, mirrors, allowed)
     if mirrored:
         if SAMPLE not in allowed:
             say(f"{entry.name}: {mirrored.stat().st_size:,} bytes from the mirror")
@@ -295,7 +299,7 @@ def _provenance(file: Path) -> Provenance | None:
 def content_key(
     entry: SourceFile,
     mirrors: Sequence[str | Path],
-    variants: Iterable[str],
+    variants: Collection[str],
     fetched: Mapping[str, Any] | None,
     digest: Callable[[Path], str],
 ) -> str:
@@ -305,7 +309,7 @@ def content_key(
     SHA-256.  The key depends on the bytes only: moving or removing a mirror does not change it.
     """
     candidates = entry.among(variants)
-    mirrored = _in_mirror(entry, mirrors, candidates)
+    mirrored = mirror_file(entry, mirrors, variants)
     fetched = fetched or {}
     if mirrored:
         mirror_digest = digest(mirrored)
@@ -316,17 +320,11 @@ def content_key(
     return " or ".join(candidate.pin for candidate in candidates)
 
 
-def in_mirror(
+def mirror_file(
     entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
-) -> bool:
-    """Return whether a mirror has a file with the name of an allowed variant; its bytes are not read."""
-    return _in_mirror(entry, mirrors, entry.among(variants)) is not None
-
-
-def _in_mirror(
-    entry: SourceFile, mirrors: Sequence[str | Path], candidates: Iterable[Candidate]
 ) -> Path | None:
-    """Return the first file in a mirror that has the name of a candidate."""
+    """Return the first file in a mirror that has the name of an allowed variant; its bytes are not read."""
+    candidates = entry.among(variants)
     for mirror in mirrors:
         for candidate in candidates:
             place = Path(mirror, entry.source, candidate.named)
