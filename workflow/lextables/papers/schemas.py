@@ -6,6 +6,7 @@ They are generated from the models that check the files, and a test keeps the tw
 """
 
 from pathlib import Path
+from typing import Union
 
 import yaml
 from pydantic import BaseModel, TypeAdapter
@@ -19,16 +20,18 @@ from lextables.sources import registry
 FOLDER = ROOT / "workflow/schemas"
 
 
-def _papers() -> dict[str, type[BaseModel]]:
-    names = (path.stem for path in sorted((ROOT / "resources/papers").glob("*.yaml")))
-    return {f"papers.{name}": packages.model_of(name) for name in names}
+def _papers() -> TypeAdapter:
+    """Return the check of a paper's file: that of one of the papers."""
+    files = sorted((ROOT / "resources/papers").glob("*.yaml"))
+    models = tuple(packages.model_of(path.stem) for path in files)
+    return TypeAdapter(Union[models])  # noqa: UP007
 
 
 CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
     "config": Config,
     "models": TypeAdapter(dict[str, Model]),
+    "papers": _papers(),
     "sources": registry.ADAPTER,
-    **_papers(),
 }
 
 
