@@ -6,7 +6,13 @@ from snakemake.iocontainers import Wildcards
 import planned_project
 from lextables.planning.overlaps import Overlaps
 from lextables.planning.publish import Exports
-from lextables.planning.report import BY_HAND, DOWNLOADED, Report, identity
+from lextables.planning.report import (
+    BY_HAND,
+    DOWNLOADED,
+    MORE_THAN_SAMPLE,
+    Report,
+    identity,
+)
 from lextables.planning.tables import Tables, run_folders
 from lextables.tables.published import NOT_PUBLISHED
 
@@ -133,6 +139,30 @@ def test_a_model_that_saw_the_test_texts_has_the_same_requirement_as_others(plan
     needs = Report(project, Tables(project)).needs["maud"]
     assert {*needs["table3"].values()} == {"a GPU and the model hub"}
     assert any("nlpaueb/legal-bert" in reason for reason in needs["table3"])
+
+
+def test_rows_that_the_sample_leaves_out_are_no_part_of_it(planned):
+    """Only what has no published prompt, annotation or contract can never be run."""
+    project = planned("acord", "cuad", "lawngnli", "maud")
+    needs = Report(project, Tables(project)).needs
+    assert {*needs["maud"]["table3"].values()} == {MORE_THAN_SAMPLE}
+    assert needs["acord"]["table3"]["sample data"] == MORE_THAN_SAMPLE
+    never = {}
+    for tables in needs.values():
+        for of_reason in tables.values():
+            for reason, need in of_reason.items():
+                never[reason] = need == NOT_PUBLISHED
+    assert not never["sample data"] and not never["not part of the sample"]
+    assert any(never.values())
+
+
+def test_the_system_of_a_run_has_its_printed_name(planned):
+    project = planned("acord", data="release", models="available")
+    systems = Report(project, Tables(project)).systems
+    assert systems["runs/acord/retrieve/bm25/long/seed0"] == "BM25"
+    assert not [name for name in systems.values() if "None" in name]
+    additional = [run for run in project.specs if "linear" in run.model]
+    assert additional and not systems.keys() & {run.folder for run in additional}
 
 
 def test_files_by_hand_and_annotations_that_were_not_published_are_told_apart(planned):

@@ -94,12 +94,14 @@ def material(exhibits=None, **more):
             "lextables": made_by,
         }
         runs.append(RunRecord("sixth", "read", "m", "all", seed, record))
+    folders = [WORDS, *(WORDS.replace("0", str(seed)) for seed in (1, 2))]
     found = {
         "config": {"data": "release", "models": "available", "papers": ["sixth"]},
         "parts": [part],
         "runs": runs,
         "date": "2026-01-02",
         "baselines": frozenset([WORDS]),
+        "systems": dict.fromkeys(folders, "Bag of words"),
         "needs": NEEDED,
     }
     return summary.Material(**found | more)
@@ -112,6 +114,11 @@ def rows(text):
         _, *cells, _ = re.split(r"(?<!\\)\|", row)
         found.append([cell.strip() for cell in cells])
     return found
+
+
+def outcomes(block):
+    """The table of outcomes by paper and kind."""
+    return [row for row in rows(block) if len(row) > 2]
 
 
 @pytest.mark.golden
@@ -140,7 +147,7 @@ KINDS_SHOWN = [
 def test_kinds_are_counted_apart_and_values_that_repeat_another_once():
     """Table 1 has six published scores: two match, one is near, one off, three are not run."""
     block = summary.summary(material(KINDS_SHOWN))
-    heads, _, *lines = rows(block)
+    heads, _, *lines = outcomes(block)
     assert heads == ["paper", "kind", "published", "match", "near", "off", "not run"]
     assert lines == [
         ["Sixth", "scores", "6", "1", "1", "1", "3"],
@@ -149,15 +156,50 @@ def test_kinds_are_counted_apart_and_values_that_repeat_another_once():
     ]
 
 
-def test_the_headline_names_the_reproduced_scores_with_their_systems_and_the_needs():
+def test_the_headline_has_the_reproduced_scores_by_system_and_the_other_kinds():
     block = summary.summary(material(KINDS_SHOWN))
+    headline = block.split("\n\n")[1]
+    assert headline == (
+        "**2 of 6 published scores were reproduced**: 2 of Bag of words (Sixth). "
+        "Of the others, 1 came out different and 0 were computed from other data than the paper's. "
+        "Of the values that describe the data, 1 of 2 statistics and 0 of 1 texts are equal."
+    )
+
+
+def test_the_headline_has_the_most_frequent_systems_and_counts_the_others():
+    numbers = {"A": 1, "B": 4, "C": 2, "D": 3, "E": 2}
+    shown, systems = [], {}
+    for name, number in numbers.items():
+        lines = [(f"{name} {n}", "F1", "1.0", 1.0) for n in range(number)]
+        of_system = exhibit("table1", lines)
+        folder = f"runs/s/read/{name}/all/seed0"
+        lines = [replace(line, runs=folder) for line in of_system.lines]
+        shown.append(replace(of_system, lines=lines))
+        systems[folder] = name
+    block = summary.summary(material(shown, systems=systems))
     assert (
-        "Of 6 published scores, **2 were reproduced** (words in Sixth: 2); 1 differ. "
-        "Of 2 published statistics, 1 equal those of the released data; 1 differ. "
-        "Of 1 published texts, 0 equal those of the released data; 0 differ. "
-        "Of the scores that are not run, 2 need the model hub, "
-        "1 needs other data or models (see their reasons)."
+        "**12 of 12 published scores were reproduced**: "
+        "4 of B and 3 of D and 2 of C and 3 of 2 other systems (Sixth)."
     ) in block
+
+
+def test_no_reproduced_score_names_no_system():
+    block = summary.summary(material([KINDS_SHOWN[3], exhibit("table1", SYSTEMS[3:6])]))
+    assert "**0 of 3 published scores were reproduced**. Of the others" in block
+
+
+def not_run(block):
+    """The table of scores that are not run."""
+    lines = [row for row in rows(block) if len(row) == 2]
+    return [lines[0], *lines[2:]]
+
+
+def test_scores_that_are_not_run_are_counted_by_their_needs():
+    assert not_run(summary.summary(material(KINDS_SHOWN))) == [
+        ["the 3 scores that are not run", "number"],
+        ["need the model hub", "2"],
+        ["need other data or models (see their reasons)", "1"],
+    ]
 
 
 def test_a_table_that_rests_on_unpublished_annotations_needs_what_nobody_has():
@@ -165,8 +207,8 @@ def test_a_table_that_rests_on_unpublished_annotations_needs_what_nobody_has():
     page = summary.page(material(KINDS_SHOWN, needs=needs))
     section = page.partition("## Requirements")[2].partition("\n## ")[0]
     block = summary.summary(material(KINDS_SHOWN, needs=needs))
-    never = "3 can never be run, because each needs something that was not published."
-    assert never in block
+    never = "can never be run: need something that was not published"
+    assert not_run(block)[1:] == [[never, "3"]]
     assert rows(section)[2:] == [
         ["something that was not published", "scores", "3", "Sixth 3"],
         ["other data or models (see their reasons)", "texts", "1", "Sixth 1"],
@@ -230,7 +272,7 @@ def test_the_committed_page_counts_and_explains_every_published_value():
             if not cell.repeats:
                 published[name, f"{cell.kind}s"] += 1
                 published["**all**", f"{cell.kind}s"] += 1
-    columns, _, *counted = rows(block_of(page))
+    columns, _, *counted = outcomes(block_of(page))
     assert {(name, kind) for name, kind, *_ in counted} == published.keys()
     for name, kind, *cells in counted:
         total, *numbers = (int(cell.replace(",", "")) for cell in cells)
@@ -246,3 +288,17 @@ def test_the_committed_page_counts_and_explains_every_published_value():
                 explained[outcome] += int(values.replace(",", ""))
         wanted = dict(zip(columns[3:], numbers, strict=True))
         assert explained == Counter(wanted | {"match": 0, "near": 0}), (name, kind)
+
+
+def test_the_committed_page_says_what_every_score_that_is_not_run_needs():
+    block = block_of(PAGE.read_text(encoding="utf-8"))
+    heads, *needs = not_run(block)
+    number = {}
+    for need, values in needs:
+        number[need] = int(values.replace(",", ""))
+    (total,) = [row[-1] for row in outcomes(block) if row[:2] == ["**all**", "scores"]]
+    assert heads[0] == f"the {total} scores that are not run"
+    assert sum(number.values()) == int(total.replace(",", ""))
+    assert number["can never be run: need something that was not published"] > 0
+    assert number["need a GPU and the model hub"] > 0
+    assert number["need an API key"] > 0

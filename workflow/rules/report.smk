@@ -62,8 +62,10 @@ rule results_page:
         earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
         baselines=lambda wildcards, output: SITE.baselines,
+        systems=lambda wildcards, output: SITE.systems,
         needs=lambda wildcards, output: SITE.needs,
         baselines_digest=lambda wildcards: digest_of(SITE.baselines),
+        systems_digest=lambda wildcards: digest_of(SITE.systems),
         needs_digest=lambda wildcards: digest_of(SITE.needs),
     message:
         "Writing the results page: copy {RESULTS}/page into the repository to publish it."

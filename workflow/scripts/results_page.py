@@ -28,6 +28,7 @@ with job(snakemake.log[0]):
         runs=runs,
         date=time.strftime("%Y-%m-%d", time.gmtime(max(times, default=0))),
         baselines=frozenset(params.baselines),
+        systems=params.systems,
         needs=params.needs,
     )
     readme = Path(snakemake.input.readme).read_text(encoding="utf-8")

@@ -50,6 +50,7 @@ Architecture = Literal[
     "roberta",
 ]
 MIRROR = "mirror:"
+SAMPLE_DATA = "sample data"  # why a model is left out
 STANDS_IN = "a tiny model of the sample in its place"
 REHEARSED = "tiny random weights of its architecture in its place"
 # `Weights.found` of a server's model.
@@ -148,7 +149,7 @@ def resolve(
 
     if model.kind in ("embedding-api", "language-model-api"):
         if choice == "sample":
-            return Missing("sample data")
+            return Missing(SAMPLE_DATA)
         if not llm:
             return Missing(f"{name} needs a paid API, and config key llm is empty")
         return Weights(name, None, API)
@@ -157,7 +158,7 @@ def resolve(
             return Weights(f"{MIRROR}{name}", None, REHEARSED)
         return Missing(f"{name} has no architecture in resources/models.yaml")
     if choice == "sample" and not model.sample:
-        return Missing("sample data")
+        return Missing(SAMPLE_DATA)
     stand_in = model.stand_in
     if choice == "sample" and stand_in and _in_mirrors(stand_in, mirrors):
         return Weights(f"{MIRROR}{stand_in}", None, STANDS_IN)

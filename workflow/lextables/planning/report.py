@@ -4,16 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from lextables.models.resolve import SAMPLE_DATA
 from lextables.papers import planning
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
 from lextables.planning.scripts import digest_of, package_modules
 from lextables.planning.tables import Row, Tables, run_folders
+from lextables.planning.verdicts import systems_of
 from lextables.tables.published import NOT_PUBLISHED
 from lextables.tasks.plan import Context
 
 BY_HAND = "files or weights that are downloaded by hand"
 DOWNLOADED = "public files that models=paper downloads"
+MORE_THAN_SAMPLE = "data or models that are not part of the sample"
+# Why the sample has no row, whatever a machine has.
+OF_SAMPLE = frozenset((planning.NOT_IN_SAMPLE, SAMPLE_DATA))
 # Fields of a row that differ between plans of the same row.
 OF_PLANS = frozenset(
     (
@@ -132,6 +137,19 @@ class Report:
             modules += package_modules(paper, "exhibits")
         return modules
 
+    @cached_property
+    def systems(self) -> dict[str, str]:
+        """Param: {folder of a published row's run: the printed names of its systems}."""
+        systems = {}
+        for plan in self.project.plans.values():
+            for rows in plan.rows.values():
+                for row in rows:
+                    if row["additional"]:
+                        continue
+                    name = " / ".join(systems_of(row["row"]))
+                    systems.update(dict.fromkeys(run_folders([row]), name))
+        return systems
+
     # The requirements of rows that are not run
 
     @property
@@ -180,8 +198,9 @@ class Report:
         """Param: {paper: {table: {reason of published rows that are not run: what they need}}}.
 
         A row needs the first of `offers` with which it would be planned, and a reason what its
-        last row needs: `NOT_PUBLISHED` if no offer helps.  The reason "" stands for all others, in a
-        table whose values rest on something that was not published.
+        last row needs: `NOT_PUBLISHED` if no offer helps, and `MORE_THAN_SAMPLE` if the sample leaves
+        it out.  The reason "" stands for all others, in a table whose values rest on something that
+        was not published.
         """
         offers = self.offers
         contexts = [self._offered(offer) for offer in offers]
@@ -199,6 +218,8 @@ class Report:
                 for reason, at in _first_needs(rows, planned).items():
                     helps = at < len(offers)
                     of_reason[reason] = offers[at].name if helps else NOT_PUBLISHED
+                for reason in OF_SAMPLE.intersection(of_reason):
+                    of_reason[reason] = MORE_THAN_SAMPLE
                 needs[name][table] = of_reason
         return needs
 

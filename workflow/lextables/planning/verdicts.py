@@ -35,8 +35,12 @@ def decidable(cells: Sequence[PublishedCell], rows: Sequence[Params]) -> int:
 
 def _is_named(row: str, label: str) -> bool:
     """Whether a cell names all parts of a row, such as retriever and reranker."""
-    parts = [part for part in row.split(" / ") if part != NO_RERANKER]
-    return all(part in label for part in parts)
+    return all(part in label for part in systems_of(row))
+
+
+def systems_of(row: str) -> list[str]:
+    """Return the systems that the name of a row has, such as a retriever and a reranker."""
+    return [part for part in row.split(" / ") if part != NO_RERANKER]
 
 
 def _is_able(row: Params) -> bool:

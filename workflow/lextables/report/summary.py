@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from textwrap import shorten
 
 from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ NAMES = wording.OUTCOMES | {"unjudged": "no verdict", "elsewhere": "other data"}
 EXPLAINED = ("off", "unjudged", "elsewhere", "not run")
 CELLS = 3  # named in a line
 LONGEST = 40  # letters of a value
-MODEL_IN_PATH = 3  # of runs/<data set>/<experiment>/<model>/…
+SYSTEMS = 3  # of a paper that the headline names
 REPRODUCED = ("match", "near")
 REASONS = 10  # of one outcome of a paper
 BEST_ROWS = 3  # of a benchmark
@@ -52,13 +52,15 @@ WIDTH, BAR = 7.4, 0.34  # inches
 
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]
 Kinds = Mapping[str, wording.KindCounts]  # of each paper
+Systems = Mapping[str, Counter[str]]  # of each paper: scores by system
 
 
 @dataclass(frozen=True)
 class Material:
     """What the page shows.
 
-    ``date`` is the day of the last run.  ``baselines`` are the folders of the baselines' runs.  ``needs`` is
+    ``date`` is the day of the last run.  ``baselines`` are the folders of the baselines' runs, and ``systems``
+    are {folder of a published row's run: the system's printed name}.  ``needs`` is
     {paper: {table: {reason of a row that is not run: what it needs}}}.
     """
 
@@ -67,6 +69,7 @@ class Material:
     runs: Sequence[RunRecord]
     date: str
     baselines: frozenset[str] = frozenset()
+    systems: Mapping[str, str] = field(default_factory=dict)
     needs: Needs | None = None
 
     @property
@@ -150,7 +153,10 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the headline and the table of outcomes by paper and kind, between `BEGIN` and `END`."""
+    """Return the headline, what scores that are not run need, and the outcomes by paper and kind.
+
+    They are between the marks `BEGIN` and `END`.
+    """
     counts = dict(_counts(material.parts))
     total = wording.summed_by_kind(counts.values())
     columns = _outcomes(total.values())
@@ -164,51 +170,72 @@ def summary(material: Material) -> str:
             lines.append([name, wording.PLURALS[kind], *map("{:,}".format, numbers)])
     heads = ["paper", "kind", "published", *(NAMES[name] for name in columns)]
     table = _table(heads, lines, ["kind"])
-    return "\n\n".join([BEGIN, _headline(material, total), table, END])
-
-
-def _headline(material: Material, total: wording.KindCounts) -> str:
-    """The number of reproduced scores with their systems, and the other kinds; then what scores need."""
-    sentences = []
-    for kind, outcomes in total.items():
-        published = f"{sum(outcomes.values()):,}"
-        reached = outcomes["match"] + outcomes["near"]
-        sentence = f"Of {published} published {wording.PLURALS[kind]}, "
-        if kind == "score":
-            sentence += f"**{reached:,} were reproduced**{_systems(material)}"
-        else:
-            sentence += f"{reached:,} equal those of the released data"
-        sentences.append(f"{sentence}; {outcomes['off']:,} differ.")
+    blocks = [BEGIN, _headline(total, _systems(material))]
     needed = _needed(material).get("score")
     if needed:
-        clauses = []
-        for name in sorted(needed, key=_order_of_needs(needed)):
-            values = needed[name].total()
-            verb = "needs" if values == 1 else "need"
-            if name == NOT_PUBLISHED:
-                verb = "can never be run, because each needs"
-            clauses.append(f"{values:,} {verb} {name}")
-        sentences.append(f"Of the scores that are not run, {', '.join(clauses)}.")
+        blocks.append(_scores_not_run(needed))
+    return "\n\n".join([*blocks, table, END])
+
+
+def _headline(total: wording.KindCounts, systems: Systems) -> str:
+    """The number of reproduced scores with their systems, and of statistics and texts that match."""
+    sentences = []
+    scores = total.get("score")
+    if scores:
+        reached = scores["match"] + scores["near"]
+        published = sum(scores.values())
+        sentence = f"**{reached:,} of {published:,} published scores were reproduced**"
+        if systems:
+            sentence += f": {_systems_in_words(systems)}"
+        sentences.append(f"{sentence}.")
+        off = f"{scores['off']:,} came out different"
+        elsewhere = f"{scores['elsewhere']:,} were computed from other data"
+        sentences.append(f"Of the others, {off} and {elsewhere} than the paper's.")
+    counts = []
+    for kind, outcomes in total.items():
+        if kind != "score":
+            published = f"{sum(outcomes.values()):,} {wording.PLURALS[kind]}"
+            counts.append(f"{outcomes['match']:,} of {published}")
+    if counts:
+        equal = " and ".join(counts)
+        sentences.append(f"Of the values that describe the data, {equal} are equal.")
     return " ".join(sentences)
 
 
-def _systems(material: Material) -> str:
-    """The systems of the reproduced scores, as in their tables, with the number of scores."""
-    systems: Counter[str] = Counter()
+def _systems_in_words(systems: Systems) -> str:
+    """For example ``28 of BM25 and 5 of Bi-Encoder-MiniLM (ACORD)``, the most frequent systems first."""
+    papers = []
+    for paper, counts in systems.items():
+        ordered = counts.most_common()
+        names = [f"{n:,} of {plain(name)}" for name, n in ordered[:SYSTEMS]]
+        others = [n for _, n in ordered[SYSTEMS:]]
+        if others:
+            names.append(f"{sum(others):,} of {len(others)} other systems")
+        papers.append(f"{' and '.join(names)} ({plain(paper)})")
+    return "; ".join(papers)
+
+
+def _systems(material: Material) -> Systems:
+    """{paper: number of reproduced scores of each system}."""
+    systems: dict[str, Counter[str]] = defaultdict(Counter)
     for part, exhibit in material.exhibits:
         for line, kind, outcome in _first_values(exhibit):
             if kind == "score" and outcome in REPRODUCED:
-                for model in _models(line):
-                    systems[f"{model} in {part.short}"] += 1
-    if not systems:
-        return ""
-    return f" ({', '.join(f'{plain(name)}: {n:,}' for name, n in systems.items())})"
+                names = {material.systems[folder] for folder in line.runs.split()}
+                systems[part.short].update(sorted(names))
+    return systems
 
 
-def _models(line: Line) -> list[str]:
-    """The models of a line's runs, by their keys in the paths of runs."""
-    models = [folder.split("/")[MODEL_IN_PATH] for folder in line.runs.split()]
-    return [*dict.fromkeys(models)]
+def _scores_not_run(needed: Mapping[str, Counter[str]]) -> str:
+    """The table of scores that are not run, by what they need."""
+    lines = []
+    for name in sorted(needed, key=_order_of_needs(needed)):
+        need = f"need {name}"
+        if name == NOT_PUBLISHED:
+            need = f"can never be run: {need}"
+        lines.append([need, f"{needed[name].total():,}"])
+    total = sum(counts.total() for counts in needed.values())
+    return _table([f"the {total:,} scores that are not run", "number"], lines)
 
 
 def with_summary(text: str, block: str) -> str:
