@@ -2,6 +2,7 @@
 
 import jsonschema
 import pytest
+import yaml
 
 from lextables import ROOT
 from lextables.papers.schemas import CHECKED, path, schema
@@ -30,3 +31,23 @@ def test_a_paper_with_an_unknown_key_is_not_valid():
     paper = content(ROOT / "resources/papers/acord.yaml")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**paper, "titel": "ACORD"}, content(path("papers")))
+
+
+def _flow_mappings(node):
+    """Return the numbers of fields of the mappings in braces below a node of YAML."""
+    if isinstance(node, yaml.MappingNode):
+        counts = [len(node.value)] if node.flow_style else []
+        for _, value in node.value:
+            counts += _flow_mappings(value)
+        return counts
+    counts = []
+    if isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            counts += _flow_mappings(value)
+    return counts
+
+
+@pytest.mark.parametrize("file", FILES["papers"])
+def test_an_entry_with_more_than_four_fields_has_one_field_a_line(file):
+    text = (ROOT / "resources" / file).read_text(encoding="utf-8")
+    assert max(_flow_mappings(yaml.compose(text)), default=0) <= 4
