@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
-from transformers import AutoModel
+from transformers import AutoModel, BartConfig
 
 from lextables.models import multi_head
 from lextables.models.multi_head import (
@@ -89,6 +89,19 @@ def test_a_saved_model_does_not_need_its_encoder(encoder, tmp_path, family, kind
         expected.add("heads.safetensors")
     assert files == expected
     assert str(tmp_path) not in (tmp_path / "trained/heads.json").read_text()
+
+
+def test_a_model_with_two_labels_is_read_although_its_family_has_three(tmp_path):
+    """The settings that transformers saves do not name two labels; BART then has three."""
+    layers = {"encoder_layers": 1, "decoder_layers": 1, "vocab_size": 40}
+    AutoModel.from_config(BartConfig(d_model=32, **layers)).save_pretrained(tmp_path)
+    model = load(str(tmp_path), [2], "family", seed=1).eval()
+    save(model, tmp_path / "trained", {"1": ["no", "yes"]})
+    reread, heads = load_trained(tmp_path / "trained", CPU)
+    assert heads == {"1": ["no", "yes"]}
+    with torch.no_grad():
+        expected = model.answer(model.represent(**BATCH), 0)
+        assert torch.equal(reread.answer(reread.represent(**BATCH), 0), expected)
 
 
 def test_saving_requires_heads_that_fit_the_model_and_replaces_the_folder(

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from safetensors import SafetensorError
@@ -315,15 +315,24 @@ def _trained(
     folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss
 ) -> MultiHead:
     """Load a model that `save` wrote; `load_trained` names its errors."""
-    loader = AutoModelForSequenceClassification if kind == "family" else AutoModel
+    loader = AutoModel
+    options: dict[str, Any] = {}
+    if kind == "family":
+        loader = AutoModelForSequenceClassification
+        # A file of settings does not name two labels, and without them BART has three.
+        options = {"num_labels": sum(sizes), "ignore_mismatched_sizes": True}
     body, report = loader.from_pretrained(
-        folder, local_files_only=True, output_loading_info=True, trust_remote_code=False
+        folder,
+        local_files_only=True,
+        output_loading_info=True,
+        trust_remote_code=False,
+        **options,
     )
+    if report["mismatched_keys"]:
+        what = f"heads of {sum(sizes)} answers where the weights have another number"
+        raise ValueError(what)
     check_complete(folder, fresh(report))
     own = None
-    if kind == "family" and body.config.num_labels != sum(sizes):
-        found = f"the weights have {body.config.num_labels}"
-        raise ValueError(f"heads of {sum(sizes)} answers where {found}")
     if kind == "own":
         own = nn.ModuleList(_own_head(body.config, size) for size in sizes)
         own.load_state_dict(load_file(folder / _OWN))
