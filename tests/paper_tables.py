@@ -7,9 +7,9 @@ from types import ModuleType
 import pyarrow as pa
 
 from lextables import ROOT
-from lextables.papers.registry import Paper
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
+from lextables.registry.paper import Paper
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import modules, packages
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Published, Rows, check_census, write_all
+from lextables.registry import modules, packages
 from lextables.tasks.plan import Context
 
 SAMPLE = ROOT / "resources/sample"

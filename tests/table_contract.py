@@ -5,10 +5,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from lextables.papers import modules, packages, planning
 from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
-from lextables.papers.registry import Paper
 from lextables.pipeline.dataset import write, write_all
+from lextables.planning import planner
+from lextables.registry import modules, packages
+from lextables.registry.paper import Paper
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
@@ -86,8 +87,8 @@ def write_data(root: Path) -> None:
 
 
 @cache
-def _plan(paper: str) -> planning.Plan:
-    return planning.plan(PAPERS[paper], context(paper, gpu=True, **CONFIG))
+def _plan(paper: str) -> planner.Plan:
+    return planner.plan(PAPERS[paper], context(paper, gpu=True, **CONFIG))
 
 
 def planned_rows(paper: str, table: str, trained: bool) -> list[dict[str, Any]]:

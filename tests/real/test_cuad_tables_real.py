@@ -6,7 +6,7 @@ import pytest
 
 from lextables import ROOT
 from lextables.papers.cuad import tables
-from lextables.papers.packages import load
+from lextables.registry.packages import load
 from lextables.tables import render
 from lextables.tables.cells import build, count
 from lextables.tables.inputs import Inputs

@@ -10,10 +10,10 @@ from datasets import load_dataset
 from ir_measures import nDCG
 
 from lextables import ROOT
-from lextables.papers import packages
 from lextables.pipeline.dataset import read
 from lextables.publish.export import About, Origin, PublishedRun, gather
 from lextables.publish.folder import write
+from lextables.registry import packages
 from lextables.sources import registry
 
 RUN = "runs/acord/retrieve/bm25/short/seed0"

@@ -5,7 +5,7 @@ from pandas.testing import assert_frame_equal
 
 from lextables import ROOT
 from lextables.corpora.overlaps import compare, index
-from lextables.papers import packages
+from lextables.registry import packages
 from lextables.report import overlaps
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from lextables import ROOT
 from lextables.metrics.answers import agreement, alpha
-from lextables.papers.packages import load
 from lextables.pipeline.dataset import check_census, read
+from lextables.registry.packages import load
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
 from lextables.tasks.answers.collection import load as collect

@@ -5,9 +5,10 @@ import pytest
 from lextables import ROOT
 from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
+from lextables.planning import planner
+from lextables.registry import packages
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import NO_PROMPT, RetrievalPlanner
@@ -24,7 +25,7 @@ def context(gpu=False, **values):
 
 
 def laid_out(gpu=False, **values):
-    return planning.plan(PAPER, context(gpu, **values))
+    return planner.plan(PAPER, context(gpu, **values))
 
 
 def systems(**values):

@@ -7,11 +7,11 @@ import pytest
 
 import paper_tables
 from lextables import ROOT
-from lextables.papers import packages
 from lextables.papers.acord import tables
 from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.run import SCORES
+from lextables.registry import packages
 from lextables.tables.cells import Score
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import prediction_rows

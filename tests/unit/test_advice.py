@@ -6,12 +6,12 @@ from io import BytesIO
 
 import pytest
 
-from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline import registry
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line
+from lextables.review.contract_text import read_contract
 from lextables.sources import archives, records
 from lextables.tasks import submitted
 

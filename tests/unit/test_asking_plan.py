@@ -7,7 +7,8 @@ from pydantic import ValidationError
 from lextables import ROOT
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights
-from lextables.papers import packages, planning
+from lextables.planning import planner
+from lextables.registry import packages
 from lextables.tasks import plan
 from lextables.tasks.classification.plan import ClassificationTask
 from lextables.tasks.plan import ASK
@@ -30,7 +31,7 @@ SERVED = {
 
 
 def laid_out(paper, gpu=False, **values):
-    return planning.plan(PAPERS[paper], context(paper, gpu, **values))
+    return planner.plan(PAPERS[paper], context(paper, gpu, **values))
 
 
 def asked(found):
@@ -74,7 +75,7 @@ def test_a_changed_prompt_changes_the_settings_of_the_run(tmp_path):
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
     ((_, other),) = asked(
-        planning.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))
+        planner.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))
     ).items()
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from lextables import ROOT
-from lextables.papers.planning import absent_data as absent
-from lextables.papers.registry import Paper
 from lextables.pipeline.config import load as load_config
+from lextables.planning.planner import absent_data as absent
+from lextables.registry.paper import Paper
 from lextables.sources.registry import load as load_sources
 
 OPEN = {"addresses": ["https://example.org/a"], "unpinned": "none is published"}

@@ -10,9 +10,9 @@ import pytest
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
-from lextables.papers.cuad import contract_pdf
-from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
+from lextables.review import contract_pdf
+from lextables.review.contract_text import read_contract
 from pdf_files import CLAUSES, SHOW_PICTURE, Page, pdf, stamped, stream
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -454,9 +454,7 @@ def test_warnings_of_the_library_go_to_the_log(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         read_contract(path)
     assert any(record.name.startswith("pypdf") for record in caplog.records)
-    code = (
-        "import pathlib, sys; from lextables.papers.cuad.contract_pdf import read_pdf"
-    )
+    code = "import pathlib, sys; from lextables.review.contract_pdf import read_pdf"
     code += "; read_pdf(pathlib.Path(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", code, path],

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lextables.papers.cuad import contract_text, contract_word
-from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
+from lextables.review import contract_text, contract_word
+from lextables.review.contract_text import read_contract
 from lextables.sources.archives import Bounds
 from word_file import STRICT, W, package, paragraph, relationships, root, run, word
 

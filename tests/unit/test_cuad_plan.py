@@ -3,8 +3,9 @@
 from itertools import product
 
 from lextables import ROOT
-from lextables.papers import packages, planning
 from lextables.pipeline.run import Run
+from lextables.planning import planner
+from lextables.registry import packages
 from registered import context, with_models
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -18,7 +19,7 @@ WHOLE = {
 
 
 def laid_out(gpu=False, **values):
-    return planning.plan(PAPER, context("cuad", gpu, **values))
+    return planner.plan(PAPER, context("cuad", gpu, **values))
 
 
 def rows(table="table2", **values):

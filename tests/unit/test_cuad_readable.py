@@ -2,9 +2,9 @@
 
 import pytest
 
-from lextables.papers.cuad.contract_text import read_contract
-from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
+from lextables.review.contract_text import read_contract
+from lextables.review.readable import is_readable
 
 ENGLISH = (
     "This Agreement is governed by the laws of the State of Delaware, without regard to "

@@ -11,7 +11,6 @@ import pytest
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning
 from lextables.papers.cuad.reviewer import (
     FILES,
     READING,
@@ -23,6 +22,8 @@ from lextables.papers.cuad.reviewer import (
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.planning import planner
+from lextables.registry import packages
 from lextables.tasks.plan import Context
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -35,7 +36,7 @@ def chosen(results, **values):
     return choose(
         config,
         PAPER,
-        planning.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)),
+        planner.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)),
         results,
     )
 

@@ -8,7 +8,7 @@ import pytest
 from lextables import ROOT
 from lextables.papers.cuad import tables
 from lextables.papers.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
-from lextables.papers.packages import load as load_paper
+from lextables.registry.packages import load as load_paper
 from lextables.tables.cells import Score
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
 from paper_tables import PaperTables, column, system, write_filled, write_scores

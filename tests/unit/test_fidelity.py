@@ -3,14 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from lextables.papers import fidelity
 from lextables.pipeline.errors import BadInput
+from lextables.planning import fidelity
 
 
 def test_the_page_agrees_with_the_registries():
     text = fidelity.PAGE.read_text(encoding="utf-8")
     assert text == fidelity.page(text), (
-        "run: PYTHONPATH=workflow python -m lextables.papers.fidelity"
+        "run: PYTHONPATH=workflow python -m lextables.planning.fidelity"
     )
     # Every grid of a paper that is trained is compared.
     assert text.count("\n## ") == 5 and text.count("| no: ") < text.count("| yes ")

@@ -183,6 +183,7 @@ def forget():
     """Forget what a new process does not know."""
     scripts.fingerprint_of.cache_clear()
     scripts.stored_fingerprints.cache_clear()
+    scripts._digest_of_file.cache_clear()
     module._data_files.cache_clear()
 
 
@@ -346,7 +347,7 @@ MODULES = [
     for path in sorted((WORKFLOW / "lextables").rglob("*.py"))
 ]
 COMPUTED_NAME = re.compile(r'import_module\(\s*f"(.+?)"\s*\)')
-# Modules that are imported through `papers.modules` and `papers.packages`.
+# Modules that are imported through `registry.modules` and `registry.packages`.
 THROUGH_PACKAGES = {
     "report": ["papers.*.exhibits"],
     "table": ["papers.*.registry", "tasks.*.plan"],

@@ -12,10 +12,11 @@ import edgar_server
 from lextables import ROOT
 from lextables.corpora.caselaw.fetching import Source
 from lextables.corpora.edgar.pages import Pages
-from lextables.papers import first_contact, packages
 from lextables.papers.lawngnli import first_contact as of_id_files
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
+from lextables.planning import first_contact
+from lextables.registry import packages
 from lextables.sources.registry import load
 from lextables.sources.transfer import CLIENT
 from released_files import twin_rows, write_ids, write_masks

@@ -18,15 +18,15 @@ import pytest
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.volume import _cleaned
 from lextables.corpora.edgar import exhibits, pages
-from lextables.papers.cuad import contract_html, contract_text
-from lextables.papers.cuad.contract_word import read_word
-from lextables.papers.cuad.readable import is_readable
 from lextables.papers.lawngnli.citations import parentheticals, resolution
 from lextables.papers.lawngnli.hypotheses import accuracy
 from lextables.papers.lawngnli.premises import citation_removal
 from lextables.papers.lawngnli.released import text as released
 from lextables.pipeline import errors, redaction
 from lextables.pipeline.job import Lines
+from lextables.review import contract_html, contract_text
+from lextables.review.contract_word import read_word
+from lextables.review.readable import is_readable
 from lextables.sources import characters, records
 from lextables.sources.transfer import quoted
 from lextables.tables import words

@@ -24,8 +24,8 @@ from pypdf.generic import DictionaryObject, NameObject, StreamObject
 from caselaw_volume import html
 from lextables import ROOT
 from lextables.corpora.caselaw import casebody
-from lextables.papers.cuad.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
+from lextables.review.contract_text import read_contract
 from lextables.sources import archives
 from lextables.tasks.spans.released import unpack
 from word_file import package, paragraph, root, run
@@ -113,7 +113,7 @@ READ = """
 import json, resource, sys
 from pathlib import Path
 from lextables.papers.acord.raw import read_release
-from lextables.papers.cuad.contract_text import read_contract
+from lextables.review.contract_text import read_contract
 from lextables.pipeline.errors import BadInput
 from lextables.corpora.caselaw.volume import bodies
 from lextables.tasks.submitted import text_of
@@ -266,7 +266,7 @@ OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
     "sources/fetch.py",
-    "papers/cuad/contract_word.py",
+    "review/contract_word.py",
     "models/weights.py",
     "models/tiny.py",  # writes one
 }

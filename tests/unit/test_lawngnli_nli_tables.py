@@ -28,10 +28,10 @@ from lextables.papers.lawngnli.evaluation.nli_tables import (
     accuracy,
     by_readings,
 )
-from lextables.papers.packages import load
-from lextables.papers.planning import plan
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
+from lextables.planning.planner import plan
+from lextables.registry.packages import load
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published

@@ -17,7 +17,6 @@ from lextables.papers.lawngnli.plan import (
     parser_settings,
     released_masks,
 )
-from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
@@ -25,6 +24,7 @@ from lextables.planning.caselaw import Volumes
 from lextables.planning.job_resources import JobResources
 from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams
+from lextables.registry.packages import load
 from lextables.sources.registry import load as load_sources
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")

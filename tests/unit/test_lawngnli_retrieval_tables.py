@@ -10,9 +10,9 @@ from lextables import ROOT
 from lextables.metrics.intervals import exact_share_interval
 from lextables.papers.lawngnli import tables
 from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
-from lextables.papers.packages import load
 from lextables.pipeline import dataset
 from lextables.pipeline.run import SCORES
+from lextables.registry.packages import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.retrieval.plan import Retriever

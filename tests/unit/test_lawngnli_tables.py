@@ -14,9 +14,9 @@ from lextables.papers.lawngnli.dataset.annotations import pair_name
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES
 from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.tables import PLAIN
-from lextables.papers.packages import load
 from lextables.pipeline.dataset import write, write_all
 from lextables.pipeline.errors import BadInput
+from lextables.registry.packages import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from opinion_rows import example, long_premise

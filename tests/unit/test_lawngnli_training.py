@@ -4,7 +4,7 @@ import pytest
 
 import planned_project
 from lextables import ROOT
-from lextables.papers.packages import load
+from lextables.registry.packages import load
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 AFTER_DOCNLI = {

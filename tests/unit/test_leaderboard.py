@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lextables.papers.registry import Headline, ShownPaper, TableEntry
+from lextables.registry.paper import Headline, ShownPaper, TableEntry
 from lextables.report.leaderboard import benchmarks, pages
 from lextables.tables import published
 from lextables.tables.cells import Line

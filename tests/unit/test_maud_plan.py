@@ -1,7 +1,8 @@
 """MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter searches."""
 
 from lextables import ROOT
-from lextables.papers import packages, planning
+from lextables.planning import planner
+from lextables.registry import packages
 from registered import context, with_models
 
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
@@ -15,7 +16,7 @@ BASELINE = [
 
 
 def laid_out(**values):
-    return planning.plan(PAPER, context("maud", **values))
+    return planner.plan(PAPER, context("maud", **values))
 
 
 def runs(found, experiment, model=None, setting=""):

@@ -17,7 +17,7 @@ from lextables.papers.maud.schema import (
     SPLIT_OVERLAP,
     TEXTS,
 )
-from lextables.papers.packages import load
+from lextables.registry.packages import load
 from lextables.tables.cells import Score
 from lextables.tables.figures import draw
 from lextables.tasks.classification.plan import ClassificationPanel, ClassificationTask

@@ -25,10 +25,10 @@ from lextables import ROOT
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.metrics.intervals import mean_interval
 from lextables.notebook import project, scoring
-from lextables.papers import modules
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.dataset import write_all
 from lextables.pipeline.errors import BadInput
+from lextables.registry import modules
 from lextables.tables import comparison
 from lextables.tasks.submitted import PLACES, store
 from registered import read

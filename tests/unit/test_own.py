@@ -5,10 +5,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
+from lextables.planning import planner
+from lextables.registry import packages
 from lextables.tasks.plan import Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -154,7 +155,7 @@ def test_all_rows_of_a_papers_file_and_plan_are_reserved(paper, keys, rows):
         load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False
     )
     assert rows <= set(
-        user_rows.rows_of(list(planning.plan(registry, context).rows.values()))
+        user_rows.rows_of(list(planner.plan(registry, context).rows.values()))
     )
 
 

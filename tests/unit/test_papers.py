@@ -8,11 +8,12 @@ import yaml
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import modules, packages, planning
 from lextables.papers.acord.registry import Acord
-from lextables.papers.registry import DataSet, FigureKind, Paper
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
+from lextables.planning import planner
+from lextables.registry import modules, packages
+from lextables.registry.paper import DataSet, FigureKind, Paper
 from lextables.tables.cells import Score, build
 from lextables.tables.figures import KINDS
 from lextables.tables.inputs import Inputs
@@ -107,7 +108,7 @@ def paper(tmp_path):
 
 def laid_out(paper, **values):
     config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
-    return planning.plan(paper, Context(config, MODELS, ROOT, False))
+    return planner.plan(paper, Context(config, MODELS, ROOT, False))
 
 
 def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
@@ -263,10 +264,10 @@ def test_the_error_for_a_missing_module_names_it():
 
 def excluded(paper, *names):
     config = load_config({"papers": "acord", "exclude_rows": [*names]}, ["acord"], ROOT)
-    return planning.plan(
+    return planner.plan(
         paper,
         Context(config, MODELS, ROOT, False),
-        planning.excluded("ledgar", paper, config),
+        planner.excluded("ledgar", paper, config),
     )
 
 
@@ -318,8 +319,8 @@ def test_the_sample_leaves_out_rows_that_the_registry_names(paper):
 
     def planned(**values):
         config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
-        reasons = planning.excluded("ledgar", entry, config)
-        plan = planning.plan(entry, Context(config, MODELS, ROOT, False), reasons)
+        reasons = planner.excluded("ledgar", entry, config)
+        plan = planner.plan(entry, Context(config, MODELS, ROOT, False), reasons)
         (row,) = plan.rows["table3"]
         return row["row"], bool(row["runs"]), row["reason"], plan
 
@@ -348,7 +349,7 @@ def test_what_the_sample_leaves_out_must_exist(tmp_path, left_out, fault):
 @pytest.mark.parametrize("name", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_every_row_that_the_sample_leaves_out_exists(name):
     paper = packages.load(ROOT / f"resources/papers/{name}.yaml")
-    plan = planning.plan(paper, context(name))
+    plan = planner.plan(paper, context(name))
     assert paper.not_in_sample.rows
     assert plan.names >= {*paper.not_in_sample.rows}
 
@@ -366,7 +367,7 @@ def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(
     paper, name, near
 ):
     with pytest.raises(BadInput) as error:
-        planning.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
+        planner.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
     assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(
         error.value
     )
@@ -374,7 +375,7 @@ def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(
 
 def test_excluded_rows_of_an_unplanned_paper_are_not_checked(paper):
     names = ["acord/anything", "BM25 / None", "ledgar/MiniLM"]
-    planning.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
+    planner.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
 
 
 def test_a_data_set_may_have_a_reader_outside_the_papers_package():

@@ -9,10 +9,11 @@ import pytest
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning
-from lextables.papers import registry as papers
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
+from lextables.planning import planner
+from lextables.registry import packages
+from lextables.registry import paper as papers
 from lextables.tables.published import load as load_published
 from lextables.tasks.plan import PAPER_GRID, Context
 
@@ -172,7 +173,7 @@ def test_a_published_row_has_the_papers_settings_or_no_run(paper):
     filled = 0
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
-        found = planning.plan(entry, Context(config, MODELS, ROOT, gpu))
+        found = planner.plan(entry, Context(config, MODELS, ROOT, gpu))
         check_plan(found, combination in BASES)
         specs = {run.folder: spec for run, spec in found.specs.items()}
         for table, rows in found.rows.items():

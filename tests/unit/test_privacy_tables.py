@@ -9,10 +9,10 @@ import pytest
 
 import paper_tables
 from lextables import ROOT
-from lextables.papers.packages import load
 from lextables.papers.privacy import tables
 from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
 from lextables.pipeline.errors import BadInput
+from lextables.registry.packages import load
 from paper_tables import PaperTables, write_filled, write_scores
 
 PAPER = load(ROOT / "resources/papers/privacy.yaml")

@@ -12,8 +12,8 @@ from transformers import AutoModel, AutoTokenizer
 
 import stored_pages
 from lextables import ROOT
-from lextables.papers.planning import PLANNERS
 from lextables.pipeline.dataset import Column, Table, read
+from lextables.planning.planner import PLANNERS
 from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
 from lextables.publish.folder import WRITERS

@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.packages import load
 from lextables.pipeline.config import load as load_config
+from lextables.registry.packages import load
 from lextables.tasks.plan import Context
 from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
 

@@ -7,7 +7,7 @@ import pytest
 
 from lextables import ROOT
 from lextables.metrics.intervals import exact_share_interval
-from lextables.papers.packages import load
+from lextables.registry.packages import load
 from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.plan import Reranker, Retriever
 from lextables.tasks.retrieval.rankers import okapi

@@ -5,8 +5,8 @@ from pydantic import ValidationError
 
 from lextables import ROOT
 from lextables.models.resolve import Missing
-from lextables.papers.packages import load
-from lextables.papers.planning import plan
+from lextables.planning.planner import plan
+from lextables.registry.packages import load
 from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
 from registered import context
 

@@ -5,8 +5,8 @@ import pytest
 import yaml
 
 from lextables import ROOT
-from lextables.papers.schemas import CHECKED, path, schema
 from lextables.pipeline.registry import content
+from lextables.registry.schemas import CHECKED, path, schema
 
 FILES = {
     "models": ["models.yaml"],

@@ -10,8 +10,9 @@ from fake_language_model import FakeModel, text_of
 from lextables import ROOT
 from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
 from lextables.models.prompts import load, plain_template
-from lextables.papers import packages, planning
 from lextables.pipeline.errors import BadInput
+from lextables.planning import planner
+from lextables.registry import packages
 from lextables.tables import published
 from lextables.tasks.plan import ASK
 from lextables.tasks.spans import outputs, writing
@@ -181,7 +182,7 @@ LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
 
 def laid_out(**values_):
     chosen = {"data": "release", "models": "available"} | values_
-    found = planning.plan(PAPER, context("contracteval", **chosen))
+    found = planner.plan(PAPER, context("contracteval", **chosen))
     return {row["row"]: row for row in found.rows["table3"]}, found.specs
 
 
@@ -218,10 +219,10 @@ def shared(excluded=(), **changes):
         update={"tasks": {"contracteval": task}}
     )
     plans = {
-        name: planning.plan(paper, context(name), excluded)
+        name: planner.plan(paper, context(name), excluded)
         for name, paper in papers.items()
     }
-    return papers, plans, planning.share_trainings(plans, papers)
+    return papers, plans, planner.share_trainings(plans, papers)
 
 
 def trainings(plan):
@@ -251,7 +252,7 @@ def test_one_training_of_a_linear_model_serves_cuad_and_contracteval():
 def test_contracteval_trains_its_model_if_cuad_has_no_equal_training():
     papers, before, _ = shared()
     alone = {"contracteval": before["contracteval"]}
-    assert planning.share_trainings(alone, papers) == alone
+    assert planner.share_trainings(alone, papers) == alone
     linear = (
         papers["contracteval"]
         .tasks["contracteval"]

@@ -7,11 +7,12 @@ import pytest
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning, submitted
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.planning import planner, submitted
+from lextables.registry import packages
 from lextables.tasks.plan import Context
 
 PAPERS = {
@@ -236,7 +237,7 @@ def test_a_users_model_and_predictions_must_have_different_names():
 
 def plan(find, name, *entries):
     found, config = find(*entries, asked=[name])
-    return planning.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
+    return planner.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
 
 
 def shown(found, row):

@@ -10,7 +10,7 @@ import yaml
 
 import stored_pages
 from lextables import ROOT
-from lextables.papers.registry import Headline, TableEntry
+from lextables.registry.paper import Headline, TableEntry
 from lextables.report import summary
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.cells import Cell, build

@@ -5,9 +5,10 @@ import pytest
 import registered
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers import packages, planning, trained_on
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
+from lextables.planning import planner, trained_on
+from lextables.registry import packages
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, explained
 from lextables.tasks.plan import Context, SubmittedFiles
@@ -31,7 +32,7 @@ def configured(kind="bi-encoder", **extra):
 
 
 def rows(paper, config, table, **context):
-    plan = planning.plan(PAPERS[paper], Context(config, MODELS, ROOT, True, **context))
+    plan = planner.plan(PAPERS[paper], Context(config, MODELS, ROOT, True, **context))
     return {row["row"]: row for row in plan.rows[table]}
 
 
@@ -140,7 +141,7 @@ def test_a_model_panel_may_list_additional_training_data():
         task = task.model_copy(update={"models": {"linear": panel}})
         return PAPERS["cuad"].model_copy(update={"tasks": {"cuad": task}})
 
-    (row,) = planning.plan(
+    (row,) = planner.plan(
         paper("acord"), Context(configured(), MODELS, ROOT, True)
     ).rows["table2"]
     assert row["seen"].endswith(

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from lextables.papers.cuad import marks, reading, review
-from lextables.papers.cuad.contract_text import read_contract
 from lextables.papers.cuad.reviewer import LINEAR, question_id
 from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
@@ -12,6 +11,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import RunSettings
+from lextables.review.contract_text import read_contract
 
 with job(snakemake.log[0]) as log:
     params, output = snakemake.params, snakemake.output

@@ -6,10 +6,11 @@ from pathlib import Path
 from lextables import ROOT
 from lextables.corpora.caselaw.fetching import Source
 from lextables.corpora.edgar.pages import CLIENT, Pace, Pages, default_file
-from lextables.papers import first_contact, packages
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
+from lextables.planning import first_contact
+from lextables.registry import packages
 from lextables.sources.registry import load
 from lextables.sources.transfer import Client
 

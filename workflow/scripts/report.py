@@ -4,10 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from lextables.papers import modules
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
+from lextables.registry import modules
 from lextables.report import datasets, leaderboard, results, site
 
 with job(snakemake.log[0]):

@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
-from lextables.papers.packages import load
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
+from lextables.registry.packages import load
 from lextables.tables import comparison, published, render
 from lextables.tables.cells import build, to_csv
 from lextables.tables.inputs import (

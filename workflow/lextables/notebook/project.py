@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Literal
 
 from lextables import ROOT
-from lextables.papers import packages
-from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config
 from lextables.pipeline.dataset import Census
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_json
+from lextables.registry import packages
+from lextables.registry.paper import Paper
 
 Data = Literal["sample", "release"]
 

@@ -11,12 +11,12 @@ from snakemake.iocontainers import Wildcards
 
 from lextables import ROOT
 from lextables.notebook.project import Data, data_set, path_of, registry
-from lextables.papers import modules, submitted
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES, Run
 from lextables.pipeline.units import UNITS
+from lextables.planning import submitted
 from lextables.planning.answer_jobs import AnswerJobs
 from lextables.planning.classification import Classification
 from lextables.planning.job_resources import JobResources
@@ -27,6 +27,7 @@ from lextables.planning.rule_values import Params
 from lextables.planning.runs import Runs
 from lextables.planning.spans import SpanRuns
 from lextables.planning.submitted_jobs import SubmittedJobs
+from lextables.registry import modules
 from lextables.tables import published
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs

@@ -1,1 +1,1 @@
-"""The registry of papers and one package for each paper."""
+"""One package for each paper: its registry class, reader, schemas and tables."""

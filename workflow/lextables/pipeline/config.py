@@ -150,7 +150,7 @@ def listed(value: Any, single: Any) -> Any:
 class UserRow(BaseModel):
     """Common fields of a user's model and a user's predictions: the row's name and the model's training data.
 
-    ``trained_on`` are data sets or splits (`papers.trained_on`); without it they are unknown.
+    ``trained_on`` are data sets or splits (`planning.trained_on`); without it they are unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from lextables.papers import modules
-from lextables.papers.registry import DataSet, Paper
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
 from lextables.planning.scripts import content_of, package_modules
+from lextables.registry import modules
+from lextables.registry.paper import DataSet, Paper
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The tables of docs/fidelity.md: settings of a paper or its released code, and the registry's.
 
-PYTHONPATH=workflow python -m lextables.papers.fidelity     write the tables; a test keeps them current
+PYTHONPATH=workflow python -m lextables.planning.fidelity     write the tables; a test keeps them current
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from lextables.pipeline.registry import Entry, content
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"
 START, END = (
-    "<!-- settings: written by lextables.papers.fidelity -->\n",
+    "<!-- settings: written by lextables.planning.fidelity -->\n",
     "<!-- end of settings -->\n",
 )
 

@@ -12,16 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.edgar.contracts import TABLE, Faults, contracts, filings, quarter
 from lextables.corpora.edgar.pages import Pages
-from lextables.papers import modules
-from lextables.papers.data_sets import write_data_set
-from lextables.papers.registry import DataSet, Paper
 from lextables.pipeline import dataset, spreadsheet
 from lextables.pipeline.dataset import Published
 from lextables.pipeline.errors import BadInput, first_line
+from lextables.registry import modules
+from lextables.registry.data_sets import write_data_set
+from lextables.registry.paper import DataSet, Paper
 from lextables.sources import archives
 from lextables.sources.fetch import Provenance, fetch, fetched_before, mirror_file
 from lextables.sources.registry import UNVERIFIED, Registry, resolve
@@ -168,7 +169,7 @@ class _DataSet:
 
     def _write(self, folder: Path) -> dataset.JsonObject:
         paths: dict[str, list[Path]] = {}
-        variants = {}
+        variants: dict[str, Any] = {}
         sources = []
         for kind, names in self.entry.named(list(self.files.mirrors)).items():
             paths[kind] = []

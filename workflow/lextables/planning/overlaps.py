@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from lextables.papers.packages import TASKS
-from lextables.papers.registry import Texts
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
 from lextables.planning.scripts import content_of, package_modules
 from lextables.planning.tables import run_folders
+from lextables.registry.packages import TASKS
+from lextables.registry.paper import Texts
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Overlaps:
 
     @cached_property
     def texts(self) -> dict[str, Params]:
-        """Param: {data set: where its texts are (`papers.registry.Texts`), and its ``tables``}."""
+        """Param: {data set: where its texts are (`registry.paper.Texts`), and its ``tables``}."""
         texts = {}
         for paper in self.project.config.papers:
             for name, entry in self.project.papers[paper].texts.items():

@@ -4,12 +4,13 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from lextables.papers.registry import Paper, TableEntry
-from lextables.papers.trained_on import with_training_data
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
+from lextables.planning.trained_on import with_training_data
+from lextables.registry.paper import Paper, TableEntry
 from lextables.sources.fetch import manual_download, mirror_file
 from lextables.sources.registry import Registry, SourceFile, resolve
 from lextables.tasks.answers.plan import AnswersPlanner
@@ -40,7 +41,8 @@ def plan(
     and additional rows are removed, with the runs that no other row needs.
     """
     planners = {}
-    for name, task in paper.tasks.items():
+    tasks: Mapping[str, Any] = paper.tasks
+    for name, task in tasks.items():
         planners[name] = PLANNERS[task.task](name, task, context)
     for planner in planners.values():
         planner.others = planners
@@ -142,7 +144,7 @@ def check_excluded(
 def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
     """The runs of these rows, and the runs that these depend on."""
     needed: set[Run] = set()
-    waiting = []
+    waiting: list[Run] = []
     for row in rows:
         for runs in row.runs.values():
             waiting += runs
@@ -169,7 +171,7 @@ def _exclude(rows: Iterable[Row], excluded: Mapping[str, str]) -> Iterator[Row]:
 def _table_rows(
     table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]
 ) -> list[dict]:
-    if not table.rows:
+    if table.of is None:
         return []
     conditions = table.conditions or (planners[table.of].MAIN,)
     return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)

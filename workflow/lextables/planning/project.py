@@ -11,15 +11,15 @@ from lextables.models import device, inspection
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
 from lextables.models.weights import PACKAGE, PLACES, place
-from lextables.papers import packages, planning, submitted, trained_on
-from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
-from lextables.planning import rehearsal
+from lextables.planning import planner, rehearsal, submitted, trained_on
 from lextables.planning.rule_values import Files, Params, Values
+from lextables.registry import packages
+from lextables.registry.paper import Paper
 from lextables.sources import registry as sources
 from lextables.tables import published
 from lextables.tasks.plan import Context, Plan, Spec
@@ -103,7 +103,7 @@ class Project:
 
     def scored_experiments(self, kind: str) -> Collection[str]:
         """Return the experiments of a kind of task whose predictions are scored."""
-        return planning.PLANNERS[kind].STAGES
+        return planner.PLANNERS[kind].STAGES
 
     def tables(self, dataset: str, *names: str) -> Files:
         """Return the files of these tables of a data set."""
@@ -162,7 +162,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     weight_paths = places(checked, models, checked.mirrors(root))
     os.environ[PLACES] = json.dumps(weight_paths)
     trained_on.check(checked, models, papers)
-    absent = planning.absent_data(checked, papers, source_registry, root)
+    absent = planner.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
     context = Context(checked, models, root, gpu, absent=absent)
     _check_names(path, papers, context)
@@ -172,10 +172,10 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     context = replace(context, submitted=predictions.rows)
     plans = {}
     for name in checked.papers:
-        excluded = planning.excluded(name, papers[name], checked)
-        plans[name] = planning.plan(papers[name], context, excluded)
-    plans = planning.share_trainings(plans, papers)
-    planning.check_excluded(checked.exclude_rows, plans, papers)
+        excluded = planner.excluded(name, papers[name], checked)
+        plans[name] = planner.plan(papers[name], context, excluded)
+    plans = planner.share_trainings(plans, papers)
+    planner.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(
         path, defaults, context, source_registry, papers, contents, weight_paths, plans
     )
@@ -217,7 +217,7 @@ def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> N
         taken += user_rows.rows_of(paper.model_dump())
     without = replace(context, config=config.model_copy(update={"extra_models": ()}))
     for name in config.papers:
-        plan = planning.plan(papers[name], without)
+        plan = planner.plan(papers[name], without)
         taken += user_rows.rows_of(list(plan.rows.values()))
     for key, extra in extra_names.items():
         user_rows.check_free(extra, taken, key)

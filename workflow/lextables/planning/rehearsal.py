@@ -14,12 +14,12 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lextables.papers.registry import Paper
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.config import TINY, Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.planning import rehearsal_server
+from lextables.registry.paper import Paper
 from lextables.tasks.classification.plan import ClassificationTask
 from lextables.tasks.plan import PAPER_GRID, TrainingLimits
 from lextables.tasks.retrieval.plan import RetrievalTask

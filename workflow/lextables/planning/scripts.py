@@ -17,11 +17,11 @@ from typing import Any
 from snakemake.iocontainers import Wildcards
 
 from lextables import ROOT
-from lextables.papers import modules
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.files import read_record
 from lextables.pipeline.fingerprint import fingerprint
+from lextables.registry import modules
 
 DIGITS = 16  # hexadecimal digits of a digest
 WORKFLOW = ROOT / "workflow"

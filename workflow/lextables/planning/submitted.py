@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lextables.papers.planning import PLANNERS
-from lextables.papers.registry import Paper
 from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
+from lextables.planning.planner import PLANNERS
+from lextables.registry.paper import Paper
 from lextables.tasks.plan import SubmittedFiles
 from lextables.tasks.submitted import check_size
 
@@ -77,7 +77,7 @@ def fits(
     in a table, which are only used for training, do not count.
     """
     tasks: dict[str, Any] = {}
-    choices = set()
+    choices: set[str] = set()
     for name, paper in papers.items():
         scored = _tasks_in_tables(paper)
         tasks.update(scored)

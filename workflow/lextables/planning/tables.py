@@ -8,11 +8,11 @@ from typing import Any
 
 from snakemake.iocontainers import Wildcards
 
-from lextables.papers import planning
-from lextables.papers.registry import TableEntry
+from lextables.planning import planner
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Files, InputFunction, Params
 from lextables.planning.scripts import content_of, digest_of, package_modules
+from lextables.registry.paper import TableEntry
 from lextables.sources.registry import registry_texts
 
 Row = Params  # a planned row of a table, as plain values (`plan.Plan.rows`)
@@ -55,7 +55,7 @@ class Tables:
         """
         entry = self.project.papers[paper]
         left_out: tuple[str, ...] = ()
-        if planning.leaves_out(self.project.config):
+        if planner.leaves_out(self.project.config):
             left_out = entry.not_in_sample.tables
         files = []
         for name in entry.tables:

@@ -16,11 +16,11 @@ from typing import Any
 
 from lextables import ROOT
 from lextables.models.resolve import MIRROR, Model
-from lextables.papers.registry import Paper
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.registry.paper import Paper
 from lextables.tasks.plan import Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
@@ -156,14 +156,15 @@ def _names_of_models(
 ) -> tuple[set[str], bool]:
     """Return the data that the models of runs were trained on, and whether all of it is known."""
     of_models = _of_models(context)
-    keys = set()
+    keys: set[str] = set()
     for run in runs:
         # The settings of a user's predictions have no model.
         if run.model.startswith(user_rows.PREFIX):
             keys.add(run.model)
         settings = specs[run].settings
-        keys.add(settings.get("model"))
-        keys.add(settings.get("weights"))
+        for name in ("model", "weights"):
+            if settings.get(name):
+                keys.add(settings[name])
     names: set[str] = set()
     is_known = True
     for key in keys & of_models.keys():

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lextables.papers.registry import Publication, Responsible
 from lextables.pipeline.dataset import Census, parquet_file
 from lextables.pipeline.files import read_json
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.table_texts import config_name, description_of, key_of
+from lextables.registry.paper import Publication, Responsible
 from lextables.sources.registry import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Union
 
 from pydantic import Field, create_model
 
-from lextables.papers import modules
-from lextables.papers.registry import Name, Paper
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import Entry, content
+from lextables.registry import modules
+from lextables.registry.paper import Name, Paper
 
 TASKS = ("retrieval", "spans", "classification", "answers")
 SEE_SCHEMA = "correct it there (the schema is in workflow/schemas)"

@@ -1,6 +1,6 @@
 """JSON schemas of the configuration and the registries, for editors and for readers.
 
-    PYTHONPATH=workflow python -m lextables.papers.schemas     write workflow/schemas/*.schema.yaml
+    PYTHONPATH=workflow python -m lextables.registry.schemas     write workflow/schemas/*.schema.yaml
 
 They are generated from the models that check the files, and a test keeps the two equal.
 """
@@ -13,8 +13,8 @@ from pydantic import BaseModel, TypeAdapter
 
 from lextables import ROOT
 from lextables.models.resolve import Model
-from lextables.papers import packages
 from lextables.pipeline.config import Config
+from lextables.registry import packages
 from lextables.sources import registry
 
 FOLDER = ROOT / "workflow/schemas"
@@ -44,7 +44,7 @@ def schema(name: str) -> str:
         described = checked.model_json_schema()
     described["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     text = yaml.safe_dump(described, sort_keys=True, allow_unicode=True, width=100)
-    written_by = "# Written by `python -m lextables.papers.schemas`"
+    written_by = "# Written by `python -m lextables.registry.schemas`"
     return f"{written_by}; a test keeps it equal to the code.\n{text}"
 
 

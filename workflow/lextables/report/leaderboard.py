@@ -1,6 +1,6 @@
 """The leaderboard: one sorted table for each headline score.
 
-Of each table that names a headline (`papers.registry.Headline`) it shows that score of every row that ran
+Of each table that names a headline (`registry.paper.Headline`) it shows that score of every row that ran
 here and, where the data are the paper's, of every published row that did not.  The groups are those of the
 table's paired tests: rows in the same group do not differ.
 """
@@ -8,7 +8,7 @@ table's paired tests: rows in the same group do not differ.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lextables.papers.registry import Headline
+from lextables.registry.paper import Headline
 from lextables.report.layout import Link, Page
 from lextables.report.results import Exhibit, Part
 from lextables.sources.registry import SAMPLE

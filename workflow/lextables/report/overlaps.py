@@ -27,7 +27,7 @@ TITLE = "Text that the data sets share"
 def read_texts(
     folder: Path, texts: Mapping[str, Any], *, once: bool = True
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield (split, unit, text) of a data set, as `papers.registry.Texts` describes it.
+    """Yield (split, unit, text) of a data set, as `registry.paper.Texts` describes it.
 
     Rows of one unit that follow each other are one text.  With ``once`` the same text counts once in a split.
     """

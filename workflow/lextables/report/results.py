@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from lextables.papers.registry import ShownPaper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline import run as run_module
 from lextables.pipeline.dataset import Census
 from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import Run
+from lextables.registry.paper import ShownPaper, TableEntry
 from lextables.sources.registry import with_registry_texts
 from lextables.tables import published, render
 from lextables.tables.cells import Line, Place, from_csv

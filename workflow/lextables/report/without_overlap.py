@@ -10,10 +10,10 @@ import pandas as pd
 
 from lextables.corpora.overlaps import ALL
 from lextables.metrics import containment, containment_scores, spans
-from lextables.papers import modules, packages
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import SCORES
+from lextables.registry import modules, packages
 from lextables.report.overlaps import read_texts
 from lextables.tables import published, render
 from lextables.tables.cells import Line, Place, build
@@ -37,7 +37,7 @@ class Benchmark:
     """A table with a headline: its paper, files, data set, and planned ``rows`` (`plan.Plan.rows`).
 
     ``registry`` and ``published`` are the paper's files, ``task`` is the task of the data set and ``texts``
-    says where its texts are (`papers.registry.Texts`), both as plain values.
+    says where its texts are (`registry.paper.Texts`), both as plain values.
     """
 
     paper: str

@@ -10,8 +10,8 @@ from email.message import EmailMessage
 from selectolax.lexbor import LexborHTMLParser
 
 from lextables.corpora.edgar import exhibits
-from lextables.papers.cuad.contract import Contract
 from lextables.pipeline.errors import BadInput
+from lextables.review.contract import Contract
 
 # Exhibits that are contracts (Regulation S-K, item 601).
 CONTRACTS = ("EX-10", "EX-1", "EX-2", "EX-4")

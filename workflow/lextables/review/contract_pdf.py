@@ -22,9 +22,9 @@ from pypdf.generic import (
     StreamObject,
 )
 
-from lextables.papers.cuad.contract import LIMIT, Contract, too_long
-from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
+from lextables.review.contract import LIMIT, Contract, too_long
+from lextables.review.readable import is_readable
 from lextables.sources.characters import plain, without_tags
 
 # A page with a picture and fewer own words has no text: they are a stamp.  Repeated lines, such as an

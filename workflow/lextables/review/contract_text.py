@@ -9,18 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lextables.corpora.edgar.exhibits import SUBMISSION
-from lextables.papers.cuad import contract_html
-from lextables.papers.cuad.contract import (
-    FILE_LIMIT,
-    LIMIT,
-    Contract,
-    check_file,
-    too_long,
-)
-from lextables.papers.cuad.contract_pdf import read_pdf
-from lextables.papers.cuad.contract_word import read_word
-from lextables.papers.cuad.readable import is_readable
 from lextables.pipeline.errors import BadInput
+from lextables.review import contract_html
+from lextables.review.contract import FILE_LIMIT, LIMIT, Contract, check_file, too_long
+from lextables.review.contract_pdf import read_pdf
+from lextables.review.contract_word import read_word
+from lextables.review.readable import is_readable
 from lextables.sources.characters import plain
 
 BYTES_A_CHARACTER = 4  # at most, in UTF-8

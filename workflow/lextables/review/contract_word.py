@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 
 from lxml import etree
 
-from lextables.papers.cuad.contract import LIMIT, Contract, too_long
-from lextables.papers.cuad.word_styles import Element, Styles, is_on, value_at
 from lextables.pipeline.errors import BadInput
+from lextables.review.contract import LIMIT, Contract, too_long
+from lextables.review.word_styles import Element, Styles, is_on, value_at
 from lextables.sources.archives import Bounds, OverBounds, read_member
 
 # A Word file is a zip of XML, which takes thirty times its size in memory.

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lextables.metrics import HIGH, LOW
-from lextables.papers.registry import Paper, TableEntry
 from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.files import read_json
+from lextables.registry.paper import Paper, TableEntry
 from lextables.sources.registry import with_registry_texts
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell

@@ -271,7 +271,7 @@ class Context:
     ``gpu`` states whether training will find a GPU, which selects the grid under
     ``grid: auto``.  ``submitted`` is {data set: its submitted predictions}.  ``absent``
     is {auxiliary data set that is not available: the reason}
-    (`papers.planning.absent_data`).
+    (`planning.planner.absent_data`).
     """
 
     config: Config
@@ -541,7 +541,7 @@ def additional_name(row: str, differences: Sequence[Difference]) -> str:
 
 
 def shown(
-    rows: Sequence[Row], where: Sequence[JsonObject], conditions: Sequence[str]
+    rows: Sequence[Row], where: Sequence[Mapping[str, Any]], conditions: Sequence[str]
 ) -> list[JsonObject]:
     """The rows of a table as plain values, in their order.
 

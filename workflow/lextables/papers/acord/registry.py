@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lextables.papers.registry import Paper
+from lextables.registry.paper import Paper
 
 
 class Acord(Paper):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lextables.papers.registry import Paper
+from lextables.registry.paper import Paper
 
 DATA = "cuad"  # the data set whose models review a user's contract
 

@@ -38,7 +38,7 @@ class ReviewJobs:
                 do="name a file, as in --config contract=path.txt",
             )
         # Imported here: the readers of pdf and Word files are needed for a review only.
-        from lextables.papers.cuad.contract_text import read_contract
+        from lextables.review.contract_text import read_contract
 
         read_contract(contract)
         _ = self.reviewer  # raises `BadInput` without one

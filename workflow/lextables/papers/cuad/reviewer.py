@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lextables.papers.cuad.contract import check_file
 from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
@@ -16,6 +15,7 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import Run, RunSettings
+from lextables.review.contract import check_file
 from lextables.tasks.plan import WHOLE, Plan
 
 CONTRACT = "contract"  # id of the user's contract

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import PositiveInt
 
-from lextables.papers.registry import Paper
+from lextables.registry.paper import Paper
 
 
 class Lawngnli(Paper):

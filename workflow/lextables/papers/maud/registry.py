@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lextables.papers.registry import Paper
+from lextables.registry.paper import Paper
 
 
 class Maud(Paper):

@@ -142,7 +142,7 @@ class SpanTask(Entry):
     trainings_of: str = ""
     """Data set of another paper with the same training contracts and questions.
 
-    If it is planned, its trainings are used (`papers.planning.share_trainings`)."""
+    If it is planned, its trainings are used (`planning.planner.share_trainings`)."""
     asking: Asking | Writing | None = None
     """For language models."""
 

@@ -1,0 +1,1 @@
+"""Registries: YAML files to typed entries, and the packages of papers."""

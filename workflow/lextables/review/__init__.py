@@ -1,0 +1,1 @@
+"""Readers of contracts: Word, PDF, HTML and text files to plain text."""
