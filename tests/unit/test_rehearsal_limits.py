@@ -32,12 +32,12 @@ def test_a_training_has_few_updates_of_few_examples(
     assert {name: settings[name] for name in limits} == limits
 
 
-def test_no_text_has_more_than_1024_tokens(rehearsed):
+def test_no_text_has_more_than_512_tokens(rehearsed):
     lengths = set()
     for run, spec in rehearsed.specs.items():
         if run.experiment in ("train", "single-task", "search"):
             lengths.add(spec.settings["max_length"])
-    assert max(lengths) == 1024
+    assert max(lengths) == 512
 
 
 def test_rates_schedules_and_seeds_are_the_papers(rehearsed, tmp_path, monkeypatch):

@@ -31,6 +31,8 @@ from lextables.models.resolve import Model, load_models
 from lextables.pipeline.atomic import write_text
 
 WIDTH, INNER, LAYERS, HEADS = 16, 32, 2, 2
+# Tokens of the sparse attention of Longformer and BigBird, so that short texts have it too.
+WINDOW = 64
 WORDS = 300  # whole words in a vocabulary
 SEED = 0
 # Number of answers of the models that others fine-tuned on ANLI.
@@ -342,7 +344,12 @@ ARCHITECTURES: dict[str, Architecture] = {
     "bert-cased": Architecture(
         partial(_bert, lower=False), "BertConfig", "BertForPreTraining", SIZES
     ),
-    "bigbird": Architecture(_bigbird, "BigBirdConfig", "BigBirdForPreTraining", SIZES),
+    "bigbird": Architecture(
+        _bigbird,
+        "BigBirdConfig",
+        "BigBirdForPreTraining",
+        {**SIZES, "block_size": WINDOW // 4},
+    ),
     "deberta-v2": Architecture(
         _deberta,
         "DebertaV2Config",
@@ -366,7 +373,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         partial(_roberta, kind="LongformerTokenizer"),
         "LongformerConfig",
         "LongformerForMaskedLM",
-        {**_SEGMENTS, "attention_window": [512] * LAYERS},
+        {**_SEGMENTS, "attention_window": [WINDOW] * LAYERS},
         positions=2,
     ),
     "modernbert": Architecture(

@@ -31,10 +31,10 @@ TARGET = "rehearsal"
 SERVER_PORT = "rehearsal/.cache/port.txt"
 # Tokens of an output of a language model, at most.
 TOKENS = 8
-# Limits of a training with the papers' models, and with tiny ones.  1,024 tokens are enough
-# for the sparse attention of BigBird and Longformer.
+# Limits of a training with the papers' models, and with tiny ones.  512 tokens are enough
+# for the sparse attention of the tiny BigBird and Longformer.
 LIMITS = TrainingLimits(updates=20, heads=4)
-TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=1024)
+TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=512)
 
 
 def settings(
