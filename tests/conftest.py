@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-import faults
-import forked
-import snapshot
+from helpers import faults, forked, snapshot
 
 ROOT = Path(__file__).parents[1]
 # Programs that tests start import the package and the logger plugin from here, not an installed plugin.
@@ -200,7 +198,7 @@ def release_results(shared, mirror) -> Path:
 @pytest.fixture
 def serve():
     """Return a function that starts a server until the test ends (see `language_model_server.serving`)."""
-    from language_model_server import serving
+    from helpers.language_model_server import serving
 
     with ExitStack() as stack:
         yield lambda answer: stack.enter_context(serving(answer))

@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 import pytest
 
+from helpers.registered import context
 from lextables import ROOT
 from lextables.metrics.ranking import by_name
 from lextables.papers.acord import tables as acord_tables
@@ -22,7 +23,6 @@ from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.rankers import bi_encoder, bm25
 from lextables.tasks.retrieval.ranking import Ranking
 from lextables.tasks.retrieval.scoring import scores
-from registered import context
 
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 PUBLISHED = load_published(ROOT / "resources/published/acord.csv")

@@ -2,10 +2,10 @@
 
 import pytest
 
+from helpers.registered import read, written
 from lextables.metrics.containment import gold_texts
 from lextables.metrics.containment_scores import scores
 from lextables.tasks.spans.outputs import contract_of, fixed
-from registered import read, written
 
 
 @pytest.fixture(scope="module")

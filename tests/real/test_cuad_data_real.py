@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from registered import read, written
+from helpers.registered import read, written
 
 LEAST_WORDS = 8  # minimum length of a compared line, and length of a compared sequence
 

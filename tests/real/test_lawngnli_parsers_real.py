@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from brackets import to_brackets
+from helpers.brackets import to_brackets
 from lextables.papers.lawngnli.hypotheses import parsers
 from lextables.papers.lawngnli.hypotheses.contradiction import contradict
 from lextables.papers.lawngnli.hypotheses.parsers import UNPARSED, Benepar, Dependencies

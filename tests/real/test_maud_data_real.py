@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from helpers.registered import read, written
 from lextables.papers.maud import constraints
-from registered import read, written
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The reader of ACORD's zip; the census of the sample pins every row."""
 
-from registered import SAMPLE, read, written
-from released_zips import altered, replaced
+from helpers.registered import SAMPLE, read, written
+from helpers.released_zips import altered, replaced
 
 
 def test_the_sample_has_the_registered_rows(tmp_path):

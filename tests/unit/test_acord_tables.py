@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-import paper_tables
+from helpers import paper_tables
+from helpers.paper_tables import PaperTables, write_filled
 from lextables import ROOT
 from lextables.papers.acord import tables
 from lextables.papers.acord.schema import CLAUSES, JUDGEMENTS, QUERIES
@@ -16,7 +17,6 @@ from lextables.tables.cells import Score
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.collection import prediction_rows
 from lextables.tasks.retrieval.scoring import scores
-from paper_tables import PaperTables, write_filled
 
 PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 TABLES = PaperTables(tables, PAPER, "acord")

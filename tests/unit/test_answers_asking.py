@@ -2,7 +2,7 @@
 
 import pytest
 
-from fake_language_model import FakeModel, text_of
+from helpers.fake_language_model import FakeModel, text_of
 from lextables.models import prompts
 from lextables.models.multiple_choice import ANSWER_TOKENS, counts
 from lextables.pipeline.dataset import read, write

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from answer_rows import QUESTIONS, collected, shares
+from helpers.answer_rows import QUESTIONS, collected, shares
 from lextables.metrics.answers import AnsweredQuestion, cross_entropy
 from lextables.models.linear import fit_shares
 from lextables.pipeline.errors import BadInput

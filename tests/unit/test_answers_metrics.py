@@ -13,8 +13,8 @@ from sklearn.metrics import (
     recall_score,
 )
 
-import jackknife
-from answer_rows import shares
+from helpers import jackknife
+from helpers.answer_rows import shares
 from lextables.metrics import answers, marks
 from lextables.metrics.answers import AnsweredQuestion
 from lextables.metrics.marks import MarkedQuestion

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from answer_rows import NAMES, QUESTIONS, SAID, collected, held, rows, written
+from helpers.answer_rows import NAMES, QUESTIONS, SAID, collected, held, rows, written
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import baselines

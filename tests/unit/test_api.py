@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from language_model_server import always, in_turn, reply
+from helpers.language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.api import Api, Call, embed
 from lextables.models.spending import AnswerCache, Ledger, Limits

@@ -4,6 +4,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from helpers.registered import context
 from lextables import ROOT
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights
@@ -14,7 +15,6 @@ from lextables.tasks.classification.plan import ClassificationTask
 from lextables.tasks.plan import ASK
 from lextables.tasks.retrieval.plan import RetrievalTask
 from lextables.tasks.spans.plan import SpanTask
-from registered import context
 
 PAPERS = {
     name: packages.load(ROOT / f"resources/papers/{name}.yaml")

@@ -10,7 +10,7 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-import tiny_encoders
+from helpers import tiny_encoders
 from lextables.models import bi_encoder, tokenised
 from lextables.models.bi_encoder import VectorCache
 

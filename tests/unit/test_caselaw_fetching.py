@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import source_registry
-from caselaw_volume import metadata, write_zip
+from helpers import source_registry
+from helpers.caselaw_volume import metadata, write_zip
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
 from lextables.pipeline.errors import BadInput

@@ -2,7 +2,7 @@
 
 import pytest
 
-from caselaw_volume import html, label, metadata, write_bulk, write_zip
+from helpers.caselaw_volume import html, label, metadata, write_bulk, write_zip
 from lextables.corpora.caselaw.ingest import OPINIONS, report, write_opinions
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput

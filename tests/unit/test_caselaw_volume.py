@@ -5,7 +5,7 @@ import lzma
 
 import pytest
 
-from caselaw_volume import (
+from helpers.caselaw_volume import (
     bulk_row,
     damaged,
     html,

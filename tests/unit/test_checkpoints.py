@@ -11,6 +11,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers import TrainingArguments
 
+from helpers.optimisers import optimiser
 from lextables.models import checkpoints
 from lextables.models.checkpoints import (
     Checkpoints,
@@ -25,7 +26,6 @@ from lextables.models.checkpoints import (
 )
 from lextables.models.in_parts import InParts
 from lextables.pipeline.run import recorded
-from optimisers import optimiser
 
 CPU = torch.device("cpu")
 

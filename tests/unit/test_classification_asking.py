@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import counts
 from lextables.models.prompts import Template

@@ -6,15 +6,14 @@ import pytest
 import torch
 from transformers import AutoModel, BertConfig
 
-import tiny_encoders
-import tokenizer_kinds
+from helpers import tiny_encoders, tokenizer_kinds
+from helpers.tiny_encoders import IDS
 from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import features
 from lextables.tasks.classification.examples import Text, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import inputs
-from tiny_encoders import IDS
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,12 @@
 import pytest
 from pydantic import ValidationError
 
+from helpers.optimisers import CONSTANT
+from helpers.registered import context
 from lextables.tasks.classification.plan import (
     ClassificationPlanner,
     ClassificationTask,
 )
-from optimisers import CONSTANT
-from registered import context
 
 GRID = {
     "learning_rates": [1e-4, 3e-4],

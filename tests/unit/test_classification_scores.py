@@ -13,7 +13,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-import jackknife
+from helpers import jackknife
 from lextables.metrics.classification import (
     GROUPS,
     METRICS,

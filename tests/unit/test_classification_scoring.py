@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-import jackknife
+from helpers import jackknife
 from lextables.metrics.minority_aupr import head_auprs
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput

@@ -13,8 +13,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, set_seed
 
-import tiny_encoders
-from killed import killed
+from helpers import tiny_encoders
+from helpers.killed import killed
+from helpers.marked_contracts import equal
+from helpers.optimisers import CONSTANT
+from helpers.recorded_seeds import record_seeds
+from helpers.rule_script import Files, run_script
+from helpers.tiny_encoders import WORDS
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
 from lextables.pipeline.dataset import read, write_census
@@ -34,11 +39,6 @@ from lextables.tasks.classification.training import (
     read_while_training,
     usable,
 )
-from marked_contracts import equal
-from optimisers import CONSTANT
-from recorded_seeds import record_seeds
-from rule_script import Files, run_script
-from tiny_encoders import WORDS
 
 CPU = torch.device("cpu")
 HEADS = {

@@ -11,9 +11,8 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-import optimisers
-import tiny_encoders
-import tokenizer_kinds
+from helpers import optimisers, tiny_encoders, tokenizer_kinds
+from helpers.tiny_encoders import WORDS
 from lextables.models import multi_head
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
@@ -50,7 +49,6 @@ from lextables.tasks.classification.settings import (
     View,
 )
 from lextables.tasks.plan import Context, SubmittedFiles
-from tiny_encoders import WORDS
 
 CPU = torch.device("cpu")
 

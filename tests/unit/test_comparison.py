@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-import stored_pages
+from helpers import stored_pages
 from lextables.metrics.classification import GROUPED
 from lextables.metrics.intervals import mean_interval
 from lextables.tables.cells import Cell, Score

@@ -1,7 +1,7 @@
 """ContractEval's reader: CUAD's questions, with the released test split."""
 
+from helpers.registered import read, written
 from lextables.pipeline.dataset import read as rows_of
-from registered import read, written
 
 
 def test_the_sample_gives_the_registered_tables(tmp_path):

@@ -10,10 +10,10 @@ import pytest
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
+from helpers.pdf_files import CLAUSES, SHOW_PICTURE, Page, pdf, stamped, stream
 from lextables.pipeline.errors import BadInput
 from lextables.review import contract_pdf
 from lextables.review.contract_text import read_contract
-from pdf_files import CLAUSES, SHOW_PICTURE, Page, pdf, stamped, stream
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 TEXT = "\n".join(CLAUSES)

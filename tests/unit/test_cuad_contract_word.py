@@ -2,11 +2,20 @@
 
 import pytest
 
+from helpers.word_file import (
+    STRICT,
+    W,
+    package,
+    paragraph,
+    relationships,
+    root,
+    run,
+    word,
+)
 from lextables.pipeline.errors import BadInput
 from lextables.review import contract_text, contract_word
 from lextables.review.contract_text import read_contract
 from lextables.sources.archives import Bounds
-from word_file import STRICT, W, package, paragraph, relationships, root, run, word
 
 
 def read(path, data):

@@ -2,11 +2,11 @@
 
 from itertools import product
 
+from helpers.registered import context, with_models
 from lextables import ROOT
 from lextables.pipeline.run import Run
 from lextables.planning import planner
 from lextables.registry import packages
-from registered import context, with_models
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 # Every published model, trained with the settings of the paper.

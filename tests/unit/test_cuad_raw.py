@@ -2,7 +2,7 @@
 
 import pytest
 
-from registered import ROOT, read, written
+from helpers.registered import ROOT, read, written
 
 DISTRIBUTOR = "TALLOWCREEKINC_03_14_2011-EX-10.4-DISTRIBUTOR AGREEMENT"
 

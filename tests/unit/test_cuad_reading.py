@@ -7,7 +7,8 @@ import pytest
 import torch
 from transformers import BertForQuestionAnswering
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 from lextables.models.loading import save
 from lextables.papers.cuad.reading import WindowCount as Count
 from lextables.papers.cuad.reading import read_with_fine_tuned_model as read_contract
@@ -20,7 +21,6 @@ from lextables.tasks.spans.linear_settings import LinearRun
 from lextables.tasks.spans.reading import RECORD, InferenceFiles, read_contracts
 from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import QUESTIONS
-from marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 
 CPU = torch.device("cpu")
 TEXT = " ".join(np.random.default_rng(7).choice(marked_contracts.WORDS, 200).tolist())

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-import stored_pages
+from helpers import stored_pages
 from lextables.papers.cuad import marks, review
 from lextables.papers.cuad.marks import Band, Marks
 from lextables.papers.cuad.review import About, Finding

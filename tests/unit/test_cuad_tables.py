@@ -5,13 +5,13 @@ import math
 
 import pytest
 
+from helpers.paper_tables import PaperTables, column, system, write_filled, write_scores
 from lextables import ROOT
 from lextables.papers.cuad import tables
 from lextables.papers.cuad.schema import CATEGORIES, CLAUSES, CONTRACTS
 from lextables.registry.packages import load as load_paper
 from lextables.tables.cells import Score
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS, part
-from paper_tables import PaperTables, column, system, write_filled, write_scores
 
 PAPER = load_paper(ROOT / "resources/papers/cuad.yaml")
 TABLES = PaperTables(tables, PAPER, "cuad")

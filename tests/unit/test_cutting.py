@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 
-import tokenizer_kinds
+from helpers import tokenizer_kinds
 from lextables import ROOT
 from lextables.models import cutting
 from lextables.models.cutting import cut, is_cuttable

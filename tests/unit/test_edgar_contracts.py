@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from edgar_server import (
+from helpers.edgar_server import (
     client,
     collect,
     document,

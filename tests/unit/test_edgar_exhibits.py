@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from edgar_server import document, submission
+from helpers.edgar_server import document, submission
 from lextables.corpora.edgar.exhibits import (
     CutShort,
     NoText,

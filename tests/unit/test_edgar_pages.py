@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from edgar_server import BLOCK, client, go, serving, small_quarter, start_job
-from http_server import answer
+from helpers.edgar_server import BLOCK, client, go, serving, small_quarter, start_job
+from helpers.http_server import answer
 from lextables.corpora.edgar import pages
 from lextables.corpora.edgar.contracts import Quarter
 from lextables.corpora.edgar.pages import LONGEST_HOLD, Gone, Pace, Pages

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import Field
 
+from helpers.site_results import RUN, write_results
 from lextables import ROOT
 from lextables.pipeline import dataset
 from lextables.pipeline.content import Contents
@@ -28,7 +29,6 @@ from lextables.report import datasets
 from lextables.report.results import read_part, read_run
 from lextables.tables.comparison import to_csv
 from lextables.tables.inputs import Inputs
-from site_results import RUN, write_results
 
 DAMAGE = {
     "empty": lambda content: b"",

@@ -13,7 +13,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertForSequenceClassification, BertModel, TrainingArguments
 
-import tiny_encoders
+from helpers import tiny_encoders
+from helpers.optimisers import LINEAR
 from lextables.models import (
     bi_encoder,
     bi_encoder_training,
@@ -44,7 +45,6 @@ from lextables.pipeline.units import UNITS
 from lextables.tasks.classification import schema as classification
 from lextables.tasks.retrieval import collection as retrieval
 from lextables.tasks.spans.schema import NBEST
-from optimisers import LINEAR
 
 CPU = torch.device("cpu")
 NAN, INF = math.nan, math.inf

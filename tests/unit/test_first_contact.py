@@ -8,7 +8,8 @@ from zipfile import ZIP_STORED, ZipFile
 
 import pytest
 
-import edgar_server
+from helpers import edgar_server
+from helpers.released_files import twin_rows, write_ids, write_masks
 from lextables import ROOT
 from lextables.corpora.caselaw.fetching import Source
 from lextables.corpora.edgar.pages import Pages
@@ -19,7 +20,6 @@ from lextables.planning import first_contact
 from lextables.registry import packages
 from lextables.sources.registry import load
 from lextables.sources.transfer import CLIENT
-from released_files import twin_rows, write_ids, write_masks
 
 SAMPLE = ROOT / "resources/sample"
 PAPERS = sorted((ROOT / "resources/papers").glob("*.yaml"))

@@ -21,14 +21,14 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
 
-from caselaw_volume import html
+from helpers.caselaw_volume import html
+from helpers.word_file import package, paragraph, root, run
 from lextables import ROOT
 from lextables.corpora.caselaw import casebody
 from lextables.pipeline.errors import BadInput
 from lextables.review.contract_text import read_contract
 from lextables.sources import archives
 from lextables.tasks.spans.released import unpack
-from word_file import package, paragraph, root, run
 
 PACKAGE = ROOT / "workflow/lextables"
 GIB = 1 << 30

@@ -10,6 +10,7 @@ import torch
 from sentence_transformers.sentence_transformer.modules import Dense
 from transformers import dynamic_module_utils
 
+from helpers.tiny_encoders import save
 from lextables.models import (
     bi_encoder,
     constituency,
@@ -22,7 +23,6 @@ from lextables.models import (
 from lextables.models.local_language_model import CausalModel
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import BadInput
-from tiny_encoders import save
 
 CPU = torch.device("cpu")
 CODE = """

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from http_server import answer, serving_in_turn
+from helpers.http_server import answer, serving_in_turn
+from helpers.source_registry import registry
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import doubt
@@ -19,7 +20,6 @@ from lextables.sources import fetch as fetching
 from lextables.sources.fetch import damaged, fault_of, fetch
 from lextables.sources.registry import resolve
 from lextables.sources.transfer import Client, retry_after
-from source_registry import registry
 
 LIMITS = {"attempts": 2, "timeouts": (0.5, 0.5), "window": 0.3, "minimum_rate": 200}
 NINES = "9" * 5000

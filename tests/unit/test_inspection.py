@@ -20,14 +20,14 @@ from transformers import (
     GPT2LMHeadModel,
 )
 
-import forked
+from helpers import forked
+from helpers.loading_faults import loading_fault
+from helpers.wordpiece import wordpiece
 from lextables.models import inspection
 from lextables.models.inspection import check, inspect
 from lextables.pipeline.config import ExtraModel
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from loading_faults import loading_fault
-from wordpiece import wordpiece
 
 WORDS = ["the", "contract", "ends"]
 SIZE = {

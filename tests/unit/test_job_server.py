@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-import forked
+from helpers import forked
 from lextables import ROOT
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput

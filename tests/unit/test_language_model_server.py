@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from language_model_server import Answers, always, reply
+from helpers.language_model_server import Answers, always, reply
 from lextables import ROOT
 from lextables.models import api, language_model_server
 from lextables.models.cached_model import open_language_model

@@ -9,7 +9,7 @@ import json
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from brackets import from_brackets
+from helpers.brackets import from_brackets
 from lextables import ROOT
 from lextables.papers.lawngnli.hypotheses.contradiction import (
     Contradiction,

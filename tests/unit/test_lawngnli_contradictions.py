@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from brackets import from_brackets
+from helpers.brackets import from_brackets
 from lextables.papers.lawngnli.hypotheses import contradictions
 from lextables.papers.lawngnli.hypotheses.contradictions import (
     CONTRADICTED,

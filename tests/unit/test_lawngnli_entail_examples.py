@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from eyecite.tokenizers import default_tokenizer
 
-from caselaw_volume import html, label, metadata, write_zip
+from helpers.caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.papers.lawngnli.citations.candidates import (
     CANDIDATES,

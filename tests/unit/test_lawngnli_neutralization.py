@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from helpers.opinion_rows import encode
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.citations.candidates import CITES
 from lextables.papers.lawngnli.premises import neutralization
@@ -16,7 +17,6 @@ from lextables.papers.lawngnli.premises.neutralization import (
     pairs_of,
 )
 from lextables.pipeline import dataset
-from opinion_rows import encode
 
 
 def bm25_scores(query, documents):

@@ -12,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
+from helpers.registered import context
 from lextables import ROOT
 from lextables.papers.lawngnli.dataset.pairs import ANSWERS, PAIRS, TEXTS
 from lextables.papers.lawngnli.evaluation import nli_tables
@@ -37,7 +38,6 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
 from lextables.tasks.classification.scoring import SUBMITTED, score
 from lextables.tasks.classification.settings import ScoreSettings
-from registered import context
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 TASK = PAPER.tasks["lawngnli_nli"]

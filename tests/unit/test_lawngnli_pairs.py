@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.opinion_rows import example, long_premise
 from lextables.models.okapi import Paragraphs
 from lextables.papers.lawngnli.dataset.annotations import pair_name
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES
@@ -11,7 +12,6 @@ from lextables.papers.lawngnli.dataset.pairs import write_pairs
 from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
-from opinion_rows import example, long_premise
 
 RENT, NO_RENT = "The tenant owes the rent.", "The tenant does not owe the rent."
 SHORT = (

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from brackets import to_brackets
+from helpers.brackets import to_brackets
 from lextables.papers.lawngnli.hypotheses import parsers
 from lextables.papers.lawngnli.hypotheses.tree import Token, well_formed
 from lextables.pipeline.errors import BadInput

@@ -8,7 +8,7 @@ import nltk
 import pytest
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
 from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers.lawngnli.plan import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from caselaw_volume import html, label, metadata, write_zip
+from helpers.caselaw_volume import html, label, metadata, write_zip
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.corpora.caselaw.opinion import Page
 from lextables.models.token_count import TokenCounter

@@ -2,7 +2,16 @@
 
 import pytest
 
-from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from helpers.caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from helpers.released_files import (
+    CITED,
+    CITING,
+    DISSENT,
+    body,
+    twin_rows,
+    write_ids,
+    write_masks,
+)
 from lextables import ROOT
 from lextables.papers.lawngnli.hypotheses.parsers import parser
 from lextables.papers.lawngnli.released.dataset import Released, differences, judged
@@ -22,15 +31,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.sources.registry import load, registry_texts, with_registry_texts
 from lextables.tables.inputs import comparable
 from lextables.tables.published import PublishedCell
-from released_files import (
-    CITED,
-    CITING,
-    DISSENT,
-    body,
-    twin_rows,
-    write_ids,
-    write_masks,
-)
 
 TEXT = "The lessee can't hold over & pay.\n A later @12@ page: he may not hold over.\n "
 BODIES = {1: body(CITED), 2: body(CITING, DISSENT)}

@@ -9,9 +9,9 @@ import pickle
 import numpy as np
 import pytest
 
+from helpers.released_files import Calls, id_row, old_pandas, twin_rows, write_ids
 from lextables.papers.lawngnli.released.ids import Mask, load, read_ids, read_masks
 from lextables.pipeline.errors import BadInput
-from released_files import Calls, id_row, old_pandas, twin_rows, write_ids
 
 
 def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.opinion_rows import ABOUT, OTHERS, encode, example, opinion
 from lextables.corpora.caselaw.ingest import OPINIONS
 from lextables.papers.lawngnli.dataset import retrieval
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
@@ -16,7 +17,6 @@ from lextables.papers.lawngnli.dataset.retrieval import (
     write_retrieval,
 )
 from lextables.pipeline import dataset
-from opinion_rows import ABOUT, OTHERS, encode, example, opinion
 
 ASKED = [
     example("1-0:5", 10, "rent"),

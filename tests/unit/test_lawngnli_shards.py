@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.opinion_rows import encode, long_premise
 from lextables.corpora.caselaw.ingest import write_opinions
 from lextables.papers.lawngnli.citations.candidates import write_candidates
 from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
@@ -31,7 +32,6 @@ from lextables.papers.lawngnli.premises.long_premises import (
 )
 from lextables.papers.lawngnli.premises.neutralization import CitationNetwork, pairs_of
 from lextables.pipeline import dataset
-from opinion_rows import encode, long_premise
 
 SETTINGS = built.ExampleSettings(seed=0)
 VOLUMES = sorted(

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from helpers.opinion_rows import example, long_premise
 from lextables import ROOT
 from lextables.corpora.nli.raw import text_id
 from lextables.corpora.nli.schema import TABLES
@@ -19,7 +20,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.registry.packages import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from opinion_rows import example, long_premise
 
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
 PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]

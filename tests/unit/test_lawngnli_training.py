@@ -2,7 +2,7 @@
 
 import pytest
 
-import planned_project
+from helpers import planned_project
 from lextables import ROOT
 from lextables.registry.packages import load
 

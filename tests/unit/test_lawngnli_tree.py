@@ -5,7 +5,7 @@ Clauses and verbs are tested with the rules that use them (test_lawngnli_contrad
 
 import pytest
 
-from brackets import from_brackets
+from helpers.brackets import from_brackets
 from lextables.papers.lawngnli.hypotheses.tree import (
     Edit,
     Node,

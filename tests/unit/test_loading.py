@@ -13,14 +13,14 @@ from transformers import (
 )
 from transformers.utils import logging
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.marked_contracts import equal, weights
+from helpers.tokenizer_kinds import roberta
+from helpers.wordpiece import wordpiece
 from lextables.models import bi_encoder, cross_encoder, multi_head
 from lextables.models.loading import load_span_model, quiet, save
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.errors import BadInput
-from marked_contracts import equal, weights
-from tokenizer_kinds import roberta
-from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 SIZE = {

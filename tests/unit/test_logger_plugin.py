@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-import forked
 import snakemake_logger_plugin_lextables as plugin
+from helpers import forked
 
 WORKFLOW = """
 rule all:

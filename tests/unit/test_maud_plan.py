@@ -1,9 +1,9 @@
 """MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter searches."""
 
+from helpers.registered import context, with_models
 from lextables import ROOT
 from lextables.planning import planner
 from lextables.registry import packages
-from registered import context, with_models
 
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
 # The linear baselines, which are not in the paper.

@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from helpers.registered import ROOT, SAMPLE, read, written
+from helpers.released_zips import altered
 from lextables.papers.maud import raw
 from lextables.papers.maud.catalogue import (
     NO_SUBQUESTION,
@@ -17,8 +19,6 @@ from lextables.papers.maud.catalogue import (
 from lextables.papers.maud.schema import PUBLISHED_SETTINGS, TABLES
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
-from registered import ROOT, SAMPLE, read, written
-from released_zips import altered
 
 ZIP = SAMPLE / "maud/maud_v1.zip"
 CATALOGUE = read_catalogue((ROOT / "resources/facts/maud_questions.yaml").read_bytes())

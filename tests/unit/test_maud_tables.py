@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-import paper_tables
+from helpers import paper_tables
+from helpers.paper_tables import PaperTables, column, write_filled, write_scores
 from lextables import ROOT
 from lextables.papers.maud import tables
 from lextables.papers.maud.registry import Maud
@@ -22,7 +23,6 @@ from lextables.tables.cells import Score
 from lextables.tables.figures import draw
 from lextables.tasks.classification.plan import ClassificationPanel, ClassificationTask
 from lextables.tasks.spans import squad
-from paper_tables import PaperTables, column, write_filled, write_scores
 
 CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"
 MODELS = {

@@ -19,7 +19,9 @@ from transformers import (
     TrainingArguments,
 )
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+from helpers.optimisers import LINEAR, optimiser
 from lextables.models import (
     bi_encoder,
     bi_encoder_training,
@@ -47,8 +49,6 @@ from lextables.tasks.spans.windows import (
     balanced,
     open_windows,
 )
-from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
-from optimisers import LINEAR, optimiser
 
 CPU = torch.device("cpu")
 

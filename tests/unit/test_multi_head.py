@@ -11,6 +11,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from torch import nn
 from transformers import AutoModel, BartConfig
 
+from helpers.marked_contracts import equal
+from helpers.tiny_encoders import CONFIGS
 from lextables.models import multi_head
 from lextables.models.multi_head import (
     MultiHead,
@@ -22,8 +24,6 @@ from lextables.models.multi_head import (
     save,
 )
 from lextables.pipeline.errors import BadInput
-from marked_contracts import equal
-from tiny_encoders import CONFIGS
 
 CPU = torch.device("cpu")
 HEADS = {"1": ["no", "yes"], "2": ["none", "some", "“all” of it"]}

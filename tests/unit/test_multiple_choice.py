@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.multiple_choice import ChoiceQuestion, ask, counts, parsed
 from lextables.models.prompts import Template

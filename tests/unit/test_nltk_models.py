@@ -10,7 +10,7 @@ import nltk.downloader
 import pytest
 from benepar.integrations import downloader
 
-from http_server import answer, serving
+from helpers.http_server import answer, serving
 from lextables.models import nltk_models, weights
 from lextables.models.weights import fetch, place, weights_folder
 from lextables.pipeline.errors import BadInput

@@ -19,8 +19,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-import forked
 import lextables
+from helpers import forked
+from helpers.registered import read
+from helpers.rule_script import Files, run_script
 from lextables import ROOT
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.metrics.intervals import mean_interval
@@ -31,8 +33,6 @@ from lextables.pipeline.errors import BadInput
 from lextables.registry import modules
 from lextables.tables import comparison
 from lextables.tasks.submitted import PLACES, store
-from registered import read
-from rule_script import Files, run_script
 
 SAMPLE = "results/sample/data"
 

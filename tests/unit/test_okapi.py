@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
+from helpers.retrieval_hits import gensim_scores
 from lextables.models.okapi import OkapiBM25, Paragraphs
-from retrieval_hits import gensim_scores
 
 WORDS = "a b c d e f g h the rent Rent rent, été a\u0301 \U0001d538x x\u00ady § 1812"
 WORDS = WORDS.split(" ")

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from test_checkpoints import Line, Points
 from transformers import TrainingArguments
 
+from helpers.optimisers import CONSTANT
 from lextables.models import checkpoints, in_parts
 from lextables.models.optimiser import Optimiser
 from lextables.pipeline.run import recorded
-from optimisers import CONSTANT
 
 ONE_CYCLE = CONSTANT | {"schedule": "one_cycle", "warmup": 0.5}
 

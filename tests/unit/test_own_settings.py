@@ -30,7 +30,7 @@ from transformers import (
     XLNetConfig,
 )
 
-import tiny_encoders
+from helpers import tiny_encoders
 from lextables.models import bi_encoder, loading, own_settings
 from lextables.models.bi_encoder_training import GradedSoftmax, prompts
 from lextables.models.positions import positions

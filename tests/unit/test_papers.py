@@ -6,6 +6,8 @@ from typing import get_args
 import pytest
 import yaml
 
+from helpers.optimisers import CONSTANT
+from helpers.registered import context
 from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers.acord.registry import Acord
@@ -21,8 +23,6 @@ from lextables.tables.published import PublishedCell
 from lextables.tables.render import label
 from lextables.tables.scored import score_cell
 from lextables.tasks.plan import Context
-from optimisers import CONSTANT
-from registered import context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 GRID = {

@@ -9,7 +9,8 @@ import pytest
 from snakemake.iocontainers import Wildcards
 from snakemake.rules import Rule
 
-import planned_project
+from helpers import planned_project
+from helpers.planned_project import some_run, wildcards_of
 from lextables import ROOT
 from lextables.models.resolve import MIRROR
 from lextables.models.spending import Limits
@@ -23,7 +24,6 @@ from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams, hub_weights
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import Speed, Work
-from planned_project import some_run, wildcards_of
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import pytest
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
+from helpers.planned_project import some_run, wildcards_of
 from lextables.planning.classification import Classification, each_view, readings
 from lextables.planning.runs import Runs
 from lextables.tasks.classification.settings import ScoreSettings
-from planned_project import some_run, wildcards_of
 
 SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
 ALONE = {"text": "short", "pair": None}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
 from lextables.models.resolve import NLTK_HUB, Model
 from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
 from lextables.papers.cuad.review_jobs import ReviewJobs
 from lextables.pipeline.errors import BadInput
 from lextables.planning.data_sets import data_jobs

@@ -5,7 +5,8 @@ import json
 import pytest
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
+from helpers.planned_project import some_run, wildcards_of
 from lextables.pipeline.run import Run
 from lextables.planning.answer_jobs import AnswerJobs
 from lextables.planning.job_resources import JobResources
@@ -18,7 +19,6 @@ from lextables.planning.rankings import (
 from lextables.planning.runs import Runs
 from lextables.planning.submitted_jobs import SubmittedJobs
 from lextables.tasks.plan import Spec
-from planned_project import some_run, wildcards_of
 
 
 @pytest.fixture(scope="module")

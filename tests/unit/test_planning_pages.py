@@ -3,7 +3,7 @@
 import pytest
 from snakemake.iocontainers import Wildcards
 
-import planned_project
+from helpers import planned_project
 from lextables.planning.overlaps import Overlaps
 from lextables.planning.publish import Exports
 from lextables.planning.report import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import planned_project
+from helpers import planned_project
 from lextables import ROOT
 from lextables.models.resolve import REHEARSED
 from lextables.models.settings import limited_updates

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-import paper_tables
+from helpers import paper_tables
+from helpers.paper_tables import PaperTables, write_filled, write_scores
 from lextables import ROOT
 from lextables.papers.privacy import tables
 from lextables.papers.privacy.schema import HIGHLIGHTS, QUESTIONS, RESPONSES, SITES
 from lextables.pipeline.errors import BadInput
 from lextables.registry.packages import load
-from paper_tables import PaperTables, write_filled, write_scores
 
 PAPER = load(ROOT / "resources/papers/privacy.yaml")
 TABLES = PaperTables(tables, PAPER, "privacy")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables import ROOT
 from lextables.models.language_model import Message
 from lextables.models.prompts import fence, fitted, load, plain_template

@@ -10,7 +10,8 @@ from datasets import load_dataset
 from huggingface_hub import DatasetCard
 from transformers import AutoModel, AutoTokenizer
 
-import stored_pages
+from helpers import stored_pages
+from helpers.published_rows import data_set, export, run
 from lextables import ROOT
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.planning.planner import PLANNERS
@@ -18,7 +19,6 @@ from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
 from lextables.publish.folder import WRITERS
 from lextables.sources.licences import licence_of
-from published_rows import data_set, export, run
 
 SPAN = pa.struct(
     [pa.field("start", pa.int32(), False), pa.field("end", pa.int32(), False)]

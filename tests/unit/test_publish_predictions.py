@@ -7,7 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import answer_rows
+from helpers import answer_rows
+from helpers.published_rows import data_set, export, file_of, run
 from lextables.metrics.classification import logits
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import predictions
@@ -18,7 +19,6 @@ from lextables.tasks.classification import submitted as submitted_classification
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, PREDICTIONS, READINGS
 from lextables.tasks.classification.scoring import score
 from lextables.tasks.classification.settings import ScoreSettings
-from published_rows import data_set, export, file_of, run
 
 CLASSES = {
     "task": "classification",

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 import torch
 
-import answer_rows
-from fake_language_model import FakeModel
+from helpers import answer_rows
+from helpers.fake_language_model import FakeModel
+from helpers.published_rows import data_set, export, harness
 from lextables import ROOT
 from lextables.models import prompts
 from lextables.models.local_language_model import CausalModel, LocalLanguageModel
@@ -28,7 +29,6 @@ from lextables.tasks.classification.asking import AskedFiles
 from lextables.tasks.classification.schema import EXAMPLES, HEADS, TEXTS
 from lextables.tasks.spans.asking import ANSWERS
 from lextables.tasks.spans.squad import QUESTIONS
-from published_rows import data_set, export, harness
 
 MODEL = ROOT / "resources/sample/models/sample-language-model"
 # Placeholders, chat markup and lines of equal signs, which prompts treat as plain text.

@@ -6,6 +6,7 @@ import math
 import pyarrow as pa
 import pytest
 
+from helpers.published_rows import data_set, export, file_of, run
 from lextables.metrics.spans import scores
 from lextables.pipeline.dataset import Column, Table, read
 from lextables.publish import squad
@@ -20,7 +21,6 @@ from lextables.tasks.spans.squad import (
     read_squad,
 )
 from lextables.tasks.spans.submitted import released_nbest
-from published_rows import data_set, export, file_of, run
 
 CONTRACTS = Table(
     "contracts",

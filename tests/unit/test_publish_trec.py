@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 from ir_measures import P, nDCG
 
+from helpers.published_rows import data_set, export, file_of, harness, run
 from lextables.pipeline.dataset import Column, Table
 from lextables.publish import trec
 from lextables.tasks.retrieval import collection, submitted
 from lextables.tasks.retrieval.collection import PREDICTIONS, prediction_rows
 from lextables.tasks.retrieval.scoring import scores
-from published_rows import data_set, export, file_of, harness, run
 
 TASK = {
     "task": "retrieval",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.site_results import material, write_results
 from lextables.pipeline.config import (
     LOCAL,
     PLACE,
@@ -14,7 +15,6 @@ from lextables.pipeline.config import (
     published,
 )
 from lextables.report import commands, site, summary
-from site_results import material, write_results
 
 MARK = "ZQXJ"
 LOCAL_VALUES = {

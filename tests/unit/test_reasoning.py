@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables.models.language_model import Written, note_asked
 from lextables.models.multiple_choice import counts
 from lextables.models.reasoning import answer_of, begins_reasoning, closed

@@ -2,8 +2,8 @@
 
 import pytest
 
-import planned_project
-from planned_project import some_run
+from helpers import planned_project
+from helpers.planned_project import some_run
 
 CONFIG = {"rehearsal": True, "papers": ["acord", "cuad", "maud"]}
 

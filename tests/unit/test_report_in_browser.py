@@ -3,9 +3,9 @@
 import pytest
 from test_report_site import KINDS
 
-import site_browser
+from helpers import site_browser
+from helpers.site_results import material, write_results
 from lextables.report import site
-from site_results import material, write_results
 
 
 @pytest.fixture(scope="module")

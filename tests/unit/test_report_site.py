@@ -11,8 +11,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-import site_pages
-import stored_pages
+from helpers import site_pages, stored_pages
+from helpers.site_pages import Reading
+from helpers.site_results import (
+    EVIL,
+    PAIRS,
+    READER,
+    RUN,
+    SOURCE,
+    SUBMITTED,
+    material,
+    write_results,
+)
 from lextables.models.resolve import STANDS_IN
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
@@ -24,17 +34,6 @@ from lextables.sources.provenance import source_files
 from lextables.tables.cells import Cell, build
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import duration
-from site_pages import Reading
-from site_results import (
-    EVIL,
-    PAIRS,
-    READER,
-    RUN,
-    SOURCE,
-    SUBMITTED,
-    material,
-    write_results,
-)
 
 KINDS = (
     "index.html",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
 from lextables.tasks.retrieval.collection import Collection

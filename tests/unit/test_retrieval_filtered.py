@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from helpers.retrieval_hits import documents, gensim_scores, names, store
 from lextables.models import multi_head
 from lextables.models.okapi import Paragraphs
 from lextables.pipeline.errors import BadInput
@@ -16,7 +17,6 @@ from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.rankers import classifier as classifying
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
-from retrieval_hits import documents, gensim_scores, names, store
 
 SAMPLE_ENCODER = str(
     Path(__file__).parents[2] / "resources/sample/models/sample-encoder"

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.retrieval_hits import documents, names
 from lextables.metrics.ranking import by_name
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.retrieval.collection import Collection, best_first
 from lextables.tasks.retrieval.rankers import linear
 from lextables.tasks.retrieval.rankers.linear import LinearSettings
 from lextables.tasks.retrieval.ranking import Encoders
-from retrieval_hits import documents, names
 
 TASK = {"training": "train", "validation": "valid", "test": "test", "top_gain": 4}
 SUBJECTS = [f"subject{number}" for number in range(8)]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.retrieval_hits import store
 from lextables import ROOT
 from lextables.metrics.intervals import exact_share_interval
 from lextables.registry.packages import load
@@ -12,7 +13,6 @@ from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.plan import Reranker, Retriever
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Chunks, Ranking
-from retrieval_hits import store
 
 # Four queries with three candidates each, as 1,322 with 1,000: each document is one word.
 TASK = {"training": "train", "validation": "valid", "test": "test"}

@@ -3,12 +3,12 @@
 import pytest
 from pydantic import ValidationError
 
+from helpers.registered import context
 from lextables import ROOT
 from lextables.models.resolve import Missing
 from lextables.planning.planner import plan
 from lextables.registry.packages import load
 from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
-from registered import context
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"

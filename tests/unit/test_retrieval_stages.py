@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from helpers.retrieval_hits import documents, names, store
 from lextables.pipeline.dataset import write
 from lextables.tasks.retrieval import collection, dense
 from lextables.tasks.retrieval.collection import (
@@ -28,7 +29,6 @@ from lextables.tasks.retrieval.ranking import (
     RankingSettings,
     shared_out,
 )
-from retrieval_hits import documents, names, store
 
 TASK = {
     "names": {

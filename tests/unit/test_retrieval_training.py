@@ -9,7 +9,10 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 from transformers import BertConfig, BertModel, set_seed
 
-from killed import killed
+from helpers.killed import killed
+from helpers.optimisers import CONSTANT
+from helpers.recorded_seeds import record_seeds
+from helpers.wordpiece import wordpiece
 from lextables.models import bi_encoder, bi_encoder_training, cross_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.models.checkpoints import Checkpoints
@@ -19,9 +22,6 @@ from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
 from lextables.tasks.retrieval.collection import TRIED, Collection
 from lextables.tasks.retrieval.scoring import choose
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
-from optimisers import CONSTANT
-from recorded_seeds import record_seeds
-from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 WORDS = "the seller bears cap liability term years law find clause".split()

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from language_model_server import always, in_turn, reply
+from helpers.language_model_server import always, in_turn, reply
 from lextables.models import api, language_model_server
 from lextables.models.accepted_requests import error_status, is_filtered
 from lextables.models.api import embed

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import forked
+from helpers import forked
 from lextables import ROOT
 
 SNAKEFILE = """

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from snapshot import Value, compare, nearly_equal
+from helpers.snapshot import Value, compare, nearly_equal
 
 TABLE = "row,column,ours,runs,decimals,trained\nBM25,Recall,0.5,r,1,\nMiniLM,Recall,70.5,s,1,yes\n"
 PAIRS = (

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from http_server import answer, serving
+from helpers.http_server import answer, serving
+from helpers.source_registry import registry
 from lextables.pipeline.errors import BadInput
 from lextables.sources.fetch import (
     ManualDownload,
@@ -19,7 +20,6 @@ from lextables.sources.fetch import (
 )
 from lextables.sources.registry import RELEASE, Candidate, SourceFile, resolve
 from lextables.sources.transfer import Client
-from source_registry import registry
 
 BODY = bytes(range(256)) * 40
 SIZE = len(BODY)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from fake_language_model import FakeModel
+from helpers.fake_language_model import FakeModel
 from lextables.models.language_model import Message
 from lextables.models.prompts import Template
 from lextables.pipeline.errors import BadInput

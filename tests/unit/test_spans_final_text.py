@@ -8,11 +8,11 @@ import hashlib
 
 import pytest
 
+from helpers.tokenizer_kinds import albert, bert, roberta
+from helpers.wordpiece import wordpiece
 from lextables.tasks.spans.reading import FinalText, Spelling, basic_words
 from lextables.tasks.spans.squad import collapsed
 from lextables.tasks.spans.tokens import tokenise
-from tokenizer_kinds import albert, bert, roberta
-from wordpiece import wordpiece
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
 TEXTS = [

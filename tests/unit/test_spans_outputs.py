@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fake_language_model import FakeModel, text_of
+from helpers.fake_language_model import FakeModel, text_of
+from helpers.registered import context
 from lextables import ROOT
 from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
 from lextables.models.prompts import load, plain_template
@@ -17,7 +18,6 @@ from lextables.tables import published
 from lextables.tasks.plan import ASK
 from lextables.tasks.spans import outputs, writing
 from lextables.tasks.spans.plan import SpanTask
-from registered import context
 
 PROMPT = load(ROOT / "resources/prompts/contract_passages.txt").plain()
 PAPER = packages.load(ROOT / "resources/papers/contracteval.yaml")

@@ -3,13 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
+from helpers.optimisers import LINEAR
 from lextables import ROOT
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
-from optimisers import LINEAR
 
 MODELS = {
     name: Model(

@@ -9,15 +9,15 @@ import torch
 from safetensors.torch import load_file
 from transformers import BertForMaskedLM, PreTrainedTokenizerFast
 
-import marked_contracts
-from killed import killed
+from helpers import marked_contracts
+from helpers.killed import killed
+from helpers.optimisers import optimiser
+from helpers.recorded_seeds import record_seeds
+from helpers.wordpiece import wordpiece
 from lextables.models import loading
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import pretraining
 from lextables.tasks.spans.settings import Pretraining
-from optimisers import optimiser
-from recorded_seeds import record_seeds
-from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 WORDS = [f"w{number}" for number in range(12)]

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.marked_contracts import WINDOWS
+from helpers.optimisers import LINEAR
+from helpers.rule_script import Files, run_script
 from lextables.metrics.spans import LOW_THRESHOLDS
 from lextables.models.resolve import Model
 from lextables.models.weights import PLACES
@@ -20,9 +23,6 @@ from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from lextables.tasks.spans.settings import CuttingSettings
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
-from marked_contracts import WINDOWS
-from optimisers import LINEAR
-from rule_script import Files, run_script
 
 SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(60)}
 DATA = Path("results/data/any")

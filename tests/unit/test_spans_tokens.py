@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from transformers import AlbertTokenizer
 
+from helpers.tokenizer_kinds import QUESTION, albert, bert, roberta
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import tokens as span_tokens
 from lextables.tasks.spans.tokens import (
@@ -14,7 +15,6 @@ from lextables.tasks.spans.tokens import (
     question_ids,
     tokenise,
 )
-from tokenizer_kinds import QUESTION, albert, bert, roberta
 
 TOKENIZERS = {"bert": bert(), "roberta": roberta(), "albert": albert()}
 BERT = TOKENIZERS["bert"]

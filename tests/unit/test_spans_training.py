@@ -11,8 +11,12 @@ import pytest
 import torch
 from transformers import BertForQuestionAnswering
 
-import marked_contracts
-from killed import killed
+from helpers import marked_contracts
+from helpers.killed import killed
+from helpers.marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
+from helpers.optimisers import LINEAR, optimiser
+from helpers.recorded_seeds import record_seeds
+from helpers.wordpiece import wordpiece
 from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import work_folder
 from lextables.models.loading import save
@@ -54,10 +58,6 @@ from lextables.tasks.spans.windows import (
     empty_weight,
     open_windows,
 )
-from marked_contracts import WINDOWS, WORDINGS, config, equal, features, weights
-from optimisers import LINEAR, optimiser
-from recorded_seeds import record_seeds
-from wordpiece import wordpiece
 
 CPU = torch.device("cpu")
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from transformers import PreTrainedTokenizerFast
 
+from helpers.wordpiece import wordpiece
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import window_ranking
@@ -14,7 +15,6 @@ from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.windows import open_windows
-from wordpiece import wordpiece
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
 # The second question is longer, so its windows are shorter and there may be more of them.

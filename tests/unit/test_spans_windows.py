@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.marked_contracts import WINDOWS, WORDINGS
+from helpers.tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.features import (
     WindowSource,
@@ -30,8 +32,6 @@ from lextables.tasks.spans.windows import (
     question_texts,
     read_tokens,
 )
-from marked_contracts import WINDOWS, WORDINGS
-from tokenizer_kinds import QUESTION, TEXT, albert, bert, roberta
 
 # Positions of answers in TEXT from squad_convert_examples_to_features in transformers 4.57.6, with the slow
 # tokenizer of bert-base-uncased, windows of 32 tokens, a step of 10 tokens and 8 tokens of QUESTION.

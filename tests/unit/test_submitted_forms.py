@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 import pytrec_eval
 
-from answer_rows import NAMES
-from answer_rows import QUESTIONS as POLICY_QUESTIONS
-from answer_rows import rows as policy_rows
-from answer_rows import written as write_policies
+from helpers.answer_rows import NAMES
+from helpers.answer_rows import QUESTIONS as POLICY_QUESTIONS
+from helpers.answer_rows import rows as policy_rows
+from helpers.answer_rows import written as write_policies
 from lextables.metrics.spans import last_by_text, most_probable_by_span, nbest_rows
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import submitted as answers

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-import stored_pages
+from helpers import stored_pages
 from lextables import ROOT
 from lextables.registry.paper import Headline, TableEntry
 from lextables.report import summary

@@ -4,9 +4,7 @@ import math
 
 import pytest
 
-from lextables.tables.cells import build
-from lextables.tables.inputs import Inputs
-from table_contract import (
+from helpers.table_contract import (
     TABLES,
     any_scores,
     computed_cells,
@@ -14,6 +12,8 @@ from table_contract import (
     published_cells,
     write_data,
 )
+from lextables.tables.cells import build
+from lextables.tables.inputs import Inputs
 
 AUPR, RETRIEVAL = {"AUPR"}, {"NDCG@5", "NDCG@10"}
 RETRIEVAL |= {f"{stars}-star precision@5" for stars in (3, 4, 5)}

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from matplotlib.figure import Figure
 
-import stored_pages
+from helpers import stored_pages
 from lextables.tables.cells import Cell, Line, build
 from lextables.tables.figures import KINDS, OTHER_DATA, draw
 from lextables.tables.published import PublishedCell

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-import stored_pages
+from helpers import stored_pages
+from helpers.site_pages import Reading
 from lextables.tables.cells import Cell, build
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import (
@@ -20,7 +21,6 @@ from lextables.tables.render import (
     reasons,
     shown,
 )
-from site_pages import Reading
 
 RUNS = tuple(f"runs/acord/retrieve/minilm/short/seed{seed}" for seed in range(3))
 ROWS = ("BM25", "Cross-encoder", "GPT4o", "Llama")

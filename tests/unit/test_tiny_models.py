@@ -11,7 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-import marked_contracts
+from helpers import marked_contracts
+from helpers.optimisers import CONSTANT
 from lextables import ROOT
 from lextables.models import (
     bi_encoder,
@@ -37,7 +38,6 @@ from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.released import unpack
 from lextables.tasks.spans.settings import Training
 from lextables.tasks.spans.windows import WindowFiles
-from optimisers import CONSTANT
 
 CPU = torch.device("cpu")
 SENTENCE = "This Supply Agreement ends on March 3, unless it is renewed."

@@ -2,7 +2,7 @@
 
 import pytest
 
-import registered
+from helpers import registered
 from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config

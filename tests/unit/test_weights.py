@@ -12,7 +12,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-import model_hub
+from helpers import model_hub
+from helpers.loading_faults import loading_fault
+from helpers.model_hub import ASKED, FILES, REVISION
 from lextables.models import inspection, weights
 from lextables.models.files import model_files
 from lextables.models.resolve import Missing, Model, resolve
@@ -25,8 +27,6 @@ from lextables.models.weights import (
     weights_folder,
 )
 from lextables.pipeline.errors import BadInput
-from loading_faults import loading_fault
-from model_hub import ASKED, FILES, REVISION
 
 
 @pytest.fixture

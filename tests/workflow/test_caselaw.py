@@ -7,10 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import edgar_server
-import forked
-import registered
-from caselaw_volume import html, metadata, write_zip
+from helpers import edgar_server, forked, registered
+from helpers.caselaw_volume import html, metadata, write_zip
 from lextables.corpora.caselaw.volumes import LIST, REPORTERS
 
 

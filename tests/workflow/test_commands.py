@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import forked
+from helpers import forked
 from lextables import ROOT
 
 PAGES = [

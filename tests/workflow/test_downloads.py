@@ -5,10 +5,9 @@ import zipfile
 
 import pytest
 
-import forked
-import project_copy
-from caselaw_volume import html, metadata, write_zip
-from http_server import answer, serving
+from helpers import forked, project_copy
+from helpers.caselaw_volume import html, metadata, write_zip
+from helpers.http_server import answer, serving
 from lextables.pipeline.content import sha256_of
 
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"

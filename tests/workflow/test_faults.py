@@ -10,7 +10,7 @@ import time
 import pytest
 
 import snakemake_logger_plugin_lextables as plugin
-from faults import (
+from helpers.faults import (
     RESULTS,
     TIMEOUT,
     Place,

@@ -6,9 +6,9 @@ import sys
 
 from transformers import BertConfig, BertForSequenceClassification
 
-import model_hub
+from helpers import model_hub
+from helpers.wordpiece import wordpiece
 from lextables import ROOT
-from wordpiece import wordpiece
 
 # Models of the ACORD paper that are not installed as packages.
 MODELS = {"models--cross-encoder--ms-marco-MiniLM-L6-v2"}

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-import forked
-from caselaw_volume import bulk_row, metadata, write_bulk, write_zip
-from released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids
+from helpers import forked
+from helpers.caselaw_volume import bulk_row, metadata, write_bulk, write_zip
+from helpers.released_files import CITED, CITING, DISSENT, body, twin_rows, write_ids
 
 CENSUS = "results/data/lawngnli/census.json"
 TABLE = "results/tables/lawngnli/table2.csv"

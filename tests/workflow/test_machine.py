@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import forked
+from helpers import forked
 
 NO_USER = """
 import pwd

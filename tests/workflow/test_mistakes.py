@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import forked
+from helpers import forked
 
 MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 

@@ -1,6 +1,6 @@
 """lextables as a module of another workflow: its rules run; output and signals of the host are unchanged."""
 
-import forked
+from helpers import forked
 from lextables import ROOT
 
 TABLE = "results/sample/tables/acord/table2.csv"

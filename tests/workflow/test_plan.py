@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-import forked
+from helpers import forked
 
 PRIVACY = ["--config", "papers=[privacy]"]
 

@@ -3,7 +3,7 @@
 import csv
 import json
 
-import forked
+from helpers import forked
 from lextables import ROOT
 from lextables.models.resolve import REHEARSED
 

@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-import forked
+from helpers import forked
+from helpers.registered import read, written
 from lextables import ROOT
 from lextables.sources import registry
-from registered import read, written
 
 SAMPLE = ROOT / "resources/sample"
 SQUAD = [f"maud_squad_{split}.json" for split in ("train", "dev", "test")]

@@ -19,10 +19,9 @@ import pytest
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
 
-import forked
-import project_copy
+from helpers import forked, project_copy
+from helpers.wordpiece import wordpiece
 from lextables import ROOT
-from wordpiece import wordpiece
 
 RESULTS = Path("results/sample")
 TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")

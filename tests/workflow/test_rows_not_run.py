@@ -4,8 +4,8 @@ import csv
 
 import pytest
 
-import forked
-from language_model_server import reply, serving
+from helpers import forked
+from helpers.language_model_server import reply, serving
 
 MINE = "Mine, 5 retrieved paragraphs"
 LEFT_OUT = [

@@ -15,14 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import forked
 import lextables
-import project_copy
-import site_browser
-import site_pages
-import snapshot
+from helpers import forked, project_copy, site_browser, site_pages, snapshot
+from helpers.published_rows import harness
 from lextables import ROOT
-from published_rows import harness
 
 snakemake = forked.pipeline
 SITE = "results/sample/report"

@@ -9,8 +9,7 @@ import mlcroissant
 import pytest
 from datasets import load_dataset
 
-import forked
-import project_copy
+from helpers import forked, project_copy
 from lextables import ROOT
 
 SIXTH = ROOT / "tests/sixth_paper"

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-import forked
-import slurm_cluster
+from helpers import forked, slurm_cluster
+from helpers.slurm_cluster import until
 from lextables import ROOT
-from slurm_cluster import until
 
 RUNS = "results/sample/runs/acord/retrieve"
 DENSE = f"{RUNS}/bi-encoder-minilm/short/seed0/run.json"

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import http_server
-from http_server import answer
+from helpers import http_server
+from helpers.http_server import answer
 from lextables.corpora.edgar import contracts
 from lextables.corpora.edgar.pages import Pace, Pages
 from lextables.sources.transfer import Client
@@ -227,7 +227,7 @@ def start_job(server, folder, year, per_second=9):
             str(per_second),
         ],
         env={
-            "PYTHONPATH": str(Path(__file__).parents[1] / "workflow"),
+            "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"),
             "PATH": "",
             "OMP_NUM_THREADS": "1",
         },

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lextables.pipeline.version import snakemake_path
 
-STORED = Path(__file__).parent / "golden/pages"
+STORED = Path(__file__).parents[1] / "golden/pages"
 
 
 def check(name: str, text: str) -> None:

@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-SCRIPTS = Path(__file__).parents[1] / "workflow/scripts"
+SCRIPTS = Path(__file__).parents[2] / "workflow/scripts"
 
 
 class Files(list):

@@ -23,7 +23,7 @@ import psutil
 
 from lextables.planning.job_server import JobServer, forget_package, forked
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 OURS = ("--snakefile", ROOT / "Snakefile")
 PIPELINE = (*OURS, "--workflow-profile", ROOT / "profiles/default", "--cores", 2)
 # Libraries that plans and jobs import.
@@ -125,7 +125,7 @@ def interpreter() -> str:
 def _started(package: str, interpreter: str, project: Path) -> subprocess.Popen:
     """Start a server: run this module as a program that finds the package of ``project``."""
     return subprocess.Popen(
-        [sys.executable, "-m", "forked", package, interpreter],
+        [sys.executable, "-m", "helpers.forked", package, interpreter],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

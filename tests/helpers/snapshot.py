@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-STORED = Path(__file__).parent / "golden/sample"
+STORED = Path(__file__).parents[1] / "golden/sample"
 TRAINED = "trained"  # added column: "yes" if the values of a line may depend on trained weights
 # Columns that identify a line.
 KEYS = ("row", "column", "measure", "one", "other", "entry")

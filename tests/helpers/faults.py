@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-import forked
+from helpers import forked
 from lextables.pipeline import usage
 
 TIMEOUT = 900  # seconds

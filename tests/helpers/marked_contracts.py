@@ -9,11 +9,11 @@ import pyarrow as pa
 import torch
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
+from helpers.wordpiece import wordpiece
 from lextables.pipeline.dataset import Column, Table, write
 from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.squad import ANSWERS, EXAMPLES, QUESTIONS
-from wordpiece import wordpiece
 
 WINDOWS = WindowSettings(max_length=32, step=16, max_question_length=4)
 WORDINGS = {"term": "which term", "party": "which party"}

@@ -5,6 +5,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from helpers.registered import ROOT, context, read
 from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
 from lextables.pipeline.dataset import write, write_all
 from lextables.planning import planner
@@ -14,7 +15,6 @@ from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 from lextables.tables.published import load as load_published
-from registered import ROOT, context, read
 
 PAPERS: dict[str, Paper] = {
     path.stem: packages.load(path)
