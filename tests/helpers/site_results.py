@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table, write, write_census
+from lextables.pipeline.files import write_result
 from lextables.pipeline.run import SCORES
 from lextables.report import datasets, leaderboard, results, site
 from lextables.report.exhibits import (
@@ -135,8 +136,9 @@ def write_results(root: Path, source: dict | None = None) -> Path:
             Cell(ROW, "NDCG@10", None, reason=f"{EVIL} no weights"),
             Cell(f"own {EVIL}", "NDCG@5", 40.0),
         ]
-        (tables / f"{name}.csv").write_text(to_csv(build(printed, cells, comparable)))
-    (tables / "table3.comparison.csv").write_text(pairs_to_csv(PAIRS))
+        csv = to_csv(build(printed, cells, comparable))
+        write_result(tables / f"{name}.csv", csv)
+    write_result(tables / "table3.comparison.csv", pairs_to_csv(PAIRS))
     (tables / "figure2.svg").write_text(
         draw("bars_before_after", [], "Before and after")
     )
@@ -184,7 +186,7 @@ def _write_run(folder: Path, record: dict) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     usual = {"device": "H100", "seconds": 9.0, "peak_memory_mib": 1000}
     record = usual | {"libraries": VERSIONS} | record
-    (folder / "run.json").write_text(json.dumps(record))
+    write_result(folder / "run.json", json.dumps(record))
     values = {"AUPR": 1.0, "F1": math.nan, "answers left out": 1071.0, "loss": 1.5}
     scores = []
     for name, group in itertools.product(values, ("all", "x: y")):

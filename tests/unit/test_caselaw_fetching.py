@@ -1,7 +1,9 @@
 """The volumes of a shard: fetched ones are kept, unavailable ones are skipped or stop the job."""
 
 import hashlib
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,15 +12,28 @@ from helpers import source_registry
 from helpers.caselaw_volume import metadata, write_zip
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.caselaw.opinion import Fault
+from lextables.corpora.caselaw.volume import other_volume
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import write_result
 from lextables.sources.fetch import DiskFull
 from lextables.sources.transfer import Client
 
 DEAD = "http://127.0.0.1:9"
 ONE = hashlib.sha256(b"one").hexdigest()
-THREE, ANOTHER = (
-    b"PK\5\6" + bytes(16) + bytes([len(text), 0]) + text for text in (b"3", b"another")
-)  # empty zips
+
+
+def volume(number, about=True):
+    """Return a zip with the metadata of a volume, or with another file."""
+    content = io.BytesIO()
+    metadata = {"volume_number": number, "title": "Test Reports"}
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("notes.txt", f"volume {number}")
+        if about:
+            archive.writestr("metadata/VolumeMetadata.json", json.dumps(metadata))
+    return content.getvalue()
+
+
+THREE, ANOTHER = volume("3"), volume("3", about=False)
 
 
 @pytest.fixture
@@ -135,6 +150,72 @@ def test_a_volume_is_fetched_again_only_after_a_change(desk, mirror):
         assert desk.fetch_volumes("us/3", mirrors=[mirror])["volumes"][0][
             "bytes"
         ] == len(body)
+
+
+def test_another_volume_is_not_kept(desk, mirror):
+    wrong = mirror / "caselaw/us/3.zip"
+    wrong.write_bytes(volume("4"))
+    message = r"^caselaw/us/3.zip from mirror is volume 4 of Test Reports; put it there"
+    with pytest.raises(BadInput, match=message):
+        desk.fetch_volumes("us/3", mirrors=[mirror])
+    assert desk.held == []
+    record = desk.fetch_volumes("us/1", "us/3", mirrors=[mirror], skip=True)
+    assert record["absent"] == ["us/3"]
+    # As from an earlier version, which kept it.
+    wrong.write_bytes(volume("3"))
+    desk.fetch_volumes("us/3", mirrors=[mirror])
+    stored = desk.folder / "us/3.zip"
+    stored.write_bytes(volume("4"))
+    record = json.loads((desk.folder / "us/3.zip.json").read_text())
+    digest = hashlib.sha256(volume("4")).hexdigest()
+    record |= {"digest": f"sha256:{digest}", "bytes": len(volume("4"))}
+    write_result(desk.folder / "us/3.zip.json", json.dumps(record))
+    with pytest.raises(BadInput, match="no volume from us/3 to us/3 is available"):
+        desk.fetch_volumes("us/3", skip=True)
+
+
+EMPTY = b"PK\5\6" + bytes(18)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>Sign in</html>", THREE[:-9], EMPTY, b'{"error": "gone"}']
+)
+def test_a_mirror_s_file_without_a_digest_is_checked_by_its_content(
+    desk, mirror, content
+):
+    wrong = mirror / "caselaw/us/3.zip"
+    wrong.write_bytes(content)
+    with pytest.raises(BadInput, match=r"us/3.zip: this is .*zip is expected; put it"):
+        desk.fetch_volumes("us/3", mirrors=[mirror])
+    assert desk.held == []
+    wrong.write_bytes(THREE)
+    assert desk.fetch_volumes("us/3", mirrors=[mirror])["absent"] == []
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("3", ""),
+        ("03", ""),
+        ("4", "volume 4 of Test Reports"),
+        ("3-2", ""),
+        (None, ""),
+        (3, ""),
+        (4, "volume 4 of Test Reports"),
+    ],
+)
+def test_a_volume_is_compared_by_its_number(tmp_path, number, expected):
+    path = tmp_path / "3.zip"
+    path.write_bytes(volume(number))
+    assert other_volume(path, "3") == expected
+    assert other_volume(path, "3-2") == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", ANOTHER, THREE[:-9]])
+def test_a_zip_without_metadata_of_its_volume_is_not_compared(tmp_path, content):
+    path = tmp_path / "4.zip"
+    path.write_bytes(content)
+    assert other_volume(path, "4") == ""
 
 
 def test_an_unreachable_address_is_retried_only_for_the_first_volume(desk):

@@ -182,11 +182,11 @@ CHOICE = ChoiceSettings(
 )
 
 
-def chosen(searches, examples=None, heads=None, **changes):
+def chosen(searches, examples=None, heads=None, diverged=(), **changes):
     """The choice among (learning rate, file of predictions)."""
     rates, paths = zip(*searches, strict=True)
     settings = CHOICE.model_copy(update={"learning_rates": rates, **changes})
-    return searched(settings, paths, examples or DEV, heads or CHOICE_HEADS)
+    return searched(settings, paths, diverged, examples or DEV, heads or CHOICE_HEADS)
 
 
 def trial(rate, updates):
@@ -213,6 +213,29 @@ def test_seeds_are_averaged_and_ties_select_the_first_trial(tmp_path):
     searches = [(1e-5, right), (3e-5, right)] * 2
     found = chosen([(1e-4, right), (1e-4, wrong), *searches])
     assert found == dict.fromkeys("12", trial(1e-5, 100))
+
+
+def test_a_trial_that_diverged_with_a_seed_is_never_chosen(tmp_path):
+    whole = predicted(tmp_path / "whole.parquet", (100, ""), (200, "1"))
+    until_100 = predicted(tmp_path / "cut.parquet", (100, "12"))
+    nothing = predicted(tmp_path / "nothing.parquet")
+    # At 200 updates the better rate has no score of its second seed.
+    better = predicted(tmp_path / "better.parquet", (100, "1"), (200, "12"))
+    searches = [(1e-4, better), (1e-5, whole), (1e-4, until_100), (1e-5, whole)]
+    found = chosen(searches, setting="multi", diverged=[JOINT])
+    assert found == {JOINT: trial(1e-4, 100)}
+    found = chosen([(1e-4, nothing), (1e-5, whole)], diverged="12")
+    assert found == {"1": trial(1e-5, 200), "2": trial(1e-5, 100)}
+
+
+@pytest.mark.parametrize("setting", ["single", "multi"])
+def test_a_search_of_which_all_trials_diverged_raises(tmp_path, setting):
+    nothing = predicted(tmp_path / "nothing.parquet")
+    head = "1" if setting == "single" else JOINT
+    with pytest.raises(
+        BadInput, match=r"^the training of each trial of the search div"
+    ):
+        chosen([(1e-4, nothing), (1e-5, nothing)], setting=setting, diverged=[head])
 
 
 def tried(path, *groups):

@@ -24,6 +24,7 @@ from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
 from lextables.pipeline.dataset import read, write_census
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.finite import NotFinite
 from lextables.tasks.classification import training
 from lextables.tasks.classification.examples import Text, by_head, of_splits
 from lextables.tasks.classification.features import read_tokens, tokenise
@@ -230,6 +231,25 @@ def test_predictions_are_written_after_each_number_of_updates(train):
     # Intermediate predictions do not change the training.
     last = [row for row in rows if row["updates"] == 5]
     assert train(trial=ONE_TRIAL, name="once") == last
+
+
+def test_a_search_that_diverges_keeps_the_predictions_before(prepared, tmp_path):
+    """With a learning rate of 1e30 a loss is not finite."""
+    given = prepared(TWO_HEADS, setting="single")
+    trials = {"1": {"learning_rate": 1e30, "updates": [3, 5]}, "3": TRIAL}
+    path = tmp_path / "tried.parquet"
+    record = read_while_training(given, trials, path, tried=True)
+    keys = {(row["head_id"], row["updates"]) for row in read(path)}
+    assert keys == {("3", 2), ("3", 5)}
+    assert record["diverged"] == {"1": 3}
+    # As after a killed job: the finished models are read, not trained.
+    again = read_while_training(given, trials, path, tried=True)
+    assert again["finished_before"] == 2
+    assert again["diverged"] == {"1": 3}
+    with pytest.raises(
+        NotFinite, match="the training diverged: the losses of update 2"
+    ):
+        predicted(prepared(), {"learning_rate": 1e30, "updates": [5]}, path)
 
 
 def test_each_random_part_uses_the_seed_of_the_run(train, monkeypatch):

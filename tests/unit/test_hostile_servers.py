@@ -211,6 +211,7 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
     assert len(failures) == 1 and re.search(reason, failures[0]), messages
     assert max(map(len, messages)) < 400
     assert {path.name for path in file.parent.iterdir()} == {
+        ".data.zip.json.sha256",
         "LICENCE.txt",
         "data.zip",
         "data.zip.json",

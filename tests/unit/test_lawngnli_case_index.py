@@ -114,9 +114,19 @@ def test_of_a_case_in_two_files_the_first_is_used(
     assert "Doe v. Poe" not in {row["name"] for row in rows}
 
 
-def test_a_missing_index_raises_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"the case index cannot be read"):
-        CaseIndex(tmp_path)
+@pytest.mark.parametrize(
+    "name", ["citations.npy", "cases.npy", "parties.npy", "index.json"]
+)
+def test_a_flipped_bit_in_the_index_is_found(tmp_path: Path, name: str) -> None:
+    opinions = shard(tmp_path, "a", (7, "2 U.S. 1", MAJORITY, {}))
+    folder = tmp_path / "index"
+    build_case_index([opinions], folder)
+    CaseIndex(folder)
+    content = bytearray((folder / name).read_bytes())
+    content[-2] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(BadInput, match=f"{name}: the file is damaged"):
+        CaseIndex(folder)
 
 
 LATER = [

@@ -26,6 +26,7 @@ from helpers.site_results import (
 from lextables.models.resolve import STANDS_IN
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
+from lextables.pipeline.files import write_result
 from lextables.pipeline.version import snakemake_path
 from lextables.report import commands, exhibits, layout, site, tables, wording
 from lextables.report import results as material_of
@@ -76,7 +77,7 @@ def test_stored_pages_of_the_sample_compare_nothing_with_published_values(result
     path = results / f"{RUN}/seed0/run.json"
     record = json.loads(path.read_text())
     record["settings"]["found"] = STANDS_IN
-    path.write_text(json.dumps(record))
+    write_result(path, json.dumps(record))
     files = site.files(material(results, {"data": "sample", "models": "sample"}))
     pages = [path for path in files if path.endswith(".html")]
     assert {*KINDS} <= {*pages}

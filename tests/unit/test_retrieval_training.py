@@ -17,6 +17,8 @@ from lextables.models import bi_encoder, bi_encoder_training, cross_encoder
 from lextables.models.bi_encoder_training import GradedSoftmax
 from lextables.models.checkpoints import Checkpoints
 from lextables.pipeline.dataset import read, write
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.finite import NotFinite
 from lextables.tasks.retrieval import bi_encoder_tuning, cross_encoder_tuning, training
 from lextables.tasks.retrieval.bi_encoder_tuning import graded_batches
 from lextables.tasks.retrieval.collection import TRIED, Collection
@@ -395,6 +397,41 @@ def test_ties_are_broken_by_fewer_updates_and_then_a_lower_learning_rate(tmp_pat
         {(1e-4, 0): tried(tmp_path / "best", (100, BEST))}, by_recall, HITS
     )
     assert row["validation Recall@1"] == (1 + 0.5) / 2
+
+
+def test_a_trial_that_diverged_with_a_seed_is_never_chosen(tmp_path):
+    runs = {
+        (1e-4, 0): tried(tmp_path / "a", (100, WORST), (200, WORST)),
+        (1e-4, 1): tried(tmp_path / "b", (100, WORST), (200, HALF)),
+        (3e-4, 0): tried(tmp_path / "c", (100, HALF), (200, BEST)),
+        (3e-4, 1): tried(tmp_path / "d", (100, HALF)),
+        (1e-3, 0): tried(tmp_path / "e"),
+        (1e-3, 1): tried(tmp_path / "f", (100, BEST)),
+    }
+    choice, means = choose(runs, COLLECTION, HITS)
+    assert choice == {"learning_rate": 3e-4, "updates": [100]}
+    diverged = {}
+    for row in means:
+        key = row["learning_rate"], row["updates"]
+        assert ("diverged" in row) != ("validation NDCG@2" in row)
+        if "diverged" in row:
+            diverged[key] = row["diverged"], row["seeds"]
+    assert diverged == {(3e-4, 200): (1, 1), (1e-3, 100): (1, 1), (1e-3, 200): (2, 0)}
+    nothing = {(1e-4, 0): tried(tmp_path / "g"), (3e-4, 0): tried(tmp_path / "h")}
+    with pytest.raises(
+        BadInput, match=r"^the training of each trial of the search div"
+    ):
+        choose(nothing, COLLECTION, HITS)
+
+
+@pytest.mark.parametrize("kind", TUNINGS)
+def test_a_search_that_diverges_keeps_the_scores_before(kind, settings, tmp_path):
+    settings |= {"learning_rate": 1e30, "optimiser": CONSTANT}
+    found, record = searched(kind, settings, tmp_path, [1, 4])
+    assert {row["updates"] for row in found} <= {1}
+    assert "not all finite numbers" in record["diverged"]
+    with pytest.raises(NotFinite):
+        train(kind, settings | {"updates": [4]}, tmp_path)
 
 
 def test_reading_during_a_training_restores_all_generators(

@@ -127,7 +127,8 @@ class Fetcher:
 
     @property
     def files(self):
-        return sorted(path.name for path in self.file.parent.glob("*"))
+        names = sorted(path.name for path in self.file.parent.glob("*"))
+        return [name for name in names if not name.endswith(".json.sha256")]
 
     @property
     def requests(self):

@@ -80,6 +80,18 @@ def test_the_trial_that_finds_the_held_out_answers_is_chosen(good, bad):
     assert chosen(good, good)[0] == 0
 
 
+def test_a_trial_that_diverged_is_never_chosen(tmp_path, bad):
+    diverged = predicted(tmp_path / "diverged.parquet")
+    trial, areas = chosen(diverged, bad)
+    assert trial == 1
+    assert areas == [None, 0.0]
+    assert chosen(bad, diverged)[0] == 0
+    with pytest.raises(
+        BadInput, match=r"^the training of each trial of the search div"
+    ):
+        chosen(diverged, diverged)
+
+
 def test_trials_are_scored_with_the_settings_of_the_task(tmp_path, bad):
     long_text = f"Acme Limited {'of the city of Toronto ' * 9}"
     wide = predicted(tmp_path / "wide.parquet", (long_text, 0.9))

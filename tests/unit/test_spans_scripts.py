@@ -265,7 +265,7 @@ def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
     assert len(searched) == 2 and len(held) == 5
     for run in searched:
         made = Path("results", run.folder)
-        assert sorted(path.name for path in made.iterdir()) == [
+        assert sorted(path.name for path in made.glob("[!.]*")) == [
             "log.txt",
             "log.usage.json",
             "predictions.parquet",
@@ -304,7 +304,7 @@ def test_the_test_contracts_are_read_with_the_trained_weights(done):
         name for name, split in SPLITS.items() if split == "test"
     }
     assert record(made)["trained"] == record(folder("train"))
-    assert sorted(path.name for path in (made / "reading").iterdir()) == [
+    assert sorted(path.name for path in (made / "reading").glob("[!.]*")) == [
         "reading.json",
         "window_ranking.npz",
     ]

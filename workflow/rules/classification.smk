@@ -104,6 +104,7 @@ rule classification_choose:
         data=CLASSIFICATION.tables("examples", "heads"),
         published=CLASSIFICATION.published_settings,
         searched=RUNS.needed_predictions,
+        records=RUNS.needed_records,
     output:
         f"{RUNS.folder(seed=0)}/run.json",
     log:

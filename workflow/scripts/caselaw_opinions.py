@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from lextables.corpora.caselaw import ingest
-from lextables.pipeline.atomic import write_text
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
@@ -18,6 +17,6 @@ with job(snakemake.log[0]) as log:
     report = ingest.report(record, done)
     for fault in report["faults"]:
         log.info("%s", fault)
-    write_text(
+    write_result(
         snakemake.output.report, json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     )

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from lextables import ROOT
 from lextables.corpora.caselaw.fetching import Source, fetch_volumes
-from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.job import job
 from lextables.sources.registry import load
 from lextables.sources.transfer import Client
@@ -30,6 +29,6 @@ with job(snakemake.log[0]) as log:
         skip=snakemake.params.skip,
         cases=cases[0] if cases else None,
     )
-    write_text(
+    write_result(
         snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )

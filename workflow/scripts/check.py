@@ -5,7 +5,7 @@ A value that the paper prints at several places counts at the first.
 
 from pathlib import Path
 
-from lextables.pipeline.files import damage_named
+from lextables.pipeline.files import damage_named, verify
 from lextables.pipeline.job import job
 from lextables.report import wording
 from lextables.tables.cells import from_csv
@@ -21,6 +21,7 @@ with job(snakemake.log[0]):
             continue
         paper = path.parent.name
         with damage_named(path):
+            verify(path)
             lines = from_csv(path.read_text(encoding="utf-8"))
         of_table = wording.counts_of(lines, kinds[paper].get(path.stem, {}))
         counts.append(of_table)

@@ -1,6 +1,7 @@
 """Choose the settings of each head, or of all together: the authors', or of a search."""
 
 from lextables.pipeline.dataset import read
+from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import recorded
 from lextables.tasks.classification import scoring
@@ -18,7 +19,11 @@ with job(snakemake.log[0]) as log:
         else:
             (validation,) = snakemake.params.splits
             held_out = list(of_splits(examples, validation))
+            diverged = set()
+            for path in files.records:
+                diverged.update(read_json(path).get("diverged", {}))
+            record["diverged"] = sorted(diverged)
             record["choice"] = scoring.searched(
-                settings, files.searched, held_out, heads
+                settings, files.searched, diverged, held_out, heads
             )
         log.info("chosen: %s", record["choice"])

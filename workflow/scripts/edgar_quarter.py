@@ -7,8 +7,8 @@ from datetime import date
 from lextables.corpora.edgar.contracts import TABLE, collect, quarter
 from lextables.corpora.edgar.pages import CLIENT, Pace, Pages, default_file
 from lextables.pipeline import dataset
-from lextables.pipeline.atomic import write_text
 from lextables.pipeline.config import Config
+from lextables.pipeline.files import write_result
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
@@ -31,4 +31,4 @@ with job(snakemake.log[0]):
         exhibits=params.exhibits,
     )
     dataset.write_census(output.census, dataset.census(TABLE, output.contracts))
-    write_text(output.report, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    write_result(output.report, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

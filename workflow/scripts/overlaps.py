@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from lextables.corpora.overlaps import compare, index
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.files import replacing_result, write_result
 from lextables.pipeline.job import job
 from lextables.report import overlaps
 
@@ -24,8 +24,8 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     )
     units = pd.concat(compare(splits), ignore_index=True)
     table = overlaps.pairs(splits, units)
-    with replacing(snakemake.output.units) as path:
+    with replacing_result(snakemake.output.units) as path:
         units.to_parquet(path, index=False, write_page_checksum=True)
     for file, frame in (("csv", table), ("facts", overlaps.facts(table, data))):
         text = frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
-        write_text(snakemake.output[file], text)
+        write_result(snakemake.output[file], text)

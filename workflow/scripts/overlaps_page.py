@@ -6,7 +6,7 @@ import pandas as pd
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read_table
-from lextables.pipeline.files import damage_named
+from lextables.pipeline.files import damage_named, verify
 from lextables.pipeline.job import job
 from lextables.report import overlaps
 from lextables.report.without_overlap import Benchmark, scores_without
@@ -15,6 +15,7 @@ with job(snakemake.log[0]) as log:
     root = Path(snakemake.params.root)
     units = read_table(snakemake.input.units).to_pandas()
     with damage_named(snakemake.input.csv):
+        verify(snakemake.input.csv)
         table = pd.read_csv(snakemake.input.csv)
     compared = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []

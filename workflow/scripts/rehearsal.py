@@ -6,6 +6,7 @@ Also list the speeds of trainings on a GPU.
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import write_result
 from lextables.pipeline.job import job
 from lextables.report import rehearsal
 from lextables.tables import published
@@ -19,7 +20,7 @@ with job(snakemake.log[0]):
     for path in map(Path, snakemake.input.published):
         cells = published.load(path)
         rows += rehearsal.rehearsed_rows(path.stem, cells, tables.get(path.stem, {}))
-    write_text(snakemake.output.csv, rehearsal.to_csv(rows))
+    write_result(snakemake.output.csv, rehearsal.to_csv(rows))
     write_text(snakemake.output.md, rehearsal.markdown(rows))
     records = map(Path, snakemake.params.records)
     write_text(snakemake.output.speeds, rehearsal.speeds(records))

@@ -4,6 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.files import write_result
 from lextables.pipeline.job import job
 from lextables.registry.packages import load
 from lextables.tables import comparison, published, render
@@ -61,8 +62,8 @@ with job(snakemake.log[0]):
     about = render.About(
         entry.title, entry.where, [*entry.notes, *differences], note, name
     )
-    write_text(snakemake.output.comparison, comparison.to_csv(pairs))
-    write_text(snakemake.output.csv, to_csv(lines, note))
+    write_result(snakemake.output.comparison, comparison.to_csv(pairs))
+    write_result(snakemake.output.csv, to_csv(lines, note))
     write_text(snakemake.output.md, render.markdown(about, lines, figure))
     write_text(snakemake.output.html, render.html(about, lines, svg))
     if svg:

@@ -12,11 +12,17 @@ from pathlib import Path
 MARK = "lextables"  # in temporary names, before .part or .old
 
 
+def digest_file(path: Path) -> Path:
+    """Return the hidden file beside ``path`` with its digest (`files.replacing_result`)."""
+    return path.with_name(f".{path.name}.sha256")
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success flush it to disk and rename it to ``path``.
 
-    On any error the temporary file is removed and ``path`` is unchanged.
+    On any error the temporary file is removed and ``path`` is unchanged.  The digest of the file before
+    is deleted.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,6 +34,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
+        digest_file(path).unlink(missing_ok=True)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

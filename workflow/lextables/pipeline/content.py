@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from lextables.pipeline.atomic import write_text
-from lextables.pipeline.files import read_record
+from lextables.pipeline.files import read_record, write_result
 
 
 class Contents:
@@ -59,7 +58,7 @@ class Contents:
         if new != old:
             # A read-only results folder only makes planning slower.
             with contextlib.suppress(OSError):
-                write_text(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
+                write_result(place, json.dumps(new, indent=1, sort_keys=True) + "\n")
         return digests
 
 

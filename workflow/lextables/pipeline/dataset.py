@@ -20,16 +20,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel
 
-from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import JsonObject, damage_named
+from lextables.pipeline.files import (
+    JsonObject,
+    damage_named,
+    replacing_result,
+    verify,
+    write_result,
+)
 from lextables.pipeline.finite import OTHER_WEIGHTS, first_not_finite, is_of_floats
 
 ROW_GROUP = 4096
 # Each page of a file has a checksum, which is compared when it is read.  A page without one, of an earlier
 # version, is read as it is.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
-VERIFIED = {"page_checksum_verification": True}
 # The metadata of a column of decimal numbers: which are allowed.
 NUMBERS = b"numbers"
 DEFINED = b"finite"
@@ -158,7 +162,7 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     count = 0
     keys = _Keys(table)
     with (
-        replacing(path) as temporary,
+        replacing_result(path) as temporary,
         pq.ParquetWriter(temporary, table.schema, **PARQUET) as out,
     ):
         for batch in batched(rows, table.row_group):
@@ -236,15 +240,22 @@ def batched(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
         batch = list(itertools.islice(iterator, size))
 
 
+def opened(path: str | Path, **options: Any) -> pq.ParquetFile:
+    """Open a parquet file of the results; ``options`` are those of `pyarrow.parquet.ParquetFile`.
+
+    Raises `BadInput` if the file is damaged.
+    """
+    with damage_named(path):
+        verify(path)
+        return pq.ParquetFile(path, page_checksum_verification=True, **options)
+
+
 @contextmanager
 def parquet_file(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> Iterator[pq.ParquetFile]:
-    """Open a parquet file of the results, which has the ``columns``; the block only reads it.
-
-    ``options`` are those of `pyarrow.parquet.ParquetFile`.  Raises `BadInput` if the file is damaged.
-    """
-    with damage_named(path), pq.ParquetFile(path, **VERIFIED, **options) as file:
+    """Open a file as `opened` does, which has the ``columns``; the block only reads it."""
+    with opened(path, **options) as file, damage_named(path):
         missing = set(columns or ()) - set(file.schema_arrow.names)
         if missing:
             raise BadInput(f"the column {min(missing)!r} is missing")
@@ -254,7 +265,7 @@ def parquet_file(
 def read_table(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> pa.Table:
-    """Return a parquet file, or its ``columns``; ``options`` are those of `parquet_file`."""
+    """Return a parquet file, or its ``columns``; ``options`` are those of `opened`."""
     with parquet_file(path, columns, **options) as file:
         return _finite(file.read(columns))
 
@@ -338,7 +349,7 @@ def write_all(
 
 def write_census(path: str | Path, record: JsonObject) -> None:
     """Write a census as indented JSON, readable for people and ``diff``."""
-    write_text(
+    write_result(
         path, json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     )
 

@@ -1,16 +1,22 @@
-"""JSON from anywhere, and the files of the results: a fault is one sentence with the file and its place."""
+"""JSON from anywhere, and the files of the results: a fault is one sentence with the file and its place.
 
+A result that later jobs read is written with a digest, which is compared when it is read.
+"""
+
+import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, TypeAdapter
 
+from lextables.pipeline.atomic import digest_file, replacing, write_text
 from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 
@@ -137,6 +143,52 @@ def doubt(paths: Iterable[str | Path]) -> None:
             Path(f"{path}{DOUBTED}").touch()
 
 
+@contextmanager
+def replacing_result(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path for a result as `replacing` does, and write its digest for `verify`."""
+    path = Path(path)
+    with replacing(path) as temporary:
+        yield temporary
+        digest = _digest(temporary, path.suffix)
+    write_text(digest_file(path), digest)
+
+
+def write_result(path: str | Path, text: str) -> None:
+    """Write a result as `write_text` does, and its digest for `verify`."""
+    with replacing_result(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def verify(path: str | Path) -> None:
+    """Raise `BadInput` if a result is not as it was written.
+
+    A file without a digest, of an earlier version or made by hand, is not checked.
+    """
+    path = Path(path)
+    written = digest_file(path)
+    if (
+        written.is_file()
+        and written.read_bytes() != _digest(path, path.suffix).encode()
+    ):
+        raise BadInput("its content is not what was written")
+
+
+def _digest(path: Path, kind: str) -> str:
+    """Return the SHA-256 of a file, or of the footer of a parquet file, whose pages have checksums."""
+    with path.open("rb") as file:
+        if kind == ".parquet":
+            _go_to_footer(file)
+        return hashlib.file_digest(file, "sha256").hexdigest() + "\n"
+
+
+def _go_to_footer(file: BinaryIO) -> None:
+    """Go to the footer of a parquet file, which ends with its length in bytes and four letters."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(end - 8, 0))
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(max(end - 8 - length, 0))
+
+
 def _rebuild(path: Path) -> str:
     """Return the advice to make a damaged result again.
 
@@ -171,6 +223,7 @@ def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
     """Return the JSON value of a file of the results, which must be valid as ``kind``."""
     path = Path(path)
     with damage_named(path):
+        verify(path)
         value = json.loads(path.read_text(encoding="utf-8"))
         typed(kind, value)
     return value

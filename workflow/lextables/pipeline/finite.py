@@ -19,15 +19,19 @@ OTHER_WEIGHTS = (
 )
 
 
+class NotFinite(BadInput):
+    """Numbers of a model that are not all finite; after some updates of a training, it diverged."""
+
+
 def finite(
     values: np.ndarray, what: str, where: str = "", do: str = OTHER_WEIGHTS
 ) -> np.ndarray:
-    """Return ``values``, of any shape; raise `BadInput` if one is NaN or infinite.
+    """Return ``values``, of any shape; raise `NotFinite` if one is NaN or infinite.
 
     ``what`` names the values in the message, such as "the model's logits".
     """
     if not np.isfinite(values).all():
-        raise BadInput(f"{what} are not all finite numbers", where=where, do=do)
+        raise NotFinite(f"{what} are not all finite numbers", where=where, do=do)
     return values
 
 

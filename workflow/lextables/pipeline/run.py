@@ -20,9 +20,8 @@ from typing import Any
 import pyarrow as pa
 from pydantic import BaseModel
 
-from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Column, Table
-from lextables.pipeline.files import JsonObject, read_json
+from lextables.pipeline.files import JsonObject, read_json, write_result
 from lextables.pipeline.version import made_by
 
 LIBRARIES = (
@@ -128,7 +127,7 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
     )
     record.setdefault("libraries", versions())
     record.setdefault("lextables", made_by())
-    write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    write_result(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
 @contextmanager

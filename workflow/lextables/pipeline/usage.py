@@ -9,8 +9,7 @@ import resource
 import time
 from pathlib import Path
 
-from lextables.pipeline.atomic import write_text
-from lextables.pipeline.files import Strict, read_json
+from lextables.pipeline.files import Strict, read_json, write_result
 
 ENDING = ".usage.json"
 
@@ -45,7 +44,7 @@ def record_usage(log: str | Path, begin: float) -> None:
         peak_memory_mib=peak_memory // 1024,
     )
     text = json.dumps(usage.model_dump(), sort_keys=True) + "\n"
-    write_text(usage_file(log), text)
+    write_result(usage_file(log), text)
 
 
 def _own_peak() -> int:

@@ -70,6 +70,10 @@ class Runs:
         needed = self.spec(wildcards, **fixed).needs
         return [self.file(run, "predictions.parquet") for run in needed]
 
+    def needed_records(self, wildcards: Wildcards) -> Files:
+        """Input: the records of the runs whose predictions a run reads."""
+        return [self.file(run, "run.json") for run in self.spec(wildcards).needs]
+
     def choice(self, wildcards: Wildcards) -> Files:
         """Input: the record of the choice of a run's settings; empty if there was one trial.
 

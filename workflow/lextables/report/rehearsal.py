@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from lextables.pipeline import spreadsheet
-from lextables.pipeline.files import JsonObject, damage_named, read_json
+from lextables.pipeline.files import JsonObject, damage_named, read_json, verify
 from lextables.report import costs
 from lextables.tables import published
 from lextables.tables.cells import Line, from_csv
@@ -55,6 +55,7 @@ def rehearsed_rows(
     lines: dict[tuple[str, str, str], Line] = {}
     for table, path in tables.items():
         with damage_named(path):
+            verify(path)
             for line in from_csv(path.read_text(encoding="utf-8")):
                 lines[table, line.row, line.column] = line
     rows = []
@@ -127,6 +128,7 @@ def read(path: str | Path) -> list[RehearsedRow]:
     """Return the rows of a file of `to_csv`; raises `BadInput` if it is damaged."""
     rows = []
     with damage_named(path):
+        verify(path)
         text = Path(path).read_text(encoding="utf-8")
         for cells in spreadsheet.rows(text, COLUMNS):
             values = dict(spreadsheet.texts(cells))

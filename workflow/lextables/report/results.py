@@ -12,7 +12,7 @@ import yaml
 from lextables.pipeline import not_run
 from lextables.pipeline import run as run_module
 from lextables.pipeline.dataset import Census
-from lextables.pipeline.files import damage_named, read_json
+from lextables.pipeline.files import damage_named, read_json, verify
 from lextables.pipeline.run import Run
 from lextables.registry.paper import ShownPaper, TableEntry
 from lextables.sources.registry import with_registry_texts
@@ -235,6 +235,7 @@ def _read_exhibit(
     """Read the lines, the figure and the pairs of a table in the folder of its paper's tables."""
     table = folder / f"{name}.csv"
     with damage_named(table):
+        verify(table)
         # Each value had the note.
         lines = from_csv(table.read_text(encoding="utf-8"), render.data_note(sources))
     kinds = ["csv", "md", "html"]
@@ -246,6 +247,7 @@ def _read_exhibit(
     pairs = []
     if compared.exists():
         with damage_named(compared):
+            verify(compared)
             pairs = pairs_from_csv(compared.read_text(encoding="utf-8"))
     if pairs:
         kinds.append("comparison.csv")

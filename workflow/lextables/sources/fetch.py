@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lextables.pipeline.atomic import replacing, write_text
+from lextables.pipeline.atomic import replacing
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import DOUBTED, read_record, typed
+from lextables.pipeline.files import DOUBTED, read_record, typed, write_result
 from lextables.sources.archives import RELEASE_RATIO
 from lextables.sources.registry import (
     PUBLISHED,
@@ -195,7 +195,7 @@ def fetch(
         note=candidate.note,
     )
     text = json.dumps(asdict(provenance), indent=2, ensure_ascii=False) + "\n"
-    write_text(destination.with_name(f"{destination.name}.json"), text)
+    write_result(destination.with_name(f"{destination.name}.json"), text)
     Part.of(destination).remove()
     if _state_licence(entry, destination) and candidate.variant != SAMPLE:
         say(f"{entry.title} ({entry.licence}); please cite {entry.citation}")
@@ -355,6 +355,13 @@ def _copy(
         if candidate is None:
             other = _matching(pinned, digests)
             raise _wrong_file(entry, mirrored, digests, candidates, other)
+        if candidate.digest is None:
+            name = PurePosixPath(entry.file).name
+            fault = fault_of(temporary, name, entry.members)
+            if fault:
+                what = f"this is {fault}, where {entry.name} is expected"
+                do = "replace it by the published file"
+                raise BadInput(what, where=str(mirrored), do=do)
     return candidate, digests
 
 

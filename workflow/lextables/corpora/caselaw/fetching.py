@@ -7,7 +7,7 @@ from pathlib import Path
 from zipfile import is_zipfile
 
 from lextables.corpora.caselaw.case import Unreadable
-from lextables.corpora.caselaw.volume import case_ids, ids_of
+from lextables.corpora.caselaw.volume import case_ids, ids_of, other_volume
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
@@ -38,13 +38,17 @@ class Source:
         return any((mirror / name).is_file() for mirror in self.mirrors)
 
     def fetch(self, volume: str, client: Client) -> tuple[Provenance, bool]:
-        """Return the provenance of a volume, and whether it was fetched now."""
+        """Return the provenance of a volume, and whether it was fetched now.
+
+        Raises `BadInput` for another volume at its place, which is not kept.
+        """
+        number = volume.rpartition("/")[2]
         file = resolve(self.registry, "caselaw", f"{volume}.zip")
         destination = self.folder / f"{volume}.zip"
         variants = file.variants_for(self.data)
         if not self.is_in_mirror(file.name):
             earlier = fetched_before(file, destination, variants)
-            if earlier:
+            if earlier and not other_volume(destination, number):
                 return earlier, False
         provenance = fetch(
             file,
@@ -54,6 +58,11 @@ class Source:
             client=client,
             say=self.say,
         )
+        other = other_volume(destination, number)
+        if other:
+            destination.unlink()
+            what = f"{file.name} from {provenance.obtained_from} is {other}"
+            raise BadInput(what, do="replace it by the published file")
         return provenance, True
 
     def cases_of(self, volume: str, client: Client) -> set[int]:

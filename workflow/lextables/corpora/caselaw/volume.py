@@ -35,6 +35,7 @@ from lextables.sources.archives import (
 from lextables.sources.records import whole_number
 
 METADATA = "metadata/CasesMetadata.json"
+VOLUME_METADATA = "metadata/VolumeMetadata.json"
 # Repeated or misprinted labels are dropped; above this share of them, all pages are.
 MISPRINTS = 0.25
 MOST_OPINIONS = 1000  # of a case; a real one has a few dozen at most
@@ -68,6 +69,25 @@ def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
     """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as `bodies` does."""
     with _unreadable(path), zipfile.ZipFile(path) as archive:
         return ids_of(_Members(archive, bounds).read(METADATA))
+
+
+def other_volume(path: str | Path, number: str, bounds: Bounds = BOUNDS) -> str:
+    """Return which volume a zip is by its own metadata if its number is not ``number``; else "".
+
+    Only plain numbers are compared.  A zip without these metadata, or that cannot be read, gives "".
+    """
+    about: Any = {}
+    with (
+        suppress(*DAMAGE, OverBounds, Unreadable, KeyError, ValueError),
+        zipfile.ZipFile(path) as archive,
+    ):
+        about = orjson.loads(_Members(archive, bounds).read(VOLUME_METADATA))
+    if not isinstance(about, dict):
+        return ""
+    stated = str(about.get("volume_number"))
+    if not (stated.isdecimal() and number.isdecimal()) or int(stated) == int(number):
+        return ""
+    return f"volume {stated} of {about.get('title')}"
 
 
 def ids_of(metadata: bytes) -> set[int]:

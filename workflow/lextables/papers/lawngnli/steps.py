@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Column
+from lextables.pipeline.files import write_result
 
 STRINGS = pa.list_(pa.field("item", pa.string(), False))
 SPANS = pa.list_(
@@ -76,7 +76,7 @@ class StepCounts:
 
 def write_counts(counted: StepCounts, path: str | Path) -> None:
     """Write ``counted`` as JSON that keeps the order of the steps."""
-    write_text(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
+    write_result(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
 
 
 @contextmanager

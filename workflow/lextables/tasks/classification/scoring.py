@@ -1,6 +1,5 @@
 """Scores of a run by the evaluator that the registry names, and the choice of trials."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from lextables.pipeline.files import read_json
 from lextables.tasks.classification.examples import Trial, labels_of, of_splits
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import ChoiceSettings, ScoreSettings
+from lextables.tasks.search import best_trial
 
 LEFT_OUT = "heads left out"
 ANSWER, PROBABILITY = "answer", "probability"
@@ -191,13 +191,15 @@ def published(
 def searched(
     settings: ChoiceSettings,
     predictions: Sequence[str | Path],
+    diverged: Iterable[str],
     examples: Sequence[Row],
     heads: Sequence[Row],
 ) -> dict[str, Trial]:
     """Return the trial with the best validation score of each head, or of `JOINT`.
 
     ``predictions`` are files of `schema.TRIED`, one for each of the settings' learning
-    rates; ``examples`` are those of the validation splits.  The score is the mean over
+    rates; ``diverged`` are the heads, or `JOINT`, of trainings that diverged, which lack the predictions
+    from then on; ``examples`` are those of the validation splits.  The score is the mean over
     seeds of the metric ``choose_by`` or, for a released evaluator, of its own.  Ties go to
     the first trial.
     """
@@ -215,7 +217,12 @@ def searched(
             for head, value in scores.items():
                 of_trials = values[head]
                 of_trials.setdefault(trial, []).append(value)
-    return {head: _best(trials) for head, trials in values.items()}
+    best = {}
+    seeds = len(predictions) // len(set(settings.learning_rates))
+    for head in {**values, **dict.fromkeys(diverged)}:
+        rate, updates = best_trial(dict(sorted(values[head].items())), seeds)
+        best[head] = {"learning_rate": rate, "updates": [updates]}
+    return best
 
 
 def _validation_scores(
@@ -244,13 +251,3 @@ def _question_mean(scores: Mapping[str, float], heads: Sequence[Row]) -> float:
             by_question[question].append(scores[name])
     means = [np.nanmean(values) for values in by_question.values()]
     return float(np.nanmean(means))
-
-
-def _best(scores: Mapping[tuple[float, int], Sequence[float]]) -> Trial:
-    """Return the trial with the highest mean of its scores; undefined ones come last."""
-    means = {}
-    for trial in sorted(scores):
-        mean = float(np.mean(scores[trial]))
-        means[trial] = -math.inf if math.isnan(mean) else mean
-    rate, updates = max(means, key=lambda trial: means[trial])
-    return {"learning_rate": rate, "updates": [updates]}

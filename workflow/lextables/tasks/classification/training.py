@@ -10,6 +10,7 @@ work folder, so that a killed job continues with the model it was training.
 import gc
 import hashlib
 import itertools
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.pipeline.finite import NotFinite
 from lextables.tasks.classification.examples import (
     Labels,
     RowsByHead,
@@ -50,6 +52,8 @@ from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.reading import inputs, padding, read_heads
 from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.settings import TrainingSettings
+
+_log = logging.getLogger("lextables")
 
 
 @dataclass(frozen=True)
@@ -204,21 +208,28 @@ def read_while_training(
     ``trials`` maps each head to the trial of its own model, or `JOINT` to that of one
     model with all heads.  Writes `TRIED` to ``output`` if ``tried``, else `PREDICTIONS`
     (each trial then has one number of updates).  Models that an earlier, killed job
-    finished are not trained again.
+    finished are not trained again.  A model of a search whose training diverges has no
+    predictions from some number of updates on, which is recorded.
     """
     groups = {head: [head] for head in sorted(trials)}
     if JOINT in trials:
         groups = {JOINT: sorted(run.material.answers)}
     parts, records = [], []
     for name, heads in groups.items():
-        part, record = _train_once(run, heads, trials[name])
+        part, record = _train_once(run, heads, trials[name], tried=tried)
         parts.append(part)
         records.append(record)
-    if tried:
-        write(TRIED, _by_updates(parts), output)
-    else:
+    record = _record(run, records, trials)
+    if not tried:
         write(PREDICTIONS, _without_updates(parts), output)
-    return _record(run, records, trials)
+        return record
+    write(TRIED, _by_updates(parts), output)
+    record["diverged"] = {}
+    for name, part in zip(groups, parts, strict=True):
+        missing = set(trials[name]["updates"]) - _updates(part)
+        if missing:
+            record["diverged"][name] = min(missing)
+    return record
 
 
 def train(run: Training, trial: Trial, output: str | Path) -> JsonObject:
@@ -286,9 +297,12 @@ def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
 
 
 def _train_once(
-    run: Training, heads: Sequence[str], trial: Trial
+    run: Training, heads: Sequence[str], trial: Trial, *, tried: bool
 ) -> tuple[Path, _OneModel]:
-    """Train one model unless it was finished before; return the path of its predictions."""
+    """Train one model unless it was finished before; return the path of its predictions.
+
+    With ``tried`` these are the predictions until its training diverged, if it did.
+    """
     work = _work(run, heads, trial)
     to_predict = {head: run.material.to_predict[head] for head in heads}
     finished = checkpoints.finished_content(work) is not None
@@ -301,9 +315,14 @@ def _train_once(
         write(TRIED, tried, work / _part(updates))
 
     if not finished:
-        _, resumed = _train(run, heads, trial, work, visit)
-        visited = sorted(set(trial["updates"]))
-        parts = [work / _part(updates) for updates in visited]
+        try:
+            _, resumed = _train(run, heads, trial, work, visit)
+        except NotFinite as error:
+            if not tried:
+                raise
+            _log.warning("%s: %s", ", ".join(heads), error)
+        parts = [work / _part(updates) for updates in sorted(set(trial["updates"]))]
+        parts = [path for path in parts if path.is_file()]
         with checkpoints.finishing(work) as content:
             write(TRIED, _rows_of(parts), content / _PREDICTIONS)
     for pattern in ("checkpoint-*", _part("*")):
@@ -323,6 +342,11 @@ def _rows_of(parts: Iterable[Path]) -> Iterator[Row]:
         yield from read(part)
 
 
+def _updates(part: Path) -> set[int]:
+    """Return the numbers of updates in a file of predictions."""
+    return set(read_table(part, ["updates"])["updates"].unique().to_pylist())
+
+
 def _without_updates(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files of predictions without their number of updates."""
     for row in _rows_of(parts):
@@ -332,10 +356,7 @@ def _without_updates(parts: Sequence[Path]) -> Iterator[Row]:
 
 def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files that each hold one model's heads, by updates, then head."""
-    updates_of = {}
-    for part in parts:
-        column = read_table(part, ["updates"])["updates"]
-        updates_of[part] = set(column.unique().to_pylist())
+    updates_of = {part: _updates(part) for part in parts}
     for updates in sorted(set().union(*updates_of.values())):
         with_updates = [part for part in parts if updates in updates_of[part]]
         for row in _rows_of(with_updates):

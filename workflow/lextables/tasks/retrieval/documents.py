@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import VERIFIED, batches
+from lextables.pipeline.dataset import batches, opened
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
 
@@ -43,8 +42,7 @@ class Documents(Mapping[str, str]):
         for batch in batches(path, [document]):
             for name in batch.column(0).to_pylist():
                 self._rows[sys.intern(name)] = len(self._rows)
-        with damage_named(path):
-            self._file = pq.ParquetFile(path, **VERIFIED)
+        self._file = opened(path)
         metadata = self._file.metadata
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         self._starts = np.cumsum([0, *(group.num_rows for group in groups)])

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from lextables.metrics.ranking import by_name, strict_reading
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.collection import Collection, Pair, Task, reorder
+from lextables.tasks.search import best_trial
 
 
 def scores(
@@ -98,8 +100,8 @@ def choose(
 
     ``runs`` maps (learning rate, seed) to a file of `collection.TRIED`.  ``hits`` is the ranking that is
     reordered; None if the model is itself a retriever, which ranks everything that it scored.  Returns the
-    trial with the highest mean of the task's ``choose_by`` over queries and seeds, and the table of means.
-    Ties go to fewer updates, then to the lower rate.
+    trial with the highest mean of the task's ``choose_by`` over queries and seeds, and the table of means, in
+    which ``diverged`` is the number of seeds without scores.  Ties go to fewer updates, then to the lower rate.
     """
     metric = collection.task["choose_by"]
     validation = collection.of("validation")
@@ -115,23 +117,22 @@ def choose(
             scores = by_name(metric)(qrels, run)
             mean = sum(scores.values()) / len(scores)
             values[rate, updates].append(mean)
-    name = f"validation {metric}"
+    seeds = len({seed for _, seed in runs})
     means = []
-    for (rate, updates), of_seeds in sorted(values.items()):
-        trial = {
-            "learning_rate": rate,
-            "updates": updates,
-            "seeds": len(of_seeds),
-            name: sum(of_seeds) / len(of_seeds),
-        }
+    by_updates = {}
+    tried_updates = sorted({updates for _, updates in values})
+    for updates, rate in product(tried_updates, sorted({rate for rate, _ in runs})):
+        of_seeds = values[rate, updates]
+        by_updates[rate, updates] = of_seeds
+        trial = {"learning_rate": rate, "updates": updates, "seeds": len(of_seeds)}
+        if len(of_seeds) == seeds:
+            trial[f"validation {metric}"] = sum(of_seeds) / seeds
+        else:
+            trial["diverged"] = seeds - len(of_seeds)
         means.append(trial)
-
-    def order(trial: JsonObject) -> tuple[float, int, float]:
-        return -trial[name], trial["updates"], trial["learning_rate"]
-
-    best = min(means, key=order)
-    choice = {"learning_rate": best["learning_rate"], "updates": [best["updates"]]}
-    return choice, means
+    rate, updates = best_trial(by_updates, seeds)
+    means.sort(key=itemgetter("learning_rate", "updates"))
+    return {"learning_rate": rate, "updates": [updates]}, means
 
 
 def _candidates(pairs: Iterable[Pair]) -> dict[str, list[str]]:

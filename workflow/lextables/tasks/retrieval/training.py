@@ -21,6 +21,7 @@ from lextables.models.in_parts import random_state, set_random_state
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.files import JsonObject
+from lextables.pipeline.finite import NotFinite
 from lextables.tasks.retrieval.collection import TRIED, Collection, Pair, TextPair
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
@@ -101,7 +102,8 @@ class Training:
 def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
     """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
 
-    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.
+    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.  One that
+    diverges has no scores from then on.
     """
     form = run.collection.task["forms"][0]
     texts = run.collection.texts(form, ("validation",))
@@ -129,9 +131,13 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
             rows.append(row)
         write(TRIED, rows, part(updates))
 
-    _, record = _train(run, visit)
-    parts = [read(part(updates)) for updates in sorted(run.settings.updates)]
-    write(TRIED, chain.from_iterable(parts), output)
+    try:
+        _, record = _train(run, visit)
+    except NotFinite as error:
+        record = {"work": run.work.name, "diverged": str(error)}
+    parts = [part(updates) for updates in sorted(run.settings.updates)]
+    read_parts = [read(path) for path in parts if path.is_file()]
+    write(TRIED, chain.from_iterable(read_parts), output)
     return record
 
 

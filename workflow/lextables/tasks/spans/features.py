@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.dataset import PARQUET, batches, read, read_table
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import replacing_result, write_result
 from lextables.tasks.spans.settings import CuttingSettings, WindowSettings
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 from lextables.tasks.spans.tokens import (
@@ -132,7 +132,7 @@ def write_features(
         "counts": counts,
     }
     text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False)
-    write_text(folder / RECORD, text + "\n")
+    write_result(folder / RECORD, text + "\n")
     return counts
 
 
@@ -219,8 +219,8 @@ def _write_shard(job: _Shard) -> list[_Done]:
         _check_capacity(category, job.settings, capacity)
     done = []
     with (
-        replacing(job.file("tokens")) as tokens_path,
-        replacing(job.file("windows")) as windows_path,
+        replacing_result(job.file("tokens")) as tokens_path,
+        replacing_result(job.file("windows")) as windows_path,
         pq.ParquetWriter(tokens_path, TOKENS.schema, **PARQUET) as tokens_out,
         pq.ParquetWriter(windows_path, WINDOWS.schema, **PARQUET) as windows_out,
     ):

@@ -5,11 +5,10 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-import numpy as np
-
 from lextables.metrics import spans
 from lextables.models.settings import StepSettings
 from lextables.pipeline.dataset import Row, read
+from lextables.tasks.search import best_trial
 from lextables.tasks.spans.settings import SpanTrial
 from lextables.tasks.spans.squad import collapsed
 
@@ -39,20 +38,27 @@ def choose(
     searched: Sequence[str | Path],
     asked: Sequence[Row],
     answers: Iterable[Row],
-) -> tuple[SpanTrial, list[float]]:
-    """Return the trial with the highest AUPR, and the AUPR of each trial.
+) -> tuple[SpanTrial, list[float | None]]:
+    """Return the trial with the highest AUPR, and the AUPR of each trial (None: it diverged).
 
     ``searched`` are the predictions of the trials, ``asked`` the questions about the
     held-out contracts.  Ties go to the first trial.
     """
     gold = spans.gold(asked, answers)
     areas = [_area(path, gold, settings) for path in searched]
-    return settings.trials[int(np.argmax(areas))], areas
+    scores = {}
+    for number, area in enumerate(areas):
+        scores[number] = [] if area is None else [area]
+    return settings.trials[best_trial(scores, seeds=1)], areas
 
 
-def _area(path: str | Path, gold: spans.Gold, settings: ScoringSettings) -> float:
-    """Return the AUPR of predictions by the released evaluator."""
+def _area(
+    path: str | Path, gold: spans.Gold, settings: ScoringSettings
+) -> float | None:
+    """Return the AUPR of predictions by the released evaluator; None without predictions."""
     nbest = spans.nbest_rows(read(path))
+    if not nbest.question_ids:
+        return None
     spans.check_questions(nbest, gold)
     matches = spans.paper_matches(nbest, gold, settings.relaxed)
     thresholds = spans.sweep(settings.low_thresholds)

@@ -31,8 +31,8 @@ from lextables.models import loading
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.precision import tf32
 from lextables.models.tokenizers import load_tokenizer
-from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import Row, write
+from lextables.pipeline.files import write_result
 from lextables.pipeline.finite import finite
 from lextables.tasks.spans import window_ranking
 from lextables.tasks.spans.schema import NBEST, NOTHING_ELSE, PredictedSpan, span_rows
@@ -598,7 +598,7 @@ def read_contracts(
     )
     write(NBEST, read_windows(dataset, texts, settings, weights, device), output)
     recorded = settings.model_dump(include=set(NbestSettings.model_fields))
-    write_text(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
+    write_result(beside / RECORD, json.dumps(recorded, indent=2, sort_keys=True) + "\n")
     return {"windows_read": len(dataset), "windows": len(dataset.windows)}
 
 

@@ -19,10 +19,15 @@ from eyecite.tokenizers import EDITIONS_LOOKUP
 from pydantic import BaseModel
 
 from lextables.corpora.caselaw.opinion import MAJORITY
-from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.dataset import Row, batches
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.files import read_json
+from lextables.pipeline.files import (
+    damage_named,
+    read_json,
+    replacing_result,
+    verify,
+    write_result,
+)
 from lextables.sources.records import whole_number
 
 AMBIGUOUS = -1
@@ -134,12 +139,12 @@ def build_case_index(
     folder = Path(folder)
     for name, array in arrays.items():
         with (
-            replacing(folder / f"{name}.npy") as temporary,
+            replacing_result(folder / f"{name}.npy") as temporary,
             temporary.open("wb") as file,
         ):
             np.save(file, array, allow_pickle=False)
     record = {"shards": names, "jurisdictions": jurisdictions}
-    write_text(
+    write_result(
         folder / "index.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )
     return {
@@ -162,17 +167,13 @@ class CaseIndex:
 
     def __init__(self, folder: str | Path) -> None:
         folder = Path(folder)
-        try:
-            self._citations, self._cases, self._parties = (
-                np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
-                for name in _ARRAYS
-            )
-        except (OSError, ValueError) as error:
-            raise BadInput(
-                f"the case index cannot be read ({error})",
-                where=str(folder),
-                do="build it again",
-            ) from error
+        arrays = {}
+        for name in _ARRAYS:
+            path = folder / f"{name}.npy"
+            with damage_named(path):
+                verify(path)
+                arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        self._citations, self._cases, self._parties = arrays.values()
         record = read_json(folder / "index.json", _Index)
         # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
