@@ -1,6 +1,9 @@
 """Submitted predictions before a run: their data sets, file formats and rows."""
 
+import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -319,3 +322,37 @@ def test_a_paper_without_scores_in_its_tables_rejects_predictions(tmp_path):
         BadInput, match="acord has no scores of predictions; remove the entry"
     ):
         submitted.find(config, papers, Contents(tmp_path))
+
+
+LIMITED = """
+import gzip, hashlib, json, os, resource, sys
+from pathlib import Path
+from types import SimpleNamespace
+from lextables.pipeline.errors import BadInput
+from lextables.tasks import submitted
+
+path, step = Path(sys.argv[1]), sys.argv[2]
+content = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+os.environ[submitted.PLACES] = json.dumps({content: str(path)})
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+allowed = {"reading": 64 << 20, "checking": 512 << 20}[step]
+resource.setrlimit(resource.RLIMIT_AS, (used + allowed, -1))
+reader = SimpleNamespace(predictions=lambda file, *_: [file.text] + [file.text * n for n in range(9, 99)])
+try:
+    submitted.store(reader, {"content": content, "form": "a"}, [], {}, path.parent)
+except BadInput as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("step", ["reading", "checking"])
+def test_a_file_that_does_not_fit_into_memory_is_named(tmp_path, step):
+    path = tmp_path / "rows.csv.gz"
+    rows = "\n".join(map(str, range(4_000_000)))
+    path.write_bytes(gzip.compress(rows.encode(), 1))
+    command = [sys.executable, "-c", LIMITED, str(path), step]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout == (
+        "rows.csv.gz: does not fit into the memory of this job; "
+        "leave out columns and rows that the format does not need.\n"
+    )

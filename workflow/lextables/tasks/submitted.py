@@ -12,6 +12,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +34,7 @@ from lextables.sources.archives import SINGLE_FILE, OverBounds, gunzipped
 PLACES = "LEXTABLES_SUBMITTED"
 ROUNDING = 0.01  # largest deviation of a sum of probabilities from one
 LONGEST_INDEX = 9  # digits
+FEWER = "leave out columns and rows that the format does not need"
 _GZIP = b"\x1f\x8b"
 # How files begin that are no text, and what they are.
 _NO_TEXT = {
@@ -356,9 +358,10 @@ def store(
     """
     with recorded(Path(folder, "run.json"), settings) as record:
         file = opened(settings["content"])
-        found = reader.predictions(file, settings["form"], data, task)
-        table = found.table or reader.PREDICTIONS
-        rows = write(table, found.rows, Path(folder, "predictions.parquet"))
+        with memory_named(file.name):
+            found = reader.predictions(file, settings["form"], data, task)
+            table = found.table or reader.PREDICTIONS
+            rows = write(table, found.rows, Path(folder, "predictions.parquet"))
         record["device"] = "not known"
         record["submitted"] = {
             "file": file.name,
@@ -375,16 +378,27 @@ def opened(content: str) -> File:
     not text in UTF-8.
     """
     path = Path(json.loads(os.environ[PLACES])[content])
+    with memory_named(path.name):
+        try:
+            check_size(path)
+            data = path.read_bytes()
+        except OSError as error:
+            what = f"cannot be read ({error.strerror})"
+            raise BadInput(what, where=path.name, do="restore it") from None
+        if f"sha256:{hashlib.sha256(data).hexdigest()}" != content:
+            what = "was changed during the run"
+            raise BadInput(what, where=path.name, do="repeat the command")
+        return File(path.name, text_of(data, path.name))
+
+
+@contextmanager
+def memory_named(name: str) -> Iterator[None]:
+    """Raise `BadInput` if the memory is too small for the file of this name."""
     try:
-        check_size(path)
-        data = path.read_bytes()
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})"
-        raise BadInput(what, where=path.name, do="restore it") from None
-    if f"sha256:{hashlib.sha256(data).hexdigest()}" != content:
-        what = "was changed during the run"
-        raise BadInput(what, where=path.name, do="repeat the command")
-    return File(path.name, text_of(data, path.name))
+        yield
+    except MemoryError:
+        what = "does not fit into the memory of this job"
+        raise BadInput(what, where=name, do=FEWER) from None
 
 
 def check_size(path: Path) -> None:
@@ -392,8 +406,7 @@ def check_size(path: Path) -> None:
     size = path.stat().st_size
     if size > SINGLE_FILE.member:
         what = f"has {size:,} bytes, more than the {SINGLE_FILE.member:,} allowed"
-        do = "leave out columns and rows that the format does not need"
-        raise BadInput(what, where=path.name, do=do)
+        raise BadInput(what, where=path.name, do=FEWER)
 
 
 def text_of(data: bytes, name: str) -> str:
