@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformer
 from helpers import tiny_encoders
 from lextables.models import bi_encoder, tokenised
 from lextables.models.bi_encoder import VectorCache
+from lextables.pipeline.errors import BadInput
 
 CPU = torch.device("cpu")
 SHORT = ["the company", "shall", "the company shall", "close the merger", "buy stock"]
@@ -59,6 +60,13 @@ def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypat
         expected = np.stack([vectors[TEXTS.index(text)] for text in texts])
         assert bi_encoder.encode(model, texts) == pytest.approx(expected, abs=1e-6)
     assert bi_encoder.encode(model, []).shape == (0, 32)
+
+
+def test_a_model_without_a_dimension_is_refused(folders, monkeypatch):
+    model = bi_encoder.load(folders["bert"], CPU)
+    monkeypatch.setattr(model, "get_embedding_dimension", lambda: None)
+    with pytest.raises(BadInput, match="does not give the dimension"):
+        bi_encoder.encode(model, TEXTS)
 
 
 def test_each_thread_encodes_its_own_batch(folders, monkeypatch):

@@ -517,8 +517,14 @@ def test_parts_are_limited_where_a_quarter_of_the_batch_is_padding(
     assert in_parts.tokens_at_once(mask, device) == tokens
 
 
-def test_without_a_mask_a_gpu_reads_whole_batches():
-    assert in_parts.tokens_at_once(None, "cuda") is None
+@pytest.mark.parametrize(
+    ("rows", "shapes"), [(4, [(4, 100), (2, 100)]), (6, [(6, 100)])]
+)
+def test_without_a_mask_all_tokens_are_those_of_texts(rows, shapes, args):
+    trainer = InParts(model=small(), args=args, **PLAIN)
+    trainer.rows = rows
+    parts = trainer._parts({"input_ids": torch.ones(6, 100, dtype=torch.int64)})
+    assert [tuple(part["input_ids"].shape) for _, part in parts] == shapes
 
 
 def test_activations_are_recomputed_before_a_text_is_too_large(

@@ -310,8 +310,8 @@ class Api:
         """
         refused = self._refused
         body = dict(call.body)
-        for part in refused:
-            body = without_part(body, part)
+        for earlier in refused:
+            body = without_part(body, earlier)
         while True:
             try:
                 answer = self._post(call._replace(body=body), check)
@@ -323,7 +323,7 @@ class Api:
                 refused = (*refused, part)
                 body = without_part(body, part)
         changes = [
-            part for part in refused if without_part(call.body, part) != call.body
+            name for name in refused if without_part(call.body, name) != call.body
         ]
         if not changes:
             return answer

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,7 +31,6 @@ from lextables.models.folders import body_of
 from lextables.models.in_parts import PROCESSOR_TOKENS, Batch, in_parts_that_fit
 from lextables.models.own_settings import COSINE, prompt_name, set_length
 from lextables.models.tokenised import AT_ONCE, tokenised
-from lextables.models.weights import ModelSettings
 from lextables.pipeline.atomic import replacing, write_text
 from lextables.pipeline.errors import BadInput, loading_weights
 from lextables.pipeline.files import JsonObject, read_json
@@ -104,7 +104,7 @@ def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.nda
 def cached(
     encode: Callable[[SentenceTransformer, Sequence[str]], np.ndarray],
     model: SentenceTransformer,
-    settings: ModelSettings,
+    settings: Mapping[str, Any],
     root: str | Path,
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
@@ -113,10 +113,13 @@ def cached(
     nothing is cached.
     """
     of_texts = partial(encode, model)
-    names = [name for name in ("content", "revision") if settings.get(name)]
-    if not names:
+    versions = {
+        "content": settings.get("content"),
+        "revision": settings.get("revision"),
+    }
+    data: JsonObject = {name: value for name, value in versions.items() if value}
+    if not data:
         return of_texts
-    data = {name: settings[name] for name in names}
     data["weights"] = settings["weights"]
     data["length"] = model.max_seq_length
     data["as"] = encode.__name__
@@ -152,8 +155,12 @@ class _Encoder:
         """Return the vectors of texts, float32 (texts, dimensions)."""
         self.model.eval()
         unique = sorted(set(texts), key=lambda text: (len(text), text))
-        shape = len(unique), self.model.get_embedding_dimension()
-        vectors = np.empty(shape, dtype=np.float32)
+        dimensions = self.model.get_embedding_dimension()
+        if dimensions is None:
+            what = "the model does not give the dimension of its embeddings"
+            do = "end it with a pooling or a dense module"
+            raise BadInput(what, where="models", do=do)
+        vectors = np.empty((len(unique), dimensions), dtype=np.float32)
         with tqdm(total=len(unique), desc="encoding") as progress:
             for start in range(0, len(unique), SHARD):
                 shard = unique[start : start + SHARD]
@@ -167,7 +174,7 @@ class _Encoder:
     @property
     def _options(self) -> dict[str, str | None]:
         """The options of the model's `preprocess`."""
-        options = {"prompt": None}
+        options: dict[str, str | None] = {"prompt": None}
         if self.prompt_name:
             options["prompt"] = self.model.prompts[self.prompt_name]
         if self.task:
@@ -185,11 +192,11 @@ class _Encoder:
             return
         inputs = tokenised(self.model, texts, **self._options)
 
-        def forward(positions: np.ndarray) -> np.ndarray:
+        def forward(positions: Sequence[int]) -> np.ndarray:
             return self._forward(inputs.batch(positions))
 
         def encode(batch: np.ndarray) -> np.ndarray:
-            parts = in_parts_that_fit(batch, len(batch), forward)
+            parts = in_parts_that_fit(batch.tolist(), len(batch), forward)
             return np.concatenate(list(parts))
 
         device = self.model.device
@@ -322,23 +329,21 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def _read(
-    shard: Path, *, with_vectors: bool
-) -> tuple[list[bytes], Sequence[np.ndarray]]:
+def _read(shard: Path, *, with_vectors: bool) -> tuple[list[bytes], np.ndarray]:
     """Return keys and vectors of a shard; nothing if it is missing or damaged.
 
     A damaged shard is deleted.
     """
     try:
         with np.load(shard) as file:
-            vectors = file["vectors"] if with_vectors else []
+            vectors = file["vectors"] if with_vectors else np.empty(0)
             return file["keys"].tolist(), finite(vectors, "the vectors")
     except FileNotFoundError:
-        return [], []
+        return [], np.empty(0)
     except _DAMAGE as error:
         _log.warning("%s is damaged (%s): its texts are encoded again", shard, error)
         shard.unlink(missing_ok=True)
-        return [], []
+        return [], np.empty(0)
 
 
 def _drop_earlier(root: Path, identity: JsonObject, keep: Path) -> None:

@@ -168,6 +168,7 @@ def prompts(model: SentenceTransformer) -> dict[str, str]:
     found = {}
     for part in PARTS:
         name = prompt_name(model, part)
-        if name:
-            found[part] = model.prompts[name]
+        prompt = model.prompts[name] if name else None
+        if prompt is not None:
+            found[part] = prompt
     return found

@@ -2,24 +2,26 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tqdm import tqdm
 
+from lextables.models.device import DeviceChoice
 from lextables.models.language_model import (
     Choice,
     LanguageModel,
+    Prompt,
     Request,
     Weighed,
     Written,
 )
 from lextables.models.spending import AnswerCache, Limits
-from lextables.models.weights import ModelSettings, weights_folder
+from lextables.models.weights import weights_folder
 from lextables.pipeline.files import JsonObject
 
 RequestType = TypeVar("RequestType", Choice, Request)
@@ -28,10 +30,7 @@ _log = logging.getLogger("lextables")
 
 
 def open_language_model(
-    settings: ModelSettings,
-    cache: str | Path,
-    limits: Limits,
-    device: Literal["auto", "cpu", "cuda"],
+    settings: Mapping[str, Any], cache: str | Path, limits: Limits, device: DeviceChoice
 ) -> LanguageModel:
     """Return the model of a run's ``settings``; answers are cached in the folder ``cache``.
 
@@ -47,7 +46,7 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
-def of_rule(settings: ModelSettings, params: Any) -> LanguageModel:
+def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
     """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
     asking = params.asking
     limits = Limits(**asking["limits"])
@@ -55,7 +54,7 @@ def of_rule(settings: ModelSettings, params: Any) -> LanguageModel:
 
 
 def _local(
-    settings: ModelSettings, cache: str | Path, device_choice: str
+    settings: Mapping[str, Any], cache: str | Path, device_choice: DeviceChoice
 ) -> "CachedModel":
     """Return a model with weights on this machine, with its answers cached."""
     from lextables.models.device import describe, pick
@@ -66,7 +65,7 @@ def _local(
     engine = CausalModel(weights_folder(settings), device)
     libraries = f"transformers {version('transformers')}, torch {version('torch')}"
     model = LocalLanguageModel(settings["model"], engine, endpoint)
-    identity = {
+    identity: JsonObject = {
         "weights": settings["weights"],
         "revision": settings.get("revision"),
         "content": settings.get("content"),
@@ -79,8 +78,15 @@ def _local(
     return CachedModel(model, AnswerCache(cache), identity)
 
 
-class OneByOne(LanguageModel, Protocol):
+class OneByOne(Protocol):
     """A model whose answers can be computed one by one."""
+
+    name: str
+    window: int | None
+
+    def tokens(self, prompt: Prompt) -> int:
+        """Return the number of tokens of a prompt."""
+        ...
 
     def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
         """Yield functions that return the answers of `weigh`."""
@@ -140,7 +146,7 @@ class CachedModel:
         for question in questions:
             key = {"by": self._identity, **asdict(question)}
             keys.append(json.loads(json.dumps(key)))
-        answers = [self._cache.get(key) for key in keys]
+        answers: list[Any] = [self._cache.get(key) for key in keys]
         missing = [place for place, answer in enumerate(answers) if answer is None]
         pending = evaluations([questions[place] for place in missing])
         bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)

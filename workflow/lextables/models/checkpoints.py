@@ -17,9 +17,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
-from transformers import PrinterCallback, ProgressCallback, TrainerCallback
+from transformers import (
+    PrinterCallback,
+    ProgressCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 
 from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
 from lextables.models.precision import precision_name, tf32
@@ -146,8 +154,15 @@ class Checkpoints(TrainerCallback):
     def __init__(self, trainer: InParts) -> None:
         self.trainer = trainer
 
-    def on_save(self, args, state, control, **kwargs):
+    def on_save(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
         """Mark the checkpoint of a save, and delete the others."""
+        assert args.output_dir is not None  # as in `arguments`
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         flush(folder)
         write_text(folder / _WHOLE, json.dumps(self.trainer.state_of_parts()))
@@ -162,12 +177,24 @@ class ByTime(TrainerCallback):
     def __init__(self) -> None:
         self.saved = time.monotonic()
 
-    def on_step_end(self, args, state, control, **kwargs):
+    def on_step_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
         """Ask for a checkpoint if it is time."""
         if time.monotonic() - self.saved >= CHECKPOINT_SECONDS:
             control.should_save = True
 
-    def on_save(self, args, state, control, **kwargs):
+    def on_save(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
         """Count the time from this checkpoint."""
         self.saved = time.monotonic()
 
@@ -179,7 +206,13 @@ class AtUpdates(TrainerCallback):
         self.updates = frozenset(updates)
         self.visit = visit
 
-    def on_step_end(self, args, state, control, **kwargs):
+    def on_step_end(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
         if state.global_step in self.updates:
             self.visit(state.global_step)
 
@@ -187,9 +220,16 @@ class AtUpdates(TrainerCallback):
 class InTheLog(TrainerCallback):
     """Log the progress of training, instead of the progress bars of a trainer."""
 
-    def on_log(self, args, state, control, logs=None, **kwargs):
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: JsonObject | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Log the loss and the number of updates."""
-        if "loss" in logs:
+        if logs and "loss" in logs:
             progress = (state.global_step, state.max_steps, logs["loss"])
             _log.info("update %d of %d, loss %.3g", *progress)
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lextables.pipeline.errors import BadInput
 
@@ -69,7 +70,7 @@ class Constituency:
     ``parse`` parses sentences one at a time, so a tree does not depend on other sentences of a batch.
     """
 
-    def __init__(self, parser) -> None:
+    def __init__(self, parser: Any) -> None:
         self._parser = parser
 
     @property
@@ -152,18 +153,19 @@ def _special_tokens_restored() -> Iterator[None]:
     """
     from transformers import PreTrainedTokenizerFast as Fast
 
-    if hasattr(Fast, "build_inputs_with_special_tokens"):
+    name = "build_inputs_with_special_tokens"
+    if hasattr(Fast, name):
         yield
         return
 
-    def build(self, token_ids: list[int]) -> list[int]:
+    def build(self: Fast, token_ids: list[int]) -> list[int]:
         added = self.num_special_tokens_to_add()
         if added == 2:
             return [self.cls_token_id, *token_ids, self.sep_token_id]
         return [*token_ids, self.eos_token_id] if added == 1 else list(token_ids)
 
-    Fast.build_inputs_with_special_tokens = build
+    setattr(Fast, name, build)
     try:
         yield
     finally:
-        del Fast.build_inputs_with_special_tokens
+        delattr(Fast, name)

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ from transformers import set_seed
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
 from lextables.models.files import check_named_code
-from lextables.models.in_parts import InParts, in_parts_that_fit
+from lextables.models.in_parts import Batch, InParts, in_parts_that_fit
 from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
@@ -90,13 +91,13 @@ def _logits(
     prompt = model.prompts[name] if name else None
     inputs = tokenised(model, pairs, prompt=prompt)
     lengths = np.array(inputs.lengths())
-    by_length = np.argsort(-lengths, kind="stable")
+    by_length = np.argsort(-lengths, kind="stable").tolist()
 
     @torch.inference_mode()
-    def read(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def read(positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         features = batch_to_device(inputs.batch(positions), model.device)
         scores = model(features)["scores"].double()
-        return positions, scores.reshape(-1).cpu().numpy()
+        return np.array(positions), scores.reshape(-1).cpu().numpy()
 
     yield from in_parts_that_fit(by_length, batch_size, read)
 
@@ -145,7 +146,7 @@ def balanced_batches(
 class _Collator(CrossEncoderDataCollator):
     """Tokenizes pairs in the data loader; the library's losses do it in the training step."""
 
-    def __call__(self, features):
+    def __call__(self, features: list[dict[str, Any]]) -> Batch:
         batch = super().__call__(features)
         queries = batch.pop("query")
         clauses = batch.pop("clause")
@@ -159,8 +160,12 @@ class _Trainer(InParts, CrossEncoderTrainer):
     data_collator_class = _Collator
 
     def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
-    ):
+        self,
+        model: torch.nn.Module,
+        inputs: Batch,
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
         """Return the mean loss of a batch."""
         targets = inputs.pop("label").float()
         logits = model(inputs)["scores"].view(-1).float()

@@ -13,8 +13,10 @@ from lextables.pipeline.run import processor
 if TYPE_CHECKING:
     import torch
 
+DeviceChoice = Literal["auto", "cpu", "cuda"]
 
-def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
+
+def expected(choice: DeviceChoice) -> bool:
     """Whether training will find a GPU, determined without importing torch."""
     if choice != "auto":
         return choice == "cuda"
@@ -22,7 +24,7 @@ def expected(choice: Literal["auto", "cpu", "cuda"]) -> bool:
     return Path("/proc/driver/nvidia/gpus").is_dir() and not hidden
 
 
-def pick(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
+def pick(choice: DeviceChoice) -> torch.device:
     """Return the device for the config's choice; `BadSetting` if there is no GPU to use.
 
     The GPU is reserved for this job until its process ends, and the only visible one (`gpu_lease`).

@@ -70,7 +70,7 @@ def model_files(folder: str | Path) -> list[Path]:
     gguf_files = _regular(folder.glob("*.gguf"))
     if gguf_files and not (folder / "config.json").is_file():
         return gguf_files
-    loaded = set()
+    loaded: set[Path] = set()
     modules = [folder / path for _, path in modules_of(folder)]
     for place in (folder, *modules):
         for pattern in HUB_FILES:

@@ -15,6 +15,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypeVar
 
@@ -86,6 +87,7 @@ class InParts(Trainer):
         # Else the model would keep a precision of the environment for predictions during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
+        assert self.model is not None  # only a trainer that makes its model has none
         weights = [*self.model.parameters()]
         if any(values.dtype in HALF_PRECISION for values in weights):
             self.model.float()
@@ -102,36 +104,46 @@ class InParts(Trainer):
         """Return how many terms of the loss each row of ``batch`` has."""
         return [1] * _rows(batch)
 
-    def get_decay_parameter_names(self, model):
+    def get_decay_parameter_names(self, model: torch.nn.Module) -> list[str]:
         """Return the names of the parameters with weight decay."""
         if self.optimiser.decayed == "all":
             return [name for name, _ in model.named_parameters()]
         return super().get_decay_parameter_names(model)
 
-    def create_scheduler(self, num_training_steps, optimizer=None):
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> LRScheduler:
         """Return the schedule of the learning rate."""
         optimizer = optimizer or self.optimizer
+        assert optimizer is not None  # it is created before its schedule
+        schedule: LRScheduler
         if self.optimiser.schedule == "one_cycle":
-            self.lr_scheduler = one_cycle(
+            schedule = one_cycle(
                 optimizer, self.args.learning_rate, self.optimiser, num_training_steps
             )
         else:
-            self.lr_scheduler = get_scheduler(
+            schedule = get_scheduler(
                 SCHEDULES[self.optimiser.schedule],
                 optimizer,
                 self.optimiser.warmup_updates(num_training_steps),
                 num_training_steps,
             )
-        return self.lr_scheduler
+        self.lr_scheduler = schedule  # type: ignore[assignment]  # LambdaLR for transformers
+        return schedule
 
-    def compute_loss_context_manager(self):
+    def compute_loss_context_manager(self) -> ExitStack:
         """Return the context of a loss; predictions during training are outside it."""
         context = super().compute_loss_context_manager()
         if self.mixed:
             context.enter_context(torch.autocast(self.args.device.type, torch.bfloat16))
         return context
 
-    def training_step(self, model, inputs, num_items_in_batch=None):
+    def training_step(
+        self,
+        model: torch.nn.Module,
+        inputs: Batch,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> torch.Tensor:
         """Compute the gradients of a batch and return its loss.
 
         Raises `BadInput` if not even one row fits, or if the training diverged.
@@ -214,7 +226,7 @@ class InParts(Trainer):
 
         noted("micro_batches", add)
 
-    def floating_point_ops(self, inputs):
+    def floating_point_ops(self, inputs: Batch) -> int:
         """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
         return 0
 
@@ -225,6 +237,7 @@ class InParts(Trainer):
             for share, part in self._parts(batch):
                 with self.compute_loss_context_manager():
                     loss = self.compute_loss(model, part)
+                assert isinstance(loss, torch.Tensor)  # without the model's outputs
                 if share != 1:
                     loss = loss * share
                 self.accelerator.backward(loss)
@@ -241,11 +254,15 @@ class InParts(Trainer):
         Rows are sorted by length, longest first, and a part is cut to its longest text, so that a batch in
         parts has little padding.
         """
+        if self.compares:
+            yield 1, dict(batch)
+            return
         count = _rows(batch)
         mask = batch.get("attention_mask")
-        width = 1 if mask is None else mask.shape[1]
+        if mask is None:
+            mask = torch.ones_like(batch["input_ids"])
         tokens = tokens_at_once(mask, self.args.device.type)
-        if self.compares or self._rows_at_once(width, tokens) >= count:
+        if self._rows_at_once(mask.shape[1], tokens) >= count:
             yield 1, dict(batch)
             return
         ends = _ends(mask)
@@ -317,7 +334,7 @@ def one_cycle(
     )
 
 
-def tokens_at_once(mask: torch.Tensor | None, device: str) -> int | None:
+def tokens_at_once(mask: torch.Tensor, device: str) -> int | None:
     """Return how many tokens a part of a batch has at most on a type of ``device``; None for no limit.
 
     ``mask`` (rows, tokens) is 1 for tokens of texts.  On a GPU a batch that is mostly padding is
@@ -325,7 +342,7 @@ def tokens_at_once(mask: torch.Tensor | None, device: str) -> int | None:
     """
     if device == "cpu":
         return PROCESSOR_TOKENS
-    if mask is None or mask.sum() >= FULL * mask.numel():
+    if mask.sum() >= FULL * mask.numel():
         return None
     return GPU_TOKENS
 
@@ -411,7 +428,11 @@ def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
         size //= 2
         emptied()
         _log.warning("out of memory: batches have %d texts", size)
-        noted("read_at_once", lambda before, size=size: min(size, before or size))
+        noted("read_at_once", partial(_smaller, size))
+
+
+def _smaller(size: int, before: int | None) -> int:
+    return min(size, before or size)
 
 
 def in_parts_that_fit(

@@ -7,7 +7,7 @@ those of EleutherAI's harness: log-probabilities of continuations, and generated
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from lextables.models.reasoning import answer_of
 from lextables.pipeline.errors import BadInput
@@ -17,7 +17,7 @@ from lextables.pipeline.files import JsonObject
 class Message(NamedTuple):
     """One turn of a conversation; a last turn with the role `assistant` is the beginning of the answer."""
 
-    role: Literal["system", "user", "assistant"]
+    role: str
     content: str
 
 

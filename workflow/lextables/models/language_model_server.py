@@ -9,7 +9,7 @@ the remaining probability is negligible.
 import heapq
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from lextables.models.language_model import (
 from lextables.models.reasoning import begins_reasoning
 from lextables.models.spending import Limits
 from lextables.models.token_count import TokenCounter
-from lextables.models.weights import ModelSettings
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 
@@ -65,7 +64,7 @@ class ServerLanguageModel:
     """
 
     def __init__(
-        self, settings: ModelSettings, cache: str | Path, limits: Limits
+        self, settings: Mapping[str, Any], cache: str | Path, limits: Limits
     ) -> None:
         """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
         self.name = settings["model"]

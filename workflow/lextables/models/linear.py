@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -383,11 +384,11 @@ def save(
     path: str | Path,
 ) -> None:
     """Write arrays and lists of names (without line breaks) to ``path`` (.npz), atomically."""
-    packed = {}
+    content: dict[str, Any] = {**arrays}
     for key, values in names.items():
-        packed[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
+        content[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)
     with replacing(path) as temporary, temporary.open("wb") as out:
-        np.savez_compressed(out, **arrays, **packed)
+        np.savez_compressed(out, **content)
 
 
 def load(

@@ -137,7 +137,7 @@ def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     if kind in _WITH_HEAD:
         options = {"num_labels": 1} if kind == "cross-encoder" else {}
         return fresh(_without_values(_WITH_HEAD[kind], folder, **options)[1])
-    loaders = [AutoModel]
+    loaders: list[type] = [AutoModel]
     if kind == "encoder":  # for both uses of an encoder
         loaders = [AutoModelForQuestionAnswering, AutoModelForSequenceClassification]
     names = set()
@@ -181,7 +181,7 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
     if kind == "language-model":
         # A model of texts and images also writes text: as such transformers loads it.
         own = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
-        loads_it = own is not None and own.__name__ in names
+        loads_it = getattr(own, "__name__", None) in names
         if not (loads_it or any(name.endswith(_LANGUAGE_MODELS) for name in names)):
             raise BadInput(f"{what} does not write text")
     elif is_sentence_encoder and kind == "bi-encoder":
@@ -194,12 +194,10 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
 
 def _check(folder: Path, kind: str, tokens: int) -> None:
     """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of ``tokens``."""
-    body = folder
-    if kind == "bi-encoder":
-        body = body_of(folder)
-        if body is None:
-            _check_sentence_encoder(folder, transforms=False)
-            return
+    body = body_of(folder) if kind == "bi-encoder" else folder
+    if body is None:
+        _check_sentence_encoder(folder, transforms=False)
+        return
     check_complete(folder, missing_tensors(body, kind))
     model = _without_values(AutoModel, body)[0]
     _check_kind(model.config, kind, bool(modules_of(folder)))
@@ -208,7 +206,7 @@ def _check(folder: Path, kind: str, tokens: int) -> None:
         raise BadInput(f"it reads at most {most:,} tokens, and {tokens:,} are needed")
     tokenizer = AutoTokenizer.from_pretrained(body, trust_remote_code=False)
     size = max(tokenizer.get_vocab().values()) + 1
-    vectors = model.get_input_embeddings().weight.shape[0]
+    vectors = len(model.get_input_embeddings().get_parameter("weight"))
     if not MIN_VOCABULARY_SHARE * vectors <= size <= vectors:
         what = (
             f"the tokenizer has {size:,} tokens and the model vectors for {vectors:,}"

@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import torch
 from jinja2 import TemplateError
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    DynamicCache,
+    PreTrainedTokenizerBase,
+)
 
 from lextables.models import loading
 from lextables.models.files import gguf_file
@@ -57,10 +62,7 @@ class LocalLanguageModel:
     """
 
     def __init__(
-        self,
-        name: str,
-        engine: "CausalModel",
-        endpoint: Literal["chat", "completions"] = "chat",
+        self, name: str, engine: "CausalModel", endpoint: str = "chat"
     ) -> None:
         self.name = name
         self.window = engine.window
@@ -212,23 +214,29 @@ class CausalModel:
         """Load a model from a folder or a GGUF file; `BadInput` if that fails."""
         file = gguf_file(place)
         folder = Path(place)
-        options = {"trust_remote_code": False}
+        options = {}
         dtype = torch.float32 if device.type == "cpu" else "auto"
         with loading.quiet():
             if file:
                 folder = file.parent
                 dtype = torch.float32
                 options["gguf_file"] = file.name
-                self._tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+                self._tokenizer: PreTrainedTokenizerBase = (
+                    AutoTokenizer.from_pretrained(
+                        folder, trust_remote_code=False, **options
+                    )
+                )
             else:
                 self._tokenizer = load_tokenizer(folder)
-            self._model, report = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder,
                 dtype=dtype,
                 device_map=device,
                 output_loading_info=True,
+                trust_remote_code=False,
                 **options,
             )
+        self._model, report = loaded
         loading.check_complete(place, loading.fresh(report))
         loading.check_finite(place, self._model)
         self._model.eval()
@@ -266,26 +274,28 @@ class CausalModel:
     def _rendered(self, prompt: Prompt) -> str:
         """Return a prompt in the chat template; errors as the template raises them."""
         begun = prompt[-1].role == "assistant"
-        return self._tokenizer.apply_chat_template(
+        text = self._tokenizer.apply_chat_template(
             [message._asdict() for message in prompt],
             tokenize=False,
             add_generation_prompt=not begun,
             continue_final_message=begun,
         )
+        return str(text)
 
     def _adaptations(self) -> list[str]:
         """Return how prompts are adapted to the chat template, as notes: by a prompt with both roles."""
         if not self._tokenizer.chat_template:
             return []
         adapted = []
-        prompt = (Message("system", "Read the clause."), Message("user", "Why?"))
+        user = Message("user", "Why?")
+        prompt: Prompt = (Message("system", "Read the clause."), user)
         try:
             with_system = "Read the clause." in self._rendered(prompt)
         except _REFUSALS:
             with_system = False
         if not with_system:
             adapted.append(NO_SYSTEM)
-            prompt = prompt[1:]
+            prompt = (user,)
         with suppress(*_REFUSALS):
             text = self._rendered(prompt)
             if closed(text) != text:
@@ -300,13 +310,17 @@ class CausalModel:
 
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without special ones and without reasoning, whose marks may be special."""
-        text = self._tokenizer.decode(ids, skip_special_tokens=False)
+        text = self._decoded(ids, skip_special_tokens=False)
         answer = answer_of(text)
         if answer == text:
-            return self._tokenizer.decode(ids, skip_special_tokens=True)
+            return self._decoded(ids, skip_special_tokens=True)
         for special in self._tokenizer.all_special_tokens:
             answer = answer.replace(special, "")
         return answer
+
+    def _decoded(self, ids: Sequence[int], *, skip_special_tokens: bool) -> str:
+        options = {"skip_special_tokens": skip_special_tokens}
+        return str(self._tokenizer.decode(list(ids), **options))
 
     @torch.inference_mode()
     def after(self, ids: Sequence[int], shared: int) -> np.ndarray:

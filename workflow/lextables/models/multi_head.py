@@ -31,6 +31,7 @@ from torch.nn import functional
 from transformers import (
     AutoModel,
     AutoModelForSequenceClassification,
+    PretrainedConfig,
     PreTrainedModel,
     set_seed,
 )
@@ -108,6 +109,8 @@ class MultiHead(nn.Module):
     answers has a larger loss.
     """
 
+    weights: torch.Tensor | None
+
     def __init__(
         self,
         body: PreTrainedModel,
@@ -127,7 +130,7 @@ class MultiHead(nn.Module):
         together = _side_by_side(weights, self.sizes)
         self.register_buffer("weights", together, persistent=False)
 
-    def state_dict(self, *args, **kwargs):
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Return the tensors; those that layers share (BART's embeddings) once, as checkpoints need it."""
         tensors = super().state_dict(*args, **kwargs)
         once = {name for name, _ in self.named_parameters()}
@@ -348,11 +351,11 @@ def _in_memory(model: MultiHead) -> MultiHead:
     return model
 
 
-def _own_head(config, size: int) -> nn.Sequential:
+def _own_head(config: PretrainedConfig, size: int) -> nn.Sequential:
     """Return a new head of ``size`` answers, with the configuration's dropout."""
-    rate = getattr(config, "classifier_dropout", None)
-    if rate is None:
-        rate = getattr(config, "hidden_dropout_prob", 0.0)
+    rate = getattr(config, "hidden_dropout_prob", 0.0)
+    if getattr(config, "classifier_dropout", None) is not None:
+        rate = config.classifier_dropout
     width = config.hidden_size
     return nn.Sequential(
         nn.Dropout(rate),
@@ -371,7 +374,9 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
     """
     if not _sparse(body):
         return
-    encoder = body.base_model
+    encoder: Any = (
+        body.base_model
+    )  # of BigBird, whose attributes have no types in torch
     least = (5 + 2 * encoder.config.num_random_blocks) * encoder.config.block_size
     kind = "block_sparse" if length > least else "original_full"
     with torch.random.fork_rng(devices=[]):

@@ -139,7 +139,7 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
     """
     found = _LETTER.match(text)
     if found:
-        letter = found[found.lastindex].upper()
+        letter = next(filter(None, found.groups())).upper()
         place = ascii_uppercase.index(letter)
         if place < len(options):
             return place
@@ -194,21 +194,20 @@ def pick(
     for prompt, options in asked:
         prompts.append(prompt)
         letters.append(ascii_uppercase[: len(options)])
-    answers = weighed(model, prompts, letters)
-    unweighed = [place for place, answer in enumerate(answers) if answer is None]
+    distributions = weighed(model, prompts, letters)
     temperature = 1.0 if samples > 1 else 0.0
     requests = []
-    for place in unweighed:
-        for seed in range(samples):
-            request = Request(prompts[place], ANSWER_TOKENS, temperature, seed)
-            requests.append(request)
-    if not requests:
-        return answers
-    written = iter(model.write(requests))
-    for place in unweighed:
-        texts = [next(written).text for _ in range(samples)]
-        _, options = asked[place]
-        answers[place] = _drawn(texts, options)
+    for prompt, distribution in zip(prompts, distributions, strict=True):
+        if distribution is None:
+            for seed in range(samples):
+                requests.append(Request(prompt, ANSWER_TOKENS, temperature, seed))
+    written = iter(model.write(requests) if requests else ())
+    answers = []
+    for (_, options), distribution in zip(asked, distributions, strict=True):
+        if distribution is None:
+            texts = [next(written).text for _ in range(samples)]
+            distribution = _drawn(texts, options)
+        answers.append(distribution)
     return answers
 
 

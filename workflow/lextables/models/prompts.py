@@ -137,7 +137,8 @@ def fitted(
             shortened[name] = texts[name][: ends_of_words[words]]
         return template.filled(**shortened)
 
-    least, most = 0, max(map(len, ends.values()))
+    least = 0
+    most = max(map(len, ends.values()))
     while least < most - 1:
         middle = (least + most) // 2
         if fits(of_words(middle)):

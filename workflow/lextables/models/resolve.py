@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from lextables.models.weights import ModelSettings
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Choice, Config, ExtraModel
 from lextables.pipeline.errors import BadInput
+from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry, entries
 
 Kind = Literal[
@@ -170,7 +170,7 @@ def resolve(
             why = "the package gguf is not installed here"
             return Missing(f"{name} is a GGUF file, and {why}")
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
-    if _assembled(name, model):
+    if model.parts and _assembled(name, model.parts):
         found = f"installed package {model.parts.packages[0]} and its other parts"
         return Weights(f"{PACKAGE}{name}", None, found)
     if model.nltk and (choice == "paper" or place(f"{NLTK}{model.nltk}")):
@@ -193,12 +193,10 @@ def served(model: Model, llm: str) -> bool:
     return any(f".{host}".endswith(f".{official}") for official in model.hosts)
 
 
-def _assembled(name: str, model: Model) -> str | None:
-    if model.parts is None:
-        return None
+def _assembled(name: str, parts: Parts) -> str | None:
     from lextables.models.weights import assembled
 
-    return assembled(name, model.parts.packages, model.parts.sha256)
+    return assembled(name, parts.packages, parts.sha256)
 
 
 def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
@@ -259,15 +257,14 @@ def places(
         if model.hub:
             result[model.hub] = {"hub": model.hub, "kind": model.kind}
             folders[model.hub] = cached(model.hub, model.revision)
-        if config.models != "sample":
-            folders[f"{PACKAGE}{name}"] = _assembled(name, model)
+        if config.models != "sample" and model.parts:
+            folders[f"{PACKAGE}{name}"] = _assembled(name, model.parts)
     for extra in config.extra_models:
         if extra.kind == "language-model-api":
             continue
-        folder = Path(extra.model)
-        folder = folder.resolve() if folder.exists() else _cached_extra(extra)
-        folders[extra.key] = folder
-        if not folder:
+        path = Path(extra.model)
+        folders[extra.key] = path.resolve() if path.exists() else _cached_extra(extra)
+        if not folders[extra.key]:
             result[extra.key] = {"hub": extra.model, "kind": extra.kind}
     parser = Path(config.parser)
     folders[PARSER] = parser.resolve() if parser.is_dir() else None
@@ -277,9 +274,9 @@ def places(
     return result
 
 
-def model_settings(name: str, weights: Weights) -> ModelSettings:
+def model_settings(name: str, weights: Weights) -> JsonObject:
     """Return the settings of a run that identify its weights, and a language model's endpoint and window."""
-    settings: ModelSettings = {
+    settings: JsonObject = {
         "model": name,
         "weights": weights.location,
         "revision": weights.revision,
@@ -298,8 +295,8 @@ def find(
     """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
     for extra in config.extra_models:
         if extra.key == name:
-            weights = resolve_extra(extra, config.models)
-            return replace(weights, endpoint=extra.endpoint)
+            own_weights = resolve_extra(extra, config.models)
+            return replace(own_weights, endpoint=extra.endpoint)
     model = models[name]
     weights = resolve(name, model, config.weights, mirrors, config.llm)
     if isinstance(weights, Missing):
@@ -311,6 +308,6 @@ def find(
         return Missing(f"{name} is only served by {hosts}, and llm is another server")
     if not model.kind.startswith("language-model"):
         return weights
-    if weights.found == STANDS_IN:
+    if weights.found == STANDS_IN and model.stand_in:
         model = models[model.stand_in]
     return replace(weights, endpoint=model.endpoint, window=model.max_length)

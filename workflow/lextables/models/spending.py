@@ -148,9 +148,11 @@ class Ledger:
     def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
         """Use the ledger in ``folder``, which is created if necessary."""
         self._path = Path(folder) / "ledger.sqlite"
-        self._limits, self._model = limits, model
+        self._limits = limits
+        self._model = model
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._unfinished, self._changed = 0, threading.Condition()
+        self._unfinished = 0
+        self._changed = threading.Condition()
         self.paid = FREE
 
     @property
@@ -170,12 +172,14 @@ class Ledger:
                 with self._transaction() as database:
                     spent, last = self._totals(database)
                     if self._affordable(spent, most):
-                        rate, now = self._limits.requests_a_minute, time.time()
+                        rate = self._limits.requests_a_minute
+                        now = time.time()
                         start = now
                         if rate:
                             start = max(now, min(last + 60 / rate, now + 3600))
                         row = "INSERT INTO calls (dollars, tokens, start) VALUES (?, ?, ?)"
                         number = database.execute(row, (*most, start)).lastrowid
+                        assert number is not None  # a row was inserted
                         self._unfinished += 1
                         return number, start
                 if not self._unfinished:

@@ -53,7 +53,7 @@ def make(
         if model.architecture:
             (models / name).mkdir(parents=True)
             with quiet():
-                write(models / name, model, words)
+                write(models / name, model, ARCHITECTURES[model.architecture], words)
     for pair in released:
         path, name = pair.split("=")
         write_released(models / name, Path(folder, path))
@@ -273,7 +273,9 @@ def _gemma(words: Words) -> PreTrainedTokenizerBase:
     special = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>"]
     special += ["<start_of_turn>", "<end_of_turn>"]
     vocabulary, merges = words.byte_fallback(special)
-    tokenizer = transformers.GemmaTokenizer(vocab=vocabulary, merges=merges)
+    # Merges may be pairs, which the class's annotation does not say.
+    options: dict[str, Any] = {"vocab": vocabulary, "merges": merges}
+    tokenizer = transformers.GemmaTokenizer(**options)
     tokenizer.chat_template = TURNS.format(
         start="<start_of_turn>", middle="\n", end="<end_of_turn>\n"
     )
@@ -394,9 +396,10 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
-def write(folder: Path, model: Model, words: Words) -> None:
+def write(
+    folder: Path, model: Model, architecture: "Architecture", words: Words
+) -> None:
     """Write a tiny model as one of its registered kind is published."""
-    architecture = ARCHITECTURES[model.architecture]
     tokenizer = architecture.tokenizer(words)
     longest = model.max_length or 512
     tokenizer.model_max_length = longest
@@ -473,9 +476,9 @@ def _write_sentence_encoder(folder: Path, model: Model) -> None:
         "config_sentence_transformers.json": similarity,
     }
     for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
-        write_text(path, json.dumps(content, indent=2) + "\n")
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        write_text(file, json.dumps(content, indent=2) + "\n")
 
 
 # Fine-tuned models as their authors released them
@@ -487,7 +490,8 @@ def write_released(folder: str | Path, target: str | Path) -> None:
     As in CUAD's release, the model is in a folder of the zip's name, its weights are a
     pickle of PyTorch, and other pickles lie beside it.
     """
-    source, path = Path(folder), Path(target)
+    source = Path(folder)
+    path = Path(target)
     set_seed(SEED)
     with quiet():
         model = transformers.AutoModelForQuestionAnswering.from_pretrained(

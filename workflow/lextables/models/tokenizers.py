@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer, models, normalizers
@@ -27,7 +28,8 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
         fast.normalizer = Tokenizer.from_file(str(file)).normalizer
     elif '"Precompiled"' not in json.dumps(json.loads(fast.to_str())["normalizer"]):
         for path in sorted(Path(folder).glob("*.model")):
-            content = sentencepiece_model_pb2.ModelProto()
+            classes: Any = sentencepiece_model_pb2  # made when the module is imported
+            content = classes.ModelProto()
             content.ParseFromString(path.read_bytes())
             if content.normalizer_spec.precompiled_charsmap:
                 characters = normalizers.Precompiled(

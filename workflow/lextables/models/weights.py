@@ -9,11 +9,11 @@ import importlib.util
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryFile
-from typing import IO, TypedDict
+from typing import IO, Any
 from zipfile import ZipFile
 
 from lextables.models import folders
@@ -30,21 +30,7 @@ NLTK = "nltk:"
 CHUNK = 1 << 20  # bytes
 
 
-class ModelSettings(TypedDict, total=False):
-    """What loading reads of a run's settings: `models.settings.LanguageModelSettings`."""
-
-    model: str
-    weights: str
-    revision: str | None
-    found: str
-    content: str | None
-    max_length: int
-    endpoint: str | None
-    window: int | None
-    api: str | None
-
-
-def weights_folder(settings: ModelSettings) -> str:
+def weights_folder(settings: Mapping[str, Any]) -> str:
     """Return a local folder with the weights named by `resolve.model_settings`, fetched if necessary.
 
     Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a model of their kind.
@@ -52,7 +38,7 @@ def weights_folder(settings: ModelSettings) -> str:
     return place(settings["weights"]) or _fetched_and_checked(settings)
 
 
-def _fetched_and_checked(settings: ModelSettings) -> str:
+def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
     """Fetch weights, and check that they can be loaded, without their values in memory."""
     location = settings["weights"]
     if location.startswith(NLTK):
@@ -70,13 +56,14 @@ def _fetched_and_checked(settings: ModelSettings) -> str:
     return folder
 
 
-def fetch(settings: ModelSettings) -> str:
+def fetch(settings: Mapping[str, Any]) -> str:
     """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
 
     Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` as
     `weights_folder` does.
     """
-    name, location = settings["model"], settings["weights"]
+    name = settings["model"]
+    location = settings["weights"]
     if location.startswith(user_rows.PREFIX):
         folder = weights_folder(settings)
     else:
@@ -124,7 +111,7 @@ def cached(hub: str, revision: str | None) -> str | None:
 
     try:
         folder = snapshot_download(
-            hub, revision=revision, local_files_only=True, allow_patterns=HUB_FILES
+            hub, revision=revision, local_files_only=True, allow_patterns=[*HUB_FILES]
         )
     except LocalEntryNotFoundError:
         return None
@@ -140,7 +127,7 @@ def fetched(hub: str, revision: str | None) -> str:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = snapshot_download(hub, revision=revision, allow_patterns=HUB_FILES)
+        folder = snapshot_download(hub, revision=revision, allow_patterns=[*HUB_FILES])
         patterns = pickle_patterns(Path(folder))
         if patterns:
             # The folder is named after its commit.
@@ -169,8 +156,8 @@ def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
     """
     folder = user_cache() / "models" / f"{name}-{sha256[:16]}"
     if not (folder / "config.json").is_file():
-        pieces = [_piece(package) for package in packages]
-        if None in pieces:
+        pieces = [piece for piece in map(_piece, packages) if piece]
+        if len(pieces) < len(packages):
             return None
         make_cache(folder.parent)
         _unpack(pieces, folder, sha256)
