@@ -119,6 +119,7 @@ def test_only_the_choice_gets_the_evaluator_and_the_metric():
             "multi_label needs binary_cross_entropy, shuffled and the general evaluator",
         ),
         (linear(features="vectors"), "the row 'Words' needs a model"),
+        (linear(after="other"), "the row 'Words' needs a model"),
         ({"models": {"bert": {"row": "BERT"}}}, "the row 'BERT' needs a model"),
         (
             linear() | {"linear": None},

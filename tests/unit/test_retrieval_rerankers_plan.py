@@ -112,8 +112,15 @@ def test_a_classifier_from_a_data_set_that_is_not_planned_is_missing():
     [
         ({"kind": "okapi", "model": "x"}, "only okapi has none"),
         ({"kind": "bi-encoder"}, "needs a model"),
-        ({"kind": "classifier", "model": "x", "of": "y"}, "has of, head and by"),
-        ({"kind": "cross-encoder", "model": "x", "head": "nli"}, "has of, head and by"),
+        ({"kind": "classifier", "model": "x", "of": "y"}, "has of, view, head and by"),
+        (
+            {"kind": "classifier", "model": "x", "of": "y", "head": "z", "by": "label"},
+            "has of, view, head and by",
+        ),
+        (
+            {"kind": "cross-encoder", "model": "x", "head": "nli"},
+            "has of, view, head and by",
+        ),
     ],
 )
 def test_a_reranker_requires_the_fields_of_its_kind(fields, fault):

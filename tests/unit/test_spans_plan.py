@@ -128,6 +128,7 @@ def test_a_search_can_hold_out_a_split(tmp_path):
         ("averages", 0),
         ("grids", {"paper": GRID | {"balance": "none"}}),
         ("models", {"own-x": {}}),
+        ("models", {"words": {"row": "Words", "kind": "linear"}}),
         ("tail", [0]),
     ],
 )

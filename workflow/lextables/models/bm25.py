@@ -84,8 +84,8 @@ class BM25Index:
         odds = (self.size - n + 0.5) / (n + 0.5)
         return math.log(1 + odds)
 
-    def search(self, query: Iterable[str], top: int) -> list[tuple[str, float]]:
-        """Return at most ``top`` (document id, score) pairs, best first, ties by id ascending."""
+    def search(self, query: Iterable[str], top: int | None) -> list[tuple[str, float]]:
+        """Return at most ``top`` (document id, score) pairs (None: all), best first, ties by id ascending."""
         scores: dict[str, float] = defaultdict(float)
         for term in query:
             idf = self.idf(term)

@@ -212,7 +212,7 @@ def pick(
 
 
 def weighed(
-    model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[str]
+    model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[Sequence[str]]
 ) -> list[Picked | None]:
     """Return a model's distribution over each prompt's ``signs``; None if it reports none.
 

@@ -340,12 +340,14 @@ class Planner(ABC):
     name: a model may be trained on several, one after another.
     """
 
-    MAIN: ClassVar[str] = str(WHOLE)
+    MAIN: str = str(WHOLE)
     STAGES: ClassVar[tuple[str, ...]]
     FORMS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init__(self, name: str, task: Any, context: Context) -> None:
-        self.name, self.task, self.context = name, task, context
+        self.name = name
+        self.task = task
+        self.context = context
         self.specs: dict[Run, Spec] = {}
         self.others: Mapping[str, Planner] = {}
 
@@ -387,7 +389,8 @@ class Planner(ABC):
         fields = {"additional": True, **fields}
         panels = {}
         for extra in self.user_models(*kinds):
-            panels[extra.key] = entry(row=extra.name, model=extra.key, **fields)
+            values = {"row": extra.name, "model": extra.key, **fields}
+            panels[extra.key] = entry.model_validate(values)
         return panels
 
     def user_language_models(self, entry: type[UserRow]) -> dict[str, UserRow]:
@@ -433,8 +436,7 @@ class Planner(ABC):
         self, key: str, panel: Panel, settings: JsonObject, about: JsonObject
     ) -> Row:
         """The additional row of a language model, with one run."""
-        settings = {**settings, "kind": panel.kind}
-        run = self.add(self.run(ASK, key, panel.kind), settings)
+        run = self.add(self.run(ASK, key, settings["kind"]), settings)
         return self.panel_row(
             panel, additional=True, asked=True, runs={self.MAIN: (run,)}, about=about
         )

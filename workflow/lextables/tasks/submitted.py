@@ -162,7 +162,7 @@ def probability(value: Any, where: str) -> float:
 
 
 def _number_of_field(value: Any, field: Info) -> float:
-    return number(value, field.field_name)
+    return number(value, str(field.field_name))
 
 
 Number = Annotated[float, BeforeValidator(_number_of_field)]

@@ -183,7 +183,7 @@ def _choose_penalties(
                 losses += of_question.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
-        chosen[number] = min(means, key=means.get, default=penalties[0])
+        chosen[number] = min(means, key=means.__getitem__, default=penalties[0])
     return chosen
 
 
@@ -241,12 +241,16 @@ def linear_marks(
     features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
     of_documents = [fold(document, settings.folds) for document in space.documents]
     folds = np.repeat(of_documents, np.diff(space.bounds))
-    options = {"alpha": settings.alpha, "epochs": settings.epochs}
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number
             if not rows.all():
-                model = fit_many(features[~rows], marked[~rows], **options)
+                model = fit_many(
+                    features[~rows],
+                    marked[~rows],
+                    alpha=settings.alpha,
+                    epochs=settings.epochs,
+                )
                 predicted[rows] = probabilities(model.logits(features[rows]))
     return predicted
 

@@ -289,7 +289,7 @@ def prediction_rows(answers: Mapping[tuple[str, str], Sequence[float]]) -> list[
 
     ``answers`` are {(document, question): probabilities}.
     """
-    rows = []
+    rows: list[Row] = []
     for (document, question), probabilities in sorted(answers.items()):
         key = {"document_id": document, "question_id": question}
         rows.append({**key, "probabilities": list(map(float, probabilities))})

@@ -33,13 +33,18 @@ from lextables.tasks.plan import (
 )
 
 NO_ASKING = "language models need asking, with the name of a prompt"
-ANSWER, MARK = "answer", "mark"  # experiments
-ANSWERS, MARKS = "answers", "marks"  # the part of the task that a row is of
+# Experiments.
+ANSWER = "answer"
+MARK = "mark"
+# The part of the task that a row is of.
+ANSWERS = "answers"
+MARKS = "marks"
 
 
 class _Panel(plan.Panel):
     model: str = ""
     unpublished: str = ""
+    kind: str
 
     @model_validator(mode="after")
     def _has_model(self) -> Self:
@@ -149,7 +154,7 @@ class AnswersTask(Entry):
         answering = {panel.kind for panel in self.models.values()}
         marking = {marker.kind for marker in self.marks.values()}
         asks = self.asking is not None
-        marks = asks and bool(self.asking.marks)
+        marks = self.asking is not None and bool(self.asking.marks)
         if not asks and "language-model" in answering:
             raise ValueError(NO_ASKING)
         if not marks and "language-model" in marking:
@@ -171,7 +176,8 @@ class AnswersPlanner(Planner):
 
     def rows(self) -> list[Row]:
         """The rows of models that answer, then those of models that mark."""
-        panels, markers = dict(self.task.models), dict(self.task.marks)
+        panels = dict(self.task.models)
+        markers = dict(self.task.marks)
         panels.update(self.user_language_models(Panel))
         if self.task.asking and self.task.asking.marks:
             markers.update(self.user_language_models(Marker))
@@ -244,7 +250,7 @@ class AnswersPlanner(Planner):
         """
         settings = self.asking(panel)
         if panel.additional and panel.text == "retrieved":
-            panel = _named_for(panel, f"{self.task.asking.best} retrieved paragraphs")
+            panel = _named_for(panel, f"{self.prompts.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
             return [self.row(ANSWERS, panel, reason=reason, asked=True)]
@@ -259,18 +265,25 @@ class AnswersPlanner(Planner):
         rows.append(self.row(ANSWERS, panel, runs=runs, asked=True))
         return rows
 
+    @property
+    def prompts(self) -> Asking:
+        """How language models are asked; the task has it if it has such models."""
+        assert self.task.asking is not None
+        return self.task.asking
+
     def asking(self, panel: Panel) -> JsonObject | Missing:
         """The settings of a language model, or the reason why it is not run."""
         settings = self.language_model(panel.model)
         if isinstance(settings, Missing):
             return settings
-        window, longest = settings.get("window"), self.task.tokens
+        window = settings.get("window")
+        longest = self.task.tokens
         is_whole = panel.text == "whole"
         if is_whole and window and longest and window < longest:
             return Missing(
                 f"its context of {window:,} tokens is shorter than the longest document"
             )
-        asking = self.task.asking
+        asking = self.prompts
         settings.update(asking.settings(), kind=panel.kind, text=panel.text)
         if not is_whole:
             settings["best"] = asking.best
@@ -282,7 +295,8 @@ class AnswersPlanner(Planner):
 
         Its prompt has no options.
         """
-        settings, asking = self.language_model(marker.model), self.task.asking
+        settings = self.language_model(marker.model)
+        asking = self.prompts
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):

@@ -139,8 +139,8 @@ def of_marks(
             np.array(right, dtype=bool),
             np.array([row["probability"] for row in rows]),
         )
-    for name, of_question in data.shares.items():
-        for document in of_question:
+    for name, shares in data.shares.items():
+        for document in shares:
             if document in place and document not in predicted[name]:
                 raise _missing("prediction for", name, document)
     questions = [_joined([*each.values()]) for each in predicted.values() if each]

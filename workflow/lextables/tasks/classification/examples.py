@@ -300,7 +300,7 @@ def trials(
     }
     names = [JOINT] if settings.setting == "multi" else sorted(heads)
     chosen = choice or {}
-    by_name = {}
+    by_name: dict[str, Trial] = {}
     for name in names:
         trial = chosen.get(name, default)
         updates = limited_updates(trial["updates"], settings.max_updates)

@@ -97,7 +97,7 @@ class ClassificationPanel(Panel):
     @model_validator(mode="after")
     def _check_model(self) -> "ClassificationPanel":
         needs_model = self.kind != "linear" or self.features in OF_VECTORS
-        if needs_model and not self.model:
+        if (needs_model or self.after) and not self.model:
             raise ValueError(f"the row {self.row!r} needs a model")
         return self
 
@@ -353,6 +353,7 @@ class ClassificationPlanner(Planner):
         if isinstance(model, Missing):
             return []
         asking = self.task.asking
+        assert asking is not None  # a task with language models has it
         fields = asking.model_dump(exclude={"views", "prompt"})
         readings = []
         for view in asking.views:
@@ -373,12 +374,14 @@ class ClassificationPlanner(Planner):
 
     def linear(self, key: str, panel: ClassificationPanel) -> Row:
         """The row of linear models, one per head; those over words need no weights."""
-        weights, reason, runs = None, "", {}
+        weights: Weights | Missing | None = None
         if panel.features in OF_VECTORS:
             weights = self.context.weights(panel.model)
-        percents = (WHOLE,)
+        percents: tuple[int, ...] = (WHOLE,)
         if panel.shares and self.context.config.data != "sample":
-            percents = self.task.linear.percents
+            percents = self.linear_grid.percents
+        reason = ""
+        runs = {}
         if isinstance(weights, Missing):
             reason = weights.reason
         else:
@@ -404,13 +407,19 @@ class ClassificationPlanner(Planner):
         inference = self.run("read", key, name)
         return self.add(inference, settings, weights_of=training)
 
+    @property
+    def linear_grid(self) -> LinearGrid:
+        """The settings of linear models; the task has them if it has such models."""
+        assert self.task.linear is not None
+        return self.task.linear
+
     def linear_settings(
         self, panel: ClassificationPanel, weights: Weights | None, **fields: Any
     ) -> JsonObject:
         """Plain `LinearSettings` with these ``fields``."""
         encoder = model_settings(panel.model, weights) if weights else {}
         settings = LinearSettings(
-            **self.task.linear.model_dump(exclude={"percents"}),
+            **self.linear_grid.model_dump(exclude={"percents"}),
             **self.selection(panel),
             **encoder,
             **fields,
@@ -456,11 +465,12 @@ class ClassificationPlanner(Planner):
         """The row of a panel in a task without views."""
         weights = self.context.weights(panel.model)
         grid = self.grid(panel, setting)
-        reason, runs = "", {}
+        reason = ""
+        runs = {}
         if isinstance(weights, Missing):
             reason = weights.reason
         else:
-            percents = (WHOLE,)
+            percents: tuple[int, ...] = (WHOLE,)
             if panel.shares and setting == "single":
                 percents = grid.percents
             for percent in percents:
@@ -535,8 +545,8 @@ class ClassificationPlanner(Planner):
         if not training.published:
             trials = []
             for rate in grid.learning_rates:
-                settings = {"learning_rate": rate, "updates": grid.tried}
-                trials.append(Trial(rate_name(rate), settings))
+                tried = {"learning_rate": rate, "updates": grid.tried}
+                trials.append(Trial(rate_name(rate), tried))
             seeds = self.seeds(grid)
             searched = self.search(key, name, training.plain(), trials, seeds)
         rates = [self.specs[run].settings["learning_rate"] for run in searched]
@@ -557,6 +567,7 @@ class ClassificationPlanner(Planner):
         self, grid: ClassificationGrid, start: Start, **fields: Any
     ) -> TrainingSettings:
         """The settings of a training from ``start``, with these other ``fields``."""
+        assert start.weights and start.tokenizer  # only a linear model may have none
         shared = {
             **model_settings(start.cut_by, start.weights),
             **grid.training(),
@@ -576,10 +587,11 @@ class ClassificationPlanner(Planner):
 
         One run for each seed predicts with all of these.
         """
-        seeds = (0,)
+        seeds: tuple[int, ...] = (0,)
         if panel.kind == "encoder":
             seeds = self.seeds(self.grid(panel, "multi"))
-        reason, runs = "", {}
+        reason = ""
+        runs = {}
         starts = self.starts(panel, seeds)
         if isinstance(starts, Missing):
             reason = starts.reason
@@ -623,7 +635,9 @@ class ClassificationPlanner(Planner):
     def start(self, panel: ClassificationPanel, seed: int) -> Start | Missing:
         """The weights from which the training of a seed starts, or why there are none."""
         if panel.after:
-            return self.others[panel.after].made(panel.model, seed)
+            other = self.others[panel.after]
+            assert isinstance(other, ClassificationPlanner)
+            return other.made(panel.model, seed)
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
@@ -657,6 +671,7 @@ class ClassificationPlanner(Planner):
         if isinstance(start, Missing):
             return start
         run = self.training(key, panel, start, view, seed)
+        assert start.weights is not None  # a model with a name has weights
         found = f"{start.weights.found}, then {self.name}"
         weights = Weights(self.weights_folder(run), None, found)
         return Start(weights, start.tokenizer, start.cut_by, run)
@@ -695,7 +710,7 @@ class ClassificationPlanner(Planner):
             )
             return self.add(run, settings)
         grid = self.grid(panel, "multi")
-        fields = {
+        fields: JsonObject = {
             "setting": "multi",
             "percent": WHOLE,
             "published": None,
@@ -710,11 +725,10 @@ class ClassificationPlanner(Planner):
             fields.update(passes=None, updates=[0])
         if panel.new_heads:
             fields["new_heads"] = True
-        settings = self.training_settings(
-            grid, start, **self.selection(panel), **fields
-        )
+        fields.update(self.selection(panel))
+        typed = self.training_settings(grid, start, **fields)
         run = self.run("train", key, f"{view}-{self.context.grid}", seed)
-        return self.add(run, settings.plain(), weights_of=start.run)
+        return self.add(run, typed.plain(), weights_of=start.run)
 
     def read(
         self, key: str, panel: ClassificationPanel, start: Start, seed: int
@@ -733,6 +747,9 @@ class ClassificationPlanner(Planner):
             settings = self.linear_settings(panel, start.weights, readings=readings)
         else:
             run = self.run("read", key, self.context.grid, seed)
+            assert (
+                start.weights and start.tokenizer
+            )  # only a linear model may have none
             inference = InferenceSettings(
                 **model_settings(panel.model, start.weights),
                 **self.min_test(),

@@ -52,7 +52,8 @@ def read_views(
     a reading is an index into them.  ``tokens`` are the token files of the readings'
     lengths, the shortest first.
     """
-    lengths = sorted({reading.max_length for reading in readings})
+    lengths = list({reading.max_length for reading in readings})
+    lengths.sort(key=lambda length: length or 0)
     rows = list(of_splits(read(examples), test))
     loaded = None
     for reading in sorted(readings, key=lambda reading: reading.condition):
@@ -135,7 +136,7 @@ def read_heads(
         numbers: set[int] = set()
         for key in part:
             numbers.update(examples_of[key])
-        rows = []
+        rows: list[Row] = []
         for number in sorted(numbers):
             logits = model.answer(represented, number).double().cpu()
             finite(logits.numpy(), "the logits of the model", where="prediction")

@@ -50,7 +50,7 @@ def score(
     if settings.evaluator == "minority AUPR":
         return _minority_aupr(rows, tested, heads, settings, census)
     if settings.views:
-        conditional = [{"condition": SUBMITTED, **row} for row in rows]
+        conditional: list[Row] = [{"condition": SUBMITTED, **row} for row in rows]
         return by_condition(conditional, tested, list(heads), settings)
     return _general(rows, tested, heads, settings)
 
@@ -90,7 +90,7 @@ def by_condition(
 
 def _renamed(rows: Iterable[Row], condition: str, group: str) -> list[Row]:
     """Return rows with `<condition>, <group>, ` before their own group; `all` once."""
-    renamed = []
+    renamed: list[Row] = []
     for row in rows:
         names = [group, row["group"]]
         if "all" in names:
@@ -117,7 +117,11 @@ def _minority_aupr(
     if not comparable:
         examples = [row for row in examples if row["head_id"] in predicted]
     rows, jackknives = minority_aupr.scores_and_jackknives(
-        predictions, examples, heads, partial=not comparable, unit=settings.unit
+        predictions,
+        examples,
+        heads,
+        partial=not comparable,
+        unit=settings.unit or "contract",
     )
     return rows, _by_unit(jackknives)
 
@@ -146,7 +150,7 @@ def _general(
 
 def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
     """Return the examples of these heads with their ``labels``."""
-    labelled = []
+    labelled: list[Row] = []
     for row in examples:
         if row["head_id"] in heads:
             labelled.append({**row, "labels": labels_of(row)})
@@ -155,7 +159,7 @@ def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
 
 def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
     """Return the jackknife pseudo-value of each unit, as sorted rows of `units.UNITS`."""
-    rows = []
+    rows: list[Row] = []
     for left_out in jackknives:
         values = pseudo_values(left_out.value, left_out.without)
         rows += unit_rows(left_out.metric, left_out.group, left_out.names, values)
@@ -174,7 +178,7 @@ def published(
     for row in best:
         if (row["model"], row["setting"], row["share"]) == wanted:
             rows[row["head_id"]] = row
-    trials = {}
+    trials: dict[str, Trial] = {}
     if settings.setting == "multi":
         heads = [JOINT]
     for head in heads:

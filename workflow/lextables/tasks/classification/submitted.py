@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lextables.metrics.classification import logits
-from lextables.pipeline.dataset import read
+from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.schema import PREDICTIONS
@@ -49,7 +49,8 @@ def predictions(
     for row in read(heads, ["head_id", "answers"]):
         answers[row["head_id"]] = row["answers"]
     tested_heads = task["heads"] or answers
-    head_of, test = {}, set()
+    head_of = {}
+    test = set()
     for row in read(examples, ["example_id", "split", "head_id"]):
         head_of[row["example_id"]] = row["head_id"]
         if row["split"] in task["test"] and row["head_id"] in tested_heads:
@@ -57,21 +58,22 @@ def predictions(
 
     distributions: dict[str, Distribution] = {}
     skipped = set()
-    for place, row in read_rows(FORMS[form](file), ExampleRow):
-        example = identified(row.example_id, head_of, "example", place)
+    for place, predicted in read_rows(FORMS[form](file), ExampleRow):
+        example = identified(predicted.example_id, head_of, "example", place)
         head = head_of[example]
-        if row.head_id is not None and known(row.head_id, [head]) != head:
-            what = f"example {example!r} belongs to the head {head!r}, not to {row.head_id!r}"
+        given = predicted.head_id
+        if given is not None and known(given, [head]) != head:
+            what = f"example {example!r} belongs to the head {head!r}, not to {given!r}"
             raise BadInput(what, where=place, do="correct one of the two")
         if example not in test:
             skipped.add(example)
             continue
         new = Distribution("example", example, "answer", answers[head], place)
-        distributions.setdefault(example, new).add(row.probabilities, place)
+        distributions.setdefault(example, new).add(predicted.probabilities, place)
     check_complete(test, distributions, "test examples", file.name)
 
     exclusive = task["loss"] == "cross_entropy" and not task["multi_label"]
-    rows = []
+    rows: list[Row] = []
     for example, distribution in distributions.items():
         row = {
             "head_id": head_of[example],

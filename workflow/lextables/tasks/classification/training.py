@@ -110,8 +110,8 @@ def material(
         if key not in tokens.position:
             where = f"example {row['example_id']}"
             raise BadInput(f"text {named(key)} has no tokens", where=where)
-    training = by_head(training, answers, labelled=True)
-    return Material(answers, training, by_head(to_predict, answers))
+    labelled = by_head(training, answers, labelled=True)
+    return Material(answers, labelled, by_head(to_predict, answers))
 
 
 def usable(
@@ -328,8 +328,9 @@ def _train_once(
     for pattern in ("checkpoint-*", _part("*")):
         for unfinished in work.glob(pattern):
             checkpoints.remove(unfinished)
-    path = checkpoints.finished_content(work) / _PREDICTIONS
-    return path, _OneModel(work.name, heads, resumed, finished)
+    folder = checkpoints.finished_content(work)
+    assert folder is not None  # the training was finished above, or before
+    return folder / _PREDICTIONS, _OneModel(work.name, heads, resumed, finished)
 
 
 def _part(updates: int | str) -> str:
@@ -350,8 +351,7 @@ def _updates(part: Path) -> set[int]:
 def _without_updates(parts: Sequence[Path]) -> Iterator[Row]:
     """Yield the rows of files of predictions without their number of updates."""
     for row in _rows_of(parts):
-        del row["updates"]
-        yield row
+        yield {name: value for name, value in row.items() if name != "updates"}
 
 
 def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
@@ -383,6 +383,7 @@ class _InOrder(InParts):
 
     def get_train_dataloader(self) -> DataLoader:
         """Return the batches of the examples in their order."""
+        assert self.train_dataset is not None
         loader = DataLoader(
             self.train_dataset,
             batch_size=self.args.per_device_train_batch_size,

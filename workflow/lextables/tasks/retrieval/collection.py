@@ -135,7 +135,7 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
 
 def prediction_rows(hits: Hits) -> list[Row]:
     """Return the hits as rows of `PREDICTIONS`, sorted by its key."""
-    rows = []
+    rows: list[Row] = []
     for query_id, ranking in sorted(hits.items()):
         for rank, (document_id, score) in enumerate(ranking, 1):
             row = {

@@ -14,6 +14,7 @@ from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
+from lextables.tasks.classification.plan import ClassificationPlanner
 from lextables.tasks.plan import (
     ASK,
     OUR_PROMPT,
@@ -36,7 +37,7 @@ from lextables.tasks.retrieval.ranking import Chunks
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 Reading = Literal["whole", "paragraphs", "filtered"]
-RowType = TypeVar("RowType", bound=Entry)
+RowType = TypeVar("RowType", "Reranker", "Finetuned")
 Found = dict[str, tuple[Run, ...]] | Missing
 READ_WHOLE = ("bm25", "fusion", "linear")  # kinds
 NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
@@ -116,7 +117,7 @@ class Retriever(Entry):
 
     def conditions(self, forms: Sequence[str]) -> dict[str, tuple[str, str]]:
         """{condition of a run: (the form of the queries, how documents are read)}."""
-        conditions = {}
+        conditions: dict[str, tuple[str, str]] = {}
         for form in forms:
             for read in self.documents:
                 is_first = read == self.documents[0]
@@ -132,7 +133,7 @@ class Reranker(Entry):
     (`RerankingPrompts`);
     if its row is published, it is asked with our prompt in an additional row.  A classifier reads a pair of a
     document and a query: it is the ``model`` in the panel of the classification task ``of``, trained there,
-    under a ``view`` if the task has views, with ``max_length`` tokens (none: as in training).  Relevance is
+    under a ``view`` of the task, with ``max_length`` tokens (none: as in training).  Relevance is
     the probability (or, with the ``score`` `logit`, the logit) of an answer of its ``head``: the one with the
     name of the query's value in the column ``by``, or the one that ``answers`` gives for that value.
     """
@@ -143,7 +144,7 @@ class Reranker(Entry):
     ]
     model: str = ""
     of: str = ""
-    view: str | None = None
+    view: str = ""
     head: str = ""
     by: str = ""
     answers: Mapping[str, str] = {}
@@ -160,9 +161,10 @@ class Reranker(Entry):
                 f"the reranker {self.row!r} needs a model; only okapi has none"
             )
         is_classifier = self.kind == "classifier"
-        if {bool(self.of), bool(self.head), bool(self.by)} != {is_classifier}:
+        fields = (self.of, self.view, self.head, self.by)
+        if {bool(value) for value in fields} != {is_classifier}:
             raise ValueError(
-                f"the reranker {self.row!r}: only a classifier has of, head and by, and it needs all"
+                f"the reranker {self.row!r}: only a classifier has of, view, head and by, and it needs all"
             )
         if self.score == "logit" and not is_classifier:
             raise ValueError(f"the reranker {self.row!r}: only a classifier has logits")
@@ -341,7 +343,8 @@ class RetrievalPlanner(Planner):
 
     def rows(self) -> list[Row]:
         """The rows of retrievers, then those of fine-tuned retrievers and of fusions."""
-        retrievers, fusions = self.retrievers(), {}
+        retrievers = self.retrievers()
+        fusions = {}
         first: dict[str, Found] = {}
         for key, retriever in retrievers.items():
             if retriever.kind == "fusion":
@@ -402,17 +405,18 @@ class RetrievalPlanner(Planner):
         pairwise: bool = False,
     ) -> Row:
         """The row of a retriever, alone or with a reranker: its runs, or the reason without them."""
-        is_plain = isinstance(retriever, Retriever)
-        first_stage = retriever if is_plain else Retriever(row="", kind="bi-encoder")
+        first_stage = Retriever(row="", kind="bi-encoder")
+        if isinstance(retriever, Retriever):
+            first_stage = retriever
         conditions = first_stage.conditions(self.task.forms)
         readings = {name: read for name, (_, read) in conditions.items()}
         left_out = set(first_stage.needs_gpu) & set(readings.values())
-        reason, runs = "", outcome
-        if isinstance(outcome, Missing):
-            reason, runs = outcome.reason, {}
-        elif left_out and not (reranker or self.context.reads_all):
+        reason = ""
+        if left_out and not (reranker or self.context.reads_all):
             # The row of a retriever has the runs of the readings that need no GPU.
             reason = NO_GPU
+        if isinstance(outcome, Missing):
+            reason = outcome.reason
         if reranker:
             readings = dict.fromkeys(self.task.forms, first_stage.reranked_reading)
         second = reranker.row if reranker else "None"
@@ -430,7 +434,7 @@ class RetrievalPlanner(Planner):
             averages=self.task.averages if is_tuned else 1,
             baseline=first_stage.baseline and reranker is None,
             lenient=first_stage.lenient,
-            runs=runs,
+            runs={} if isinstance(outcome, Missing) else outcome,
             about={
                 "retriever": retriever.row,
                 "reranker": second,
@@ -498,7 +502,7 @@ class RetrievalPlanner(Planner):
             settings["max_length"] = self.max_length(retriever.model)
             if retriever.kind == "embedding-api":
                 settings["api"] = self.context.config.llm
-        found = {}
+        found: dict[str, tuple[Run, ...]] = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.reads_all:
                 continue
@@ -526,10 +530,12 @@ class RetrievalPlanner(Planner):
 
     def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
         """The runs of a fusion: for each form that all its systems have, one per seed of a trained system."""
-        parts = [first[part] for part in fusion.of]
-        for part in parts:
-            if isinstance(part, Missing):
-                return part
+        parts = []
+        for name in fusion.of:
+            runs = first[name]
+            if isinstance(runs, Missing):
+                return runs
+            parts.append(runs)
         fused = {}
         for form in self.task.forms:
             of_form = [part[form] for part in parts if form in part]
@@ -542,7 +548,8 @@ class RetrievalPlanner(Planner):
     ) -> tuple[Run, ...]:
         """The runs of a fusion for a form of the queries, one per seed."""
         fused = []
-        for place, run in enumerate(max(parts, key=len)):
+        longest = max(parts, key=len)
+        for place, run in enumerate(longest):
             needs = tuple(runs[place % len(runs)] for runs in parts)
             settings: JsonObject = {
                 "kind": "fusion",
@@ -552,10 +559,12 @@ class RetrievalPlanner(Planner):
                 "shares": list(fusion.shares or (1.0,) * len(parts)),
                 "top": self.task.top,
             }
-            stage, sources = "fuse", ()
+            stage = "fuse"
+            sources: tuple[Run, ...] = ()
             if fusion.feedback:
                 encoder = self.specs[needs[-1]]
-                stage, sources = "feedback", encoder.sources
+                stage = "feedback"
+                sources = encoder.sources
                 settings = {**encoder.settings, **settings, "kind": stage}
                 settings["feedback"] = fusion.feedback
             made = self.run(stage, key, form, run.seed)
@@ -613,12 +622,13 @@ class RetrievalPlanner(Planner):
             if retriever.additional or reranker.additional:
                 return  # an additional row without a value is not shown
         else:
-            outcome = {}
-            for form, hits in first.items():
+            reranked: dict[str, tuple[Run, ...]] = {}
+            for form, hits in outcome.items():
                 of_form = {"form": form, "queries": self.wanted(form)}
                 run = self.run("rerank", f"{key}+{name}", form)
                 added = self.add(run, {**settings, **of_form}, needs=hits)
-                outcome[form] = (added,)
+                reranked[form] = (added,)
+            outcome = reranked
         if name not in self.task.rerankers:
             reranker = reranker.model_copy(update={"additional": True})
         self.show(retriever, reranker, outcome)
@@ -652,7 +662,7 @@ class RetrievalPlanner(Planner):
         if not reranker.additional:
             reranker = _additional(reranker, NOT_THEIRS)
         for way, forms in ways.items():
-            outcome = {}
+            outcome: dict[str, tuple[Run, ...]] = {}
             for form in forms:
                 of_form = {"form": form, "queries": self.wanted(form)}
                 settings = {**model, **self.question(way), **of_form}
@@ -663,6 +673,7 @@ class RetrievalPlanner(Planner):
     def question(self, way: str) -> JsonObject:
         """The settings of a language model for this way of asking."""
         asking = self.task.asking
+        assert asking is not None  # a task with language models has it
         return {
             "kind": "language-model",
             "way": way,
@@ -682,8 +693,8 @@ class RetrievalPlanner(Planner):
     ) -> None:
         """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
         trained = self.classifiers(reranker)
-        missing = _missing(trained, first)
-        if missing:
+        if isinstance(trained, Missing) or isinstance(first, Missing):
+            missing = trained if isinstance(trained, Missing) else first
             if not (retriever.additional or reranker.additional):
                 self.show(retriever, reranker, missing)
             return
@@ -700,19 +711,20 @@ class RetrievalPlanner(Planner):
                 runs.append(added)
             outcome[form] = tuple(runs)
         if self.context.grid != PAPER_GRID and not reranker.additional:
-            needs, ours = f"grid={PAPER_GRID}", f"{self.context.grid} budget"
-            difference = [Difference(needs, ours)]
+            ours = f"{self.context.grid} budget"
+            difference = [Difference(f"grid={PAPER_GRID}", ours)]
             if not retriever.additional:
-                missing = Missing(reason_not_run(difference))
-                self.show(retriever, reranker, missing)
+                reason = reason_not_run(difference)
+                self.show(retriever, reranker, Missing(reason))
             reranker = _additional(reranker, difference)
         self.show(retriever, reranker, outcome)
 
     def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
-        if reranker.of not in self.others:
+        other = self.others.get(reranker.of)
+        if not isinstance(other, ClassificationPlanner):
             return Missing(f"{reranker.of} is not a data set of this configuration")
-        return self.others[reranker.of].trained(reranker.model, reranker.view)
+        return other.trained(reranker.model, reranker.view)
 
     def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
         """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
@@ -732,8 +744,8 @@ class RetrievalPlanner(Planner):
         """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
-            missing = _missing(weights, first)
-            if missing:
+            if isinstance(weights, Missing) or isinstance(first, Missing):
+                missing = weights if isinstance(weights, Missing) else first
                 self.show(retriever, tuned, missing)
                 continue
             runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
@@ -741,8 +753,8 @@ class RetrievalPlanner(Planner):
             if not tuned.additional:
                 differences = self.differences(self.grid(tuned), len(runs))
             if differences:
-                missing = Missing(reason_not_run(differences))
-                self.show(retriever, tuned, missing)
+                reason = reason_not_run(differences)
+                self.show(retriever, tuned, Missing(reason))
                 tuned = _additional(tuned, differences)
             self.show(retriever, tuned, {self.MAIN: runs})
 
@@ -758,7 +770,8 @@ class RetrievalPlanner(Planner):
         hits: tuple[Run, ...],
     ) -> tuple[Run, ...]:
         """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
-        runs, model = [], f"{key}+{name}"
+        runs = []
+        model = f"{key}+{name}"
         for training in self.trained(name, tuned, weights, model, hits):
             run = self.run("rerank-tuned", model, self.context.grid, training.seed)
             settings = self.read(training)
@@ -803,7 +816,8 @@ class RetrievalPlanner(Planner):
         In a grid with several trials, the best trial is selected by reranking ``hits``, or without hits by
         ranking all candidates; ``chosen`` is then the name of the model.
         """
-        grid, budget = self.grid(tuned), self.context.grid
+        grid = self.grid(tuned)
+        budget = self.context.grid
         settings = {**model_settings(tuned.model, weights), **grid.training()}
         settings.update(grid=budget, kind=tuned.kind)
         if tuned.kind == "bi-encoder":
@@ -845,14 +859,6 @@ class RetrievalPlanner(Planner):
         updates = f"{grid.updates[-1]} updates of {pairs}"
         budget = self.budget(grid, [updates])
         return budget + fewer_seeds(seeds, self.task.averages)
-
-
-def _missing(*outcomes: Any) -> Missing | None:
-    """The first of ``outcomes`` that is missing, if any."""
-    for outcome in outcomes:
-        if isinstance(outcome, Missing):
-            return outcome
-    return None
 
 
 def _additional(system: RowType, differences: Sequence[Difference]) -> RowType:

@@ -47,9 +47,9 @@ def scores(
     rows = []
     for metric, of_queries in values.items():
         members: dict[str, list[float]] = defaultdict(list)
-        for query, value in sorted(of_queries.items()):
-            members[f"query: {query}"].append(value)
-            for group in _groups(queries[query], task):
+        for query_id, value in sorted(of_queries.items()):
+            members[f"query: {query_id}"].append(value)
+            for group in _groups(queries[query_id], task):
                 members[group].append(value)
         for group, of_group in members.items():
             mean, n = _mean(of_group)
@@ -118,13 +118,13 @@ def choose(
             mean = sum(scores.values()) / len(scores)
             values[rate, updates].append(mean)
     seeds = len({seed for _, seed in runs})
-    means = []
+    means: list[Row] = []
     by_updates = {}
     tried_updates = sorted({updates for _, updates in values})
     for updates, rate in product(tried_updates, sorted({rate for rate, _ in runs})):
         of_seeds = values[rate, updates]
         by_updates[rate, updates] = of_seeds
-        trial = {"learning_rate": rate, "updates": updates, "seeds": len(of_seeds)}
+        trial: dict[str, Any] = {"learning_rate": rate, "updates": updates, "seeds": len(of_seeds)}
         if len(of_seeds) == seeds:
             trial[f"validation {metric}"] = sum(of_seeds) / seeds
         else:

@@ -81,8 +81,11 @@ def predictions(
     check_complete(test, hits, "test queries", file.name)
     ranking = {}
     for query, of_query in hits.items():
-        if form == "trec":
-            _check_ranks(query, of_query.values())
+        ranked = []
+        for place, row in of_query.values():
+            if isinstance(row, RankedHitRow):
+                ranked.append((place, row))
+        _check_ranks(query, ranked)
         scores = [(row.score, document) for document, (_, row) in of_query.items()]
         best_first = sorted(scores, reverse=True)
         ranking[query] = [(document, score) for score, document in best_first]

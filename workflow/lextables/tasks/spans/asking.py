@@ -91,21 +91,23 @@ def ask(
 
     ``texts`` maps contracts to texts.
     """
-    reader, extracted = Reader(model, settings), Extracted()
+    reader = Reader(model, settings)
+    extracted = Extracted()
     by_contract = asked_questions(questions, settings.questions)
     pieces = []
     for contract, asked in by_contract.items():
         pieces += reader.pieces(contract, texts[contract], asked)
-    requests, characters = 0, 0
+    requests = 0
+    characters = 0
     for piece in pieces:
-        asked = len(by_contract[piece.contract])
-        requests += 2 * asked
-        characters += 2 * asked * (piece.end - piece.start)
+        prompts = 2 * len(by_contract[piece.contract])
+        requests += prompts
+        characters += prompts * (piece.end - piece.start)
     model.expect(requests, characters)
     for piece in pieces:
         contract = piece.contract
         reader.read(piece, texts[contract], by_contract[contract], extracted)
-    rows = []
+    rows: list[Row] = []
     for question, contract in sorted(contract_of(questions, "test").items()):
         spans = extracted.spans[question]
         rows += nbest(question, texts[contract], spans, settings.n_best)

@@ -245,11 +245,11 @@ def candidates(
             in_order = sorted(found, key=attrgetter("start"))
             for row in reversed(in_order):
                 first_mentions[text[row.start : row.end]] = row
-            found = first_mentions.values()
+            found = iter(first_mentions.values())
         rows += found
     columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
-    *numbers, part = columns
-    return Candidates(*numbers, part=part.astype(bool))
+    contracts, first, last, start, end, part = columns
+    return Candidates(contracts, first, last, start, end, part.astype(bool))
 
 
 def _of_contract(

@@ -95,7 +95,8 @@ def write_features(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
     by_contract = _examples(source)
-    count, asked = 0, set()
+    count = 0
+    asked: set[str] = set()
     for examples in by_contract.values():
         count += len(examples)
         asked.update(example.category for example in examples)
@@ -106,9 +107,9 @@ def write_features(
     done: list[_Done] = []
     for shard in range(shards):
         names = sorted(by_contract)[shard::shards]
-        examples = {name: by_contract[name] for name in names}
+        of_shard = {name: by_contract[name] for name in names}
         job = _Shard(
-            shard, folder, source.contracts, examples, used, tokenizer, settings
+            shard, folder, source.contracts, of_shard, used, tokenizer, settings
         )
         done += _write_shard(job)
     # A category whose examples were all left out is in no window.
@@ -116,11 +117,11 @@ def write_features(
     for each in done:
         for category in each.categories:
             in_windows[category] = used[category]
-    examples = sum(each.examples for each in done)
+    examples_with_windows = sum(each.examples for each in done)
     counts = {
         "contracts": len(done),
-        "examples": examples,
-        "examples_left_out": count - examples,
+        "examples": examples_with_windows,
+        "examples_left_out": count - examples_with_windows,
         "tokens": sum(each.tokens for each in done),
         "windows": sum(each.windows for each in done),
         "answered_windows": sum(each.answered for each in done),

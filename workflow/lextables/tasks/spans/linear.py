@@ -101,9 +101,11 @@ def fit(
     unit_model, logits = _first(units, is_answer, folds, settings, vectors)
 
     relaxed = []
-    for category in categories:
-        relaxed.append(settings.relaxed is not None and settings.relaxed in category)
-    parts, candidates, matched = [], [], []
+    for name in categories:
+        relaxed.append(settings.relaxed is not None and settings.relaxed in name)
+    parts = []
+    candidates = []
+    matched = []
     for category, relaxes in enumerate(relaxed):
         golds = Golds(units, answers, category, relaxes)
         kinds = golds.parts()
@@ -122,16 +124,19 @@ def fit(
             similar.add(category)
     second, scores = _second(training, candidates, folds, similar, settings)
 
-    new_rows, used_rows = [], []
+    new_rows = []
+    used_rows = []
     for category, score in enumerate(scores):
         kept = score > LEAST
-        own, score = candidates[category].take(kept), score[kept]
+        own = candidates[category].take(kept)
         matches = list(compress(matched[category], kept))
-        new, used = spans.new_answers(own, score, matches)
-        candidates[category], scores[category] = own, score
+        new, used = spans.new_answers(own, score[kept], matches)
+        candidates[category] = own
+        scores[category] = score[kept]
         new_rows.append(new)
         used_rows.append(used)
-    is_new, is_used = np.concatenate(new_rows), np.concatenate(used_rows)
+    is_new = np.concatenate(new_rows)
+    is_used = np.concatenate(used_rows)
     features = third_features(candidates, scores, units, logits)
     third = trees.fit(features[is_used], is_new[is_used])
     out_of_fold = []
@@ -416,7 +421,7 @@ def train(
     ordered = [texts[name] for name in names]
     fitted = fit(ordered, answers, categories, settings, vectors)
     asked = {row["question_id"]: row for row in examples}.values()
-    rows = []
+    rows: list[Row] = []
     if fitted.out_of_fold:
         rows += _rows(categories, fitted.out_of_fold, texts, asked, settings.n_best)
     model = fitted.model
@@ -544,7 +549,7 @@ def load(path: str | Path) -> SpanModel:
 
 def _linear_models(arrays: Mapping[str, np.ndarray], stage: str) -> tuple[Linear, ...]:
     """Return the linear models of a stage, in the order in which `save` wrote them."""
-    models = []
+    models: list[Linear] = []
     while f"{stage}_weights_{len(models)}" in arrays:
         number = len(models)
         weights = arrays[f"{stage}_weights_{number}"]

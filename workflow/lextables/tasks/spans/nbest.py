@@ -8,6 +8,7 @@ from pathlib import Path
 from lextables.metrics import spans
 from lextables.models.settings import StepSettings
 from lextables.pipeline.dataset import Row, read
+from lextables.pipeline.files import JsonObject
 from lextables.tasks.search import best_trial
 from lextables.tasks.spans.settings import SpanTrial
 from lextables.tasks.spans.squad import collapsed
@@ -82,7 +83,9 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
     the most probable is kept, as in the n-best rule.  The empty prediction is kept.
     """
     for question, group in groupby(predictions, key=itemgetter("question_id")):
-        text, joined, places = texts[question], [], []
+        text = texts[question]
+        joined = []
+        places = []
         for row in group:
             if row["start"] < 0:
                 joined.append(dict(row))
@@ -91,7 +94,7 @@ def join(predictions: Iterable[Row], texts: Mapping[str, str]) -> Iterator[Row]:
         places.sort(key=itemgetter("start", "end"))
         for touching in _touching(places, text):
             joined += _joined(touching, text)
-        by_text: dict[str, Row] = {}
+        by_text: dict[str, JsonObject] = {}
         for row in sorted(joined, key=_by_probability):
             by_text.setdefault(row["released_text"], row)
         for rank, row in enumerate(by_text.values()):
@@ -110,22 +113,25 @@ def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
     for row in places:
         if group and text[end : row["start"]].strip():
             yield group
-            group, end = [], 0
+            group = []
+            end = 0
         group.append(row)
         end = max(end, row["end"])
     if group:
         yield group
 
 
-def _joined(touching: Sequence[Row], text: str) -> Iterator[Row]:
+def _joined(touching: Sequence[Row], text: str) -> Iterator[JsonObject]:
     """Yield the joined spans of a group; a group without improbable spans is one."""
     best = max(row["probability"] for row in touching)
     kept = [row for row in touching if row["probability"] >= MIN_SHARE * best]
     # Without the improbable spans between them, the others may no longer touch.
     for parts in _touching(kept, text):
-        joined = dict(min(parts, key=_by_probability))
+        most_probable = min(parts, key=_by_probability)
+        joined = dict(most_probable)
         if len(parts) > 1:
-            start, end = parts[0]["start"], max(row["end"] for row in parts)
+            start = parts[0]["start"]
+            end = max(row["end"] for row in parts)
             words = text[start:end]
             total = sum(row["probability"] for row in parts)
             joined["released_text"] = collapsed(words)

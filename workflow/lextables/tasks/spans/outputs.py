@@ -93,7 +93,7 @@ def curve(
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)
-        counted: dict[int, Sequence[int]] = {}
+        counted: dict[int, Sequence[float]] = {}
         for place, number in enumerate(below.tolist()):
             if number not in counted:
                 output = quoted(text, spans, THRESHOLDS[place])

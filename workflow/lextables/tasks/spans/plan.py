@@ -157,16 +157,17 @@ class SpanTask(Entry):
         kinds = {key: panel.kind for key, panel in self.models.items()}
         if "encoder" in kinds.values() and (self.quotes or not self.grids):
             raise ValueError("encoders need grids, and the evaluator spans")
-        writes = isinstance(self.asking, Writing)
-        if {writes, bool(self.thresholds)} != {self.quotes}:
+        writing = self.asking if isinstance(self.asking, Writing) else None
+        if {writing is not None, bool(self.thresholds)} != {self.quotes}:
             raise ValueError(
                 "the evaluator containment, and no other, needs thresholds and "
                 "asking.prompt"
             )
-        if writes and kinds.get(self.asking.candidates) != "linear":
+        if "linear" in kinds.values() and not self.linear:
+            raise ValueError("linear models need linear, with their settings")
+        if writing and kinds.get(writing.candidates) != "linear":
             raise ValueError(
-                f"asking.candidates: {self.asking.candidates} is no linear model of the "
-                "panel"
+                f"asking.candidates: {writing.candidates} is no linear model of the panel"
             )
         if not self.asking and "language-model" in kinds.values():
             raise ValueError("language models need asking, with the names of prompts")
@@ -232,7 +233,7 @@ class SpanPlanner(Planner):
         for run in row.runs.get(self.MAIN, ()):
             after = self.run("join", run.model, run.condition, run.seed)
             runs.append(self.add(after, {}, needs=(run,)))
-        name = panel.joined + row.row.removeprefix(panel.row)
+        name = f"{panel.joined}{row.row.removeprefix(panel.row)}"
         by_condition = {self.MAIN: tuple(runs)} if runs else {}
         return replace(row, row=name, additional=True, runs=by_condition)
 
@@ -249,7 +250,8 @@ class SpanPlanner(Planner):
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""
-        grid, differences = self.grid, []
+        grid = self.grid
+        differences = []
         if panel.pretrained:
             differences.append(self.pretraining_difference())
         descriptions = [f"windows of {grid.max_length} tokens"]
@@ -277,7 +279,7 @@ class SpanPlanner(Planner):
         """The rows of a linear model that quotes its spans: one for each threshold."""
         rows = []
         for metric in self.task.thresholds:
-            runs = {}
+            runs: dict[str, tuple[Run, ...]] = {}
             for inference in row.runs.get(self.MAIN, ()):
                 runs[self.MAIN] = (
                     self.add(
@@ -302,6 +304,7 @@ class SpanPlanner(Planner):
         if isinstance(model, Missing) or not self.in_grid(panel):
             return []
         asking = self.task.asking
+        assert isinstance(asking, Asking)  # a task that does not quote has no other
         limits = asking.grids.get(self.context.grid, Pieces())
         settings = AskingSettings(
             **model,
@@ -319,10 +322,11 @@ class SpanPlanner(Planner):
 
         One is over whole contracts, one over the candidates of a linear model.
         """
-        writing, about = self.task.asking, {"family": panel.family}
-        if panel.unpublished:
-            model = Missing(panel.unpublished)
-        else:
+        writing = self.task.asking
+        assert isinstance(writing, Writing)  # a task that quotes has no other
+        about = {"family": panel.family}
+        model: JsonObject | Missing = Missing(panel.unpublished)
+        if not panel.unpublished:
             model = self.language_model(panel.model)
         if isinstance(model, Missing):
             row = Row(panel.row, asked=True, reason=model.reason, about=about)
@@ -343,13 +347,15 @@ class SpanPlanner(Planner):
             needs=(self.run("read", writing.candidates, "linear"),),
         )
         name = f"{panel.row}, candidates only"
-        runs = {self.MAIN: (run,)}
+        runs: dict[str, tuple[Run, ...]] = {self.MAIN: (run,)}
         return [row, replace(row, row=name, additional=True, runs=runs)]
 
     def linear(self, key: str, panel: Panel) -> Row:
         """The row of a linear model, which needs its frozen encoder at most."""
         encoders = () if panel.features == "words" else (panel.model,)
-        parameters, about = self.context.parameters(*encoders), {"family": panel.family}
+        parameters = self.context.parameters(*encoders)
+        about = {"family": panel.family}
+        assert self.task.linear is not None  # a task with linear models has it
         row = self.panel_row(panel, parameters=parameters, trained=True, about=about)
         model: JsonObject = {}
         for encoder in encoders:
@@ -357,7 +363,7 @@ class SpanPlanner(Planner):
             if isinstance(weights, Missing):
                 return replace(row, reason=weights.reason)
             model = model_settings(encoder, weights)
-        runs = {}
+        runs: dict[str, tuple[Run, ...]] = {}
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             condition = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
             settings = LinearRun(
@@ -477,7 +483,8 @@ class SpanPlanner(Planner):
         self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
         """The inferences of the trainings on ``percent`` per cent, by seed."""
-        grid, condition = self.grid, f"{self.context.grid}-p{percent}"
+        grid = self.grid
+        condition = f"{self.context.grid}-p{percent}"
         start = self.run("pretrain", key, "contracts") if panel.pretrained else None
         settings = Training(
             **self.cutting(panel, weights).plain(),
@@ -523,14 +530,9 @@ class SpanPlanner(Planner):
                 weights_of=start,
             )
             here = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(panel, here, tried=len(trials))
-            runs.append(
-                self.add(
-                    self.run("read", key, condition, seed),
-                    inference.plain(),
-                    weights_of=training,
-                )
-            )
+            inference = self.inference(panel, here, tried=len(trials)).plain()
+            reading = self.run("read", key, condition, seed)
+            runs.append(self.add(reading, inference, weights_of=training))
         return tuple(runs)
 
     def trials(self, percent: int) -> list[SpanTrial]:

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from lextables.models.checkpoints import arguments, train
-from lextables.models.in_parts import InParts
+from lextables.models.in_parts import Batch, InParts
 from lextables.models.loading import (
     check_complete,
     check_finite,
@@ -44,7 +44,7 @@ CHECKPOINTS = 20  # in the course of a training
 class _Trainer(InParts):
     """A trainer whose loss is the mean over the masked tokens of a batch."""
 
-    def terms(self, batch):
+    def terms(self, batch: Batch) -> list[int]:
         return (batch["labels"] != -100).sum(1).tolist()
 
 

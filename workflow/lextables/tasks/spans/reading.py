@@ -102,7 +102,7 @@ def _is_mark(character: str) -> bool:
 
 def _byte_alphabet() -> dict[str, bytes]:
     """Return {character: byte} of byte-level vocabularies (GPT-2)."""
-    shown = set()
+    shown: set[int] = set()
     for first, last in ("!~", "¡¬", "®ÿ"):
         shown.update(range(ord(first), ord(last) + 1))
     alphabet: dict[str, bytes] = {}
@@ -293,9 +293,9 @@ def top(
     """
     # The order of ties is undefined in topk, but not in a stable sort.
     masked = logits.float().masked_fill(mask == 0, -torch.inf)
-    values, positions = torch.sort(masked, dim=1, descending=True, stable=True)
-    values = values[:, :count].cpu().numpy().astype(np.float64)
-    positions = positions[:, :count].cpu().numpy()
+    ranked = torch.sort(masked, dim=1, descending=True, stable=True)
+    values = ranked.values[:, :count].cpu().numpy().astype(np.float64)
+    positions = ranked.indices[:, :count].cpu().numpy()
     missing = ((0, 0), (0, count - values.shape[1]))
     values = np.pad(values, missing, constant_values=-np.inf)
     positions = np.pad(positions, missing)
@@ -457,11 +457,13 @@ class _Reader:
         by_length = np.argsort(-lengths, kind="stable")
         parts = []
 
-        def read_part(part: np.ndarray) -> tuple[np.ndarray, ...]:
+        def read_part(part: Sequence[int]) -> tuple[np.ndarray, ...]:
             return self._positions(items[part])
 
         with tf32(self.model.device):
-            for found in in_parts_that_fit(by_length, self.batch_size, read_part):
+            for found in in_parts_that_fit(
+                by_length.tolist(), self.batch_size, read_part
+            ):
                 parts.append(found)
                 progress.update(len(found[0]))
         back = np.argsort(by_length)
@@ -528,8 +530,8 @@ def _cast(model: PreTrainedModel) -> PreTrainedModel:
 
     In bfloat16, close logits would become equal.
     """
-    copied = copy.deepcopy(model).to(torch.bfloat16)
-    head = copied.qa_outputs.float()
+    copied = copy.deepcopy(model).bfloat16()
+    head = copied.get_submodule("qa_outputs").float()
     head.register_forward_pre_hook(_as_float)
     return copied
 

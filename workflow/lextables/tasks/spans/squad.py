@@ -7,7 +7,7 @@ of the contract's text.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -238,8 +238,9 @@ def contract_texts(contracts: str | Path, split: str | None = None) -> dict[str,
 
 def training_texts(contracts: str | Path, percent: int) -> dict[str, str]:
     """Return {contract: text} of ``percent`` per cent of the training contracts."""
-    splits, texts = contract_splits(contracts), contract_texts(contracts)
-    names = {name for name, split in splits.items() if split != "test"}
+    splits = contract_splits(contracts)
+    texts = contract_texts(contracts)
+    names: Set[str] = {name for name, split in splits.items() if split != "test"}
     if percent < 100:
         names = part(names, percent, seed=0)
     return {name: texts[name] for name in sorted(names)}

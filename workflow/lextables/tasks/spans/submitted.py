@@ -109,7 +109,7 @@ def released_nbest(content: Any, where: str) -> Nbest:
         numbered = []
         for number, entry in enumerate(entries):
             numbered.append((f"{place}, prediction {number}", entry))
-        list(read_rows(numbered, SpanRow, FORM))
+        list(read_rows(iter(numbered), SpanRow, FORM))
     return nbest_columns(content, "text", *_POSITIONS, where)
 
 
@@ -229,7 +229,8 @@ def _logit(value: Any) -> float:
 
     It is NaN for anything but a finite number.
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or abs(value) > MAX_LOGIT:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or abs(value) > MAX_LOGIT:
         return math.nan
     return float(value)
 

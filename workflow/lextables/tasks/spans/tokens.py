@@ -254,7 +254,8 @@ def answer_tokens(
         return None
     low, high = int(words.token_from[first]), int(words.token_from[last + 1])
     encoded = _encode(tokenizer, answer)
-    alone, here = encoded.ids, tokens.ids[low:high].tolist()
+    alone: Sequence[int | str] = encoded.ids
+    here: Sequence[int | str] = tokens.ids[low:high].tolist()
     if tokenizer.unk_token_id in alone:
         # Unknown characters share an id, so their text is compared.
         alone = encoded.tokens
@@ -307,11 +308,14 @@ def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _
     apart = _Encoded([], [], [], [])
     rows = zip(found.ids, found.tokens, found.offsets, found.word_ids, strict=True)
     for token_id, token, (start, end), word in rows:
-        pieces, ids = [token], [token_id]
+        pieces = [token]
+        ids = [token_id]
         if token.endswith(",") and token[-2:-1].isdigit():
             pieces = _without_comma(tokenizer, token)
             pieces.append(",")
-            ids = tokenizer.convert_tokens_to_ids(pieces)
+            ids_of_pieces = tokenizer.convert_tokens_to_ids(pieces)
+            assert isinstance(ids_of_pieces, list)  # as the pieces are
+            ids = ids_of_pieces
         # From the end: the first piece may include a space.
         cuts = [end]
         for piece in reversed(pieces[1:]):

@@ -1,7 +1,7 @@
 """Training of span-extraction models as in CUAD's released code (train.py)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from transformers import PreTrainedModel, TrainingArguments
 
 from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments
-from lextables.models.in_parts import InParts
+from lextables.models.in_parts import Batch, InParts
 from lextables.models.loading import save
 from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
@@ -46,7 +46,7 @@ def training_rows(
     share of the contracts is used.  Empty windows are balanced by a random sample, as
     in the released code, or by their weight (CUAD, Section 4.1).
     """
-    contracts = set(windows.contracts)
+    contracts: Set[str] = set(windows.contracts)
     if search:
         contracts -= held_out_contracts(splits, settings.held_out)
     if settings.percent < 100:
@@ -131,6 +131,7 @@ def updates(windows: int, settings: FineTuning) -> int:
 
     The settings may limit it.
     """
+    assert settings.epochs is not None  # of the chosen or only trial
     planned = math.ceil(windows / settings.batch_size) * settings.epochs
     return min(planned, settings.max_updates or planned)
 
@@ -146,8 +147,12 @@ class _SpanTrainer(InParts):
         self.mean_weight = float(np.where(answered, 1.0, empty_weight).mean())
 
     def compute_loss(
-        self, model, inputs, return_outputs=False, num_items_in_batch=None
-    ):
+        self,
+        model: torch.nn.Module,
+        inputs: Batch,
+        return_outputs: bool = False,
+        num_items_in_batch: torch.Tensor | int | None = None,
+    ) -> Any:
         """Return the mean over windows of weight x half the cross-entropy of both ends.
 
         Weights are divided by their mean over the data, not over the batch: a batch
@@ -156,7 +161,8 @@ class _SpanTrainer(InParts):
         batch; the released code, which pads to full length, includes padding in the
         softmax.
         """
-        starts, ends = inputs.pop("start_positions"), inputs.pop("end_positions")
+        starts = inputs.pop("start_positions")
+        ends = inputs.pop("end_positions")
         outputs = model(**inputs)
         padding = inputs["attention_mask"] == 0
         start_loss = _cross_entropy(outputs.start_logits, starts, padding)
@@ -194,6 +200,7 @@ def finetune(
     with the weights of an uninterrupted run.  Returns the update from which it resumed
     (0 for a fresh start).
     """
+    assert settings.learning_rate is not None  # of the chosen or only trial
     common = arguments(
         work,
         updates(len(dataset), settings),

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -214,7 +215,7 @@ def answering(
     return is_answer
 
 
-View = csr_matrix | np.ndarray
+View: TypeAlias = csr_matrix | np.ndarray
 Vocabularies = tuple[Vocabulary, Vocabulary]
 
 
@@ -275,11 +276,10 @@ def features(units: Units, words: Vocabulary, beside: Vocabulary) -> csr_matrix:
 
 def _around(near: View, units: Units) -> tuple[View, View]:
     """Return the weighted sums of the units before and after each unit, normalised."""
-    before, after = 0, 0
-    for by, weight in enumerate(BEFORE, 1):
-        before = before + weight * _moved(near, units, by)
-    for by, weight in enumerate(AFTER, 1):
-        after = after + weight * _moved(near, units, -by)
+    before = sum(
+        weight * _moved(near, units, by) for by, weight in enumerate(BEFORE, 1)
+    )
+    after = sum(weight * _moved(near, units, -by) for by, weight in enumerate(AFTER, 1))
     return BEFORE_WEIGHT * normalize(before), AFTER_WEIGHT * normalize(after)
 
 

@@ -31,7 +31,7 @@ from lextables.tasks.spans.tokens import Tokens, backend, layout, question_ids, 
 # Folders with another format cannot be opened.
 FORMAT = 2
 RECORD = "features.json"
-Item = dict[str, np.ndarray | int]  # a sequence (`WindowDataset`)
+Item = dict[str, Any]  # arrays and numbers of a sequence (`WindowDataset`)
 CONTRACTS_A_BATCH = 16
 TOKENS = Table(
     "tokens",
@@ -158,7 +158,8 @@ def open_windows(folder: str | Path) -> Windows:
             where=str(folder),
             do="write the features again",
         )
-    columns, values = {}, []
+    columns = {}
+    values = []
     for name in names:
         columns[name], distinct = _coded(table[name])
         values.append(distinct)
@@ -167,7 +168,8 @@ def open_windows(folder: str | Path) -> Windows:
     sorted_by = (columns["window"], columns["example_id"], columns["contract_id"])
     order = np.lexsort(sorted_by)
     sorted_columns = [column[order] for column in columns.values()]
-    return Windows(*values, *sorted_columns)
+    examples, contracts, categories = values
+    return Windows(examples, contracts, categories, *sorted_columns)
 
 
 def read_tokens(folder: str | Path) -> dict[str, Tokens]:
@@ -208,7 +210,8 @@ class WindowDataset(torch.utils.data.Dataset):
         settings or other questions.
         """
         folder = Path(folder)
-        self.tokenizer, self.windows = tokenizer, open_windows(folder)
+        self.tokenizer = tokenizer
+        self.windows = open_windows(folder)
         used = {name: questions.get(name, "") for name in self.windows.categories}
         record = _record(folder)
         for name, value in made_with(tokenizer, settings, used).items():
@@ -225,7 +228,8 @@ class WindowDataset(torch.utils.data.Dataset):
         if select is not None:
             self.rows = np.asarray(select, dtype=np.int64)
         around = layout(tokenizer)
-        self._before, self._before_types = [], []
+        self._before = []
+        self._before_types = []
         for text in used.values():
             ids = question_ids(tokenizer, text, settings.max_question_length)
             question_types = [around.question_type] * len(ids)
@@ -244,13 +248,14 @@ class WindowDataset(torch.utils.data.Dataset):
 
     def __getitem__(self, item: int) -> Item:
         """Return the sequence of one window, as the class describes it."""
-        row, windows = self.rows[item], self.windows
+        row = self.rows[item]
+        windows = self.windows
         category = windows.category[row]
         before = self._before[category]
         contract_ids = self._ids[windows.contract[row]]
         contract = contract_ids[windows.token_from[row] : windows.token_to[row]]
         ids = np.concatenate((before, contract, self._after))
-        sequence = {
+        sequence: Item = {
             "input_ids": ids,
             "attention_mask": np.ones(len(ids), dtype=np.int64),
             "start_positions": int(windows.start_positions[row]),

@@ -55,7 +55,7 @@ def write(
     """
     rows = [row for row in questions if row["split"] == "test"]
     writer = _Writer(model, plain_template(settings.prompt), settings.tokens)
-    batches = []
+    batches: list[list[Asked]] = []
     for contract, asked in asked_questions(rows, settings.questions).items():
         if candidates is None:
             batches += writer.about_contract(texts[contract], asked)
@@ -78,7 +78,7 @@ def write(
     counts["in_parts"] = sum(len(answers) > 1 for answers in outputs.values())
     counts["not_asked"] = len(rows) - len(outputs)
     names = sorted(row["question_id"] for row in rows)
-    written = []
+    written: list[Row] = []
     for name in names:
         written.append({"question_id": name, "output": joined(outputs[name])})
     return written, counts

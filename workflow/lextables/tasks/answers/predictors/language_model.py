@@ -100,8 +100,9 @@ def mark(job: Prediction) -> np.ndarray:
 
 
 def _asker(job: Prediction) -> Asker:
-    model = cached_model.of_rule(job.settings.plain(), job)
-    return Asker(model, job.settings)
+    settings = job.settings
+    assert isinstance(settings, AskingSettings)
+    return Asker(cached_model.of_rule(settings.plain(), job), settings)
 
 
 def texts(

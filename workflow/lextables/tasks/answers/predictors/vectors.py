@@ -7,6 +7,7 @@ from lextables.models.weights import weights_folder
 from lextables.tasks.answers.baselines import Answers, linear_answers, similarity_marks
 from lextables.tasks.answers.collection import Space, of_vectors
 from lextables.tasks.answers.prediction import Prediction
+from lextables.tasks.answers.settings import EncoderSettings, LearningSettings
 
 
 def answer(job: Prediction) -> Answers:
@@ -14,8 +15,10 @@ def answer(job: Prediction) -> Answers:
 
     It is trained on other documents (`baselines.linear_answers`).
     """
-    space, shares = encoded(job), job.collection.shares
-    answers, penalties = linear_answers(space, shares, job.settings, job.threads)
+    settings = job.settings
+    assert isinstance(settings, LearningSettings)
+    shares = job.collection.shares
+    answers, penalties = linear_answers(encoded(job), shares, settings, job.threads)
     job.record["penalties"] = penalties
     return answers
 
@@ -27,9 +30,11 @@ def mark(job: Prediction) -> np.ndarray:
 
 def encoded(job: Prediction) -> Space:
     """Return the paragraphs and questions in the space of the run's encoder."""
-    plain = job.settings.plain()
-    folder, where = weights_folder(plain), device.pick(job.device)
-    model = bi_encoder.load(folder, where, job.settings.max_length)
+    settings = job.settings
+    assert isinstance(settings, EncoderSettings)
+    plain = settings.plain()
+    where = device.pick(job.device)
+    model = bi_encoder.load(weights_folder(plain), where, settings.max_length)
     own_settings.check_products(model, own_settings.COSINE)
     encode = []
     for function in (bi_encoder.encode_documents, bi_encoder.encode_queries):

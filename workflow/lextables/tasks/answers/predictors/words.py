@@ -14,6 +14,7 @@ from lextables.tasks.answers.baselines import (
 from lextables.tasks.answers.collection import of_words
 from lextables.tasks.answers.prediction import Prediction
 from lextables.tasks.answers.settings import (
+    FixedSettings,
     LearningSettings,
     MarkingSettings,
     PriorSettings,
@@ -22,7 +23,8 @@ from lextables.tasks.answers.settings import (
 
 def answer(job: Prediction) -> Answers:
     """Return the answers of the settings' ``kind``: `random`, `prior` or `linear`."""
-    settings, shares = job.settings, job.collection.shares
+    settings = job.settings
+    shares = job.collection.shares
     if isinstance(settings, LearningSettings):
         space = of_words(job.collection)
         answers, penalties = linear_answers(space, shares, settings, job.threads)
@@ -39,10 +41,12 @@ def mark(job: Prediction) -> np.ndarray:
     The settings' ``kind`` is `never` (all 0: most paragraphs are marked by nobody),
     `random`, `overlap` (`similarity_marks`) or `linear` (`linear_marks`).
     """
-    data, settings = job.collection, job.settings
+    data = job.collection
+    settings = job.settings
     if isinstance(settings, MarkingSettings):
-        marked, words = is_marked(data, job.marked), of_words(data)
-        return linear_marks(data, words, marked, settings)
+        marked = is_marked(data, job.marked)
+        return linear_marks(data, of_words(data), marked, settings)
+    assert isinstance(settings, FixedSettings)
     if settings.kind == "overlap":
         return similarity_marks(of_words(data))
     shape = (len(data.texts()), len(data.questions))

@@ -48,7 +48,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
         of_pool = [hit for hit in hits if hit[0] in pool]
         return of_pool[: first.top]
 
-    hits = {}
+    hits: HitsByCondition = {}
     for condition, run in runs.items():
         hits[condition] = {}
         for query_id, text in ranking.texts(run).items():

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from lextables.models import cross_encoder, device
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.collection import HitsByCondition, TextPair, reorder
@@ -10,7 +12,7 @@ from lextables.tasks.retrieval.filtering import read_as
 from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 # A function from (text of a query, text of a document) to their relevance.
-Score = Callable[[Sequence[TextPair]], Sequence[float]]
+Score = Callable[[Sequence[TextPair]], Sequence[float] | np.ndarray]
 
 
 def rank(ranking: Ranking) -> HitsByCondition:

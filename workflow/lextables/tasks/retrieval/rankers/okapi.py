@@ -35,7 +35,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
     Documents are whole or filtered.  Ties go to the lower document id, and in the released
     code's chunks to the row that comes first.  Returns {condition: hits}.
     """
-    hits = {}
+    hits: HitsByCondition = {}
     for condition, run in ranking.runs(OkapiSettings).items():
         collection = ranking.collection
         if condition in ranking.first_hits:
@@ -59,7 +59,7 @@ def pools_of_queries(
     collection: Collection, queries: Sequence[str], run: OkapiSettings
 ) -> list[Pool]:
     """Return the pool of each query that has one, by document id."""
-    pools = []
+    pools: list[Pool] = []
     for query_id in queries:
         documents = sorted(collection.pool(query_id, run.pool))
         if documents:
@@ -88,7 +88,7 @@ def released_chunks(
         if any(gains.values()):
             label = collection.queries[query_id][chunks.by]
             rows_by_label[label] += [(query_id, document) for document in gains]
-    pools = []
+    pools: list[Pool] = []
     for rows in rows_by_label.values():
         for places in np.array_split(np.arange(len(rows)), chunks.number):
             if len(places):
