@@ -260,7 +260,7 @@ class InParts(Trainer):
         count = _rows(batch)
         mask = batch.get("attention_mask")
         if mask is None:
-            mask = torch.ones_like(batch["input_ids"])
+            mask = torch.ones_like(batch.get("input_ids", torch.ones(count, 1)))
         tokens = tokens_at_once(mask, self.args.device.type)
         if self._rows_at_once(mask.shape[1], tokens) >= count:
             yield 1, dict(batch)

@@ -53,7 +53,7 @@ def make(
         if model.architecture:
             (models / name).mkdir(parents=True)
             with quiet():
-                write(models / name, model, ARCHITECTURES[model.architecture], words)
+                write(models / name, model, words)
     for pair in released:
         path, name = pair.split("=")
         write_released(models / name, Path(folder, path))
@@ -396,10 +396,10 @@ ARCHITECTURES: dict[str, Architecture] = {
 }
 
 
-def write(
-    folder: Path, model: Model, architecture: "Architecture", words: Words
-) -> None:
-    """Write a tiny model as one of its registered kind is published."""
+def write(folder: Path, model: Model, words: Words) -> None:
+    """Write a tiny model as one of its registered kind, which has an architecture, is published."""
+    assert model.architecture is not None
+    architecture = ARCHITECTURES[model.architecture]
     tokenizer = architecture.tokenizer(words)
     longest = model.max_length or 512
     tokenizer.model_max_length = longest

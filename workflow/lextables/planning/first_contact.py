@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.edgar.contracts import TABLE, Faults, contracts, filings, quarter
@@ -169,7 +168,7 @@ class _DataSet:
 
     def _write(self, folder: Path) -> dataset.JsonObject:
         paths: dict[str, list[Path]] = {}
-        variants: dict[str, Any] = {}
+        variants: dict[str, str] = {}
         sources = []
         for kind, names in self.entry.named(list(self.files.mirrors)).items():
             paths[kind] = []

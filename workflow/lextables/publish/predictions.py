@@ -22,10 +22,11 @@ PREDICTED = ("example_id", "head_id", "probabilities")
 
 def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
     """Write the predictions of each run, a file for each condition; return descriptions of the files."""
-    labels = {}
+    labels: dict[str, Row] = {}
     for row in read(data_set.table("examples")):
-        right = {name: row[name] for name in ("label", "labels") if name in row}
-        labels[row["example_id"]] = right
+        labels[row["example_id"]] = {
+            name: row[name] for name in ("label", "labels") if name in row
+        }
     (folder / FOLDER).mkdir(parents=True)
     for run in data_set.runs:
         rows = read(run.predictions)
@@ -49,7 +50,7 @@ def _with_labels(rows: Iterable[Row], labels: Mapping[str, Row]) -> Iterator[Row
     """Yield the predictions with the correct labels of their examples."""
     for row in rows:
         prediction = {name: row[name] for name in PREDICTED}
-        yield prediction | labels[row["example_id"]]
+        yield {**prediction, **labels[row["example_id"]]}
 
 
 def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
@@ -60,7 +61,7 @@ def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
     (folder / FOLDER).mkdir(parents=True)
     marks = False
     for run in data_set.runs:
-        rows = read(run.predictions)
+        rows: Iterator[Row] = read(run.predictions)
         if _marks(run):
             marks = True
         else:

@@ -28,7 +28,7 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     if modules.has(paper, "registry"):
         base = modules.module(paper, "registry").REGISTRY
     types = tuple(map(task_type, kinds))
-    task = types[0]
+    task: Any = types[0]
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
     return create_model(

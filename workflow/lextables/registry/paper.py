@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, model_validator
 
 from lextables.pipeline.config import Config
 from lextables.pipeline.registry import Entry, Line, Name, Title
@@ -250,7 +250,7 @@ class Paper(ShownPaper):
     sources: Mapping[Name, Source] = {}
     data: Mapping[Name, DataSet] = {}
     texts: Mapping[Name, Texts] = {}
-    tasks: Mapping[Name, SerializeAsAny[Entry]] = {}
+    tasks: Mapping[Name, Any] = {}
     not_in_sample: NotInSample = NotInSample()
     publish: Publication = Publication()
 

@@ -6,7 +6,7 @@ They are generated from the models that check the files, and a test keeps the tw
 """
 
 from pathlib import Path
-from typing import Union
+from typing import Any, Union
 
 import yaml
 from pydantic import BaseModel, TypeAdapter
@@ -23,7 +23,7 @@ FOLDER = ROOT / "workflow/schemas"
 def _papers() -> TypeAdapter:
     """Return the check of a paper's file: that of one of the papers."""
     files = sorted((ROOT / "resources/papers").glob("*.yaml"))
-    models = tuple(packages.model_of(path.stem) for path in files)
+    models: Any = tuple(packages.model_of(path.stem) for path in files)
     return TypeAdapter(Union[models])  # noqa: UP007
 
 

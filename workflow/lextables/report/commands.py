@@ -37,7 +37,7 @@ def changed_keys(config: Settings) -> list[str]:
 
     The papers, which have no default, are left out.
     """
-    config = published(config)
+    config = published(dict(config))
     usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     keys = []
     for name, default in usual.items():

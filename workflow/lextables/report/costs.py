@@ -83,7 +83,7 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
-    distance = np.log(ratio.astype(float)).abs()
+    distance = pd.Series(np.log(ratio.astype(float))).abs()
     is_near = distance <= math.log(REACH) + 1e-9
     ratio = ratio.where(is_near)
     seconds = table["seconds"] * ratio

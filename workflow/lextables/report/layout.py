@@ -29,6 +29,7 @@ def ticked(text: str) -> Markup:
     return Markup(TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
+assert render.TEMPLATES.loader is not None
 TEMPLATES = render.TEMPLATES.overlay(
     loader=ChoiceLoader([FileSystemLoader(HERE), render.TEMPLATES.loader])
 )

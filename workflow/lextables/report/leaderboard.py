@@ -85,6 +85,7 @@ def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
 def headline_lines(exhibit: Exhibit) -> dict[str, Line]:
     """Return {system: its line} of a table's headline."""
     headline = exhibit.entry.headline
+    assert headline is not None  # only such tables are benchmarks
     lines = {}
     for line in exhibit.lines:
         if headline.column and line.column == headline.column:
@@ -137,8 +138,8 @@ def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
 
 def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
     """The names with a score, best first."""
-    names = [name for name, score in scores.items() if score is not None]
-    return sorted(names, key=lambda name: scores[name], reverse=not lower)
+    known = {name: score for name, score in scores.items() if score is not None}
+    return sorted(known, key=known.__getitem__, reverse=not lower)
 
 
 def _score(line: Line) -> float | None:
@@ -151,8 +152,9 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
     if line.prediction_low:
         seeds = f"{line.prediction_low} to {line.prediction_high}"
     groups = []
-    pairs = comparison.pairs if comparison else ()
-    if any(system in (pair.one, pair.other) for pair in pairs):
+    if comparison and any(
+        system in (pair.one, pair.other) for pair in comparison.pairs
+    ):
         for place, group in enumerate(comparison.groups, 1):
             if system in group:
                 groups.append(str(place))
@@ -184,8 +186,8 @@ def pages(parts: Sequence[Part], trained_on: Mapping[str, str]) -> list[Page]:
 
 def page(headlines: Sequence[Benchmark], trained_on: Mapping[str, str]) -> Page:
     """Return the page of the benchmarks."""
-    shown = []
-    others = []
+    shown: list[Benchmark] = []
+    others: list[Benchmark] = []
     for each in headlines:
         part = others if each.data_note else shown
         part.append(each)

@@ -103,10 +103,10 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
 def lines(table: pd.DataFrame) -> list[Line]:
     """The shares as lines of a table: rows are splits, columns the splits that they share text with."""
     cells = []
-    for pair in table.itertuples():
-        row = f"{pair.dataset} {pair.split}"
-        column = f"{pair.other_dataset} {pair.other_split}"
-        cells.append(Cell(row, column, pair.share, decimals=3))
+    for pair in table.to_dict("records"):
+        row = f"{pair['dataset']} {pair['split']}"
+        column = f"{pair['other_dataset']} {pair['other_split']}"
+        cells.append(Cell(row, column, pair["share"], decimals=3))
     return build([], cells, comparable=True)
 
 
@@ -157,7 +157,7 @@ def page(
 
 def _html(title: str, frame: pd.DataFrame) -> Markup:
     """A table under its title."""
-    names = {column: column.replace("_", " ") for column in frame}
+    names = {column: str(column).replace("_", " ") for column in frame}
     text = frame.rename(columns=names).to_html(
         index=False, border=0, float_format="{:.3f}".format, na_rep="", classes="plain"
     )

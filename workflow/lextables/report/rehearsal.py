@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.files import JsonObject, damage_named, read_json, verify
@@ -131,9 +131,10 @@ def read(path: str | Path) -> list[RehearsedRow]:
         verify(path)
         text = Path(path).read_text(encoding="utf-8")
         for cells in spreadsheet.rows(text, COLUMNS):
-            values = dict(spreadsheet.texts(cells))
-            numbers = {name: int(values.pop(name)) for name in ("cells", "values")}
-            rows.append(RehearsedRow(**values, **numbers))
+            values: dict[str, Any] = dict(spreadsheet.texts(cells))
+            for name in ("cells", "values"):
+                values[name] = int(values[name])
+            rows.append(RehearsedRow(**values))
     return rows
 
 
@@ -157,7 +158,11 @@ def speeds(paths: Iterable[Path]) -> str:
     writer.writeheader()
     for (experiment, dataset, model, device), found in sorted(groups.items()):
         middle = sorted(found, key=itemgetter("seconds"))[len(found) // 2]
-        row = {"data": "rehearsal", "rule": experiment, "dataset": dataset}
+        row: dict[str, Any] = {
+            "data": "rehearsal",
+            "rule": experiment,
+            "dataset": dataset,
+        }
         row |= {"model": model, "device": device, "jobs": len(found)}
         row |= {name: middle[name] for name in ("updates", "tokens", "seconds")}
         row |= {"memory_mib": middle["gpu_mib"], "measured": "job"}

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ REPRODUCED = ("match", "near")
 REASONS = 10  # of one outcome of a paper
 BEST_ROWS = 3  # of a benchmark
 NOTHING_ELSE = "other data or models (see their reasons)"
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "match": {"facecolor": figures.OURS},
     "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
     "off": {"facecolor": "none", "hatch": "xxxx"},
@@ -127,7 +128,11 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     for outcome in columns:
         look = LOOKS[outcome] | {"edgecolor": figures.INK, "label": NAMES[outcome]}
         handles.append(Patch(**look))
-    place = {"loc": "outside upper left", "ncols": 6, "columnspacing": 1}
+    place: dict[str, Any] = {
+        "loc": "outside upper left",
+        "ncols": 6,
+        "columnspacing": 1,
+    }
     axes.figure.legend(handles=handles, handlelength=1.4, **place)
 
 
@@ -194,8 +199,8 @@ def _headline(total: wording.KindCounts, systems: Systems) -> str:
     counts = []
     for kind, outcomes in total.items():
         if kind != "score":
-            published = f"{sum(outcomes.values()):,} {wording.PLURALS[kind]}"
-            counts.append(f"{outcomes['match']:,} of {published}")
+            printed = f"{sum(outcomes.values()):,} {wording.PLURALS[kind]}"
+            counts.append(f"{outcomes['match']:,} of {printed}")
     if counts:
         equal = " and ".join(counts)
         sentences.append(f"Of the values that describe the data, {equal} are equal.")
@@ -506,7 +511,7 @@ def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:
 
 def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
     """The best rows of each benchmark, and the names of those on other data."""
-    rows = []
+    rows: list[list[str]] = []
     for benchmark in headlines:
         if not benchmark.data_note:
             rows += _best_rows(benchmark)

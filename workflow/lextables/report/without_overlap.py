@@ -187,7 +187,7 @@ def _lines(
     )
     tables = modules.module(benchmark.paper, "tables")
     computed = tables.cells(benchmark.table, inputs)
-    headline = inputs.entry.headline.row
+    headline = inputs.entry.headline.row if inputs.entry.headline else None
     lines = {}
     for line in build(inputs.published, computed, comparable=False):
         if not headline or line.row == headline:

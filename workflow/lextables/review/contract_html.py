@@ -88,7 +88,9 @@ def read_archive(raw: bytes) -> Contract:
 
 
 def _page(part: EmailMessage) -> bytes:
-    raw = part.get_payload(decode=True) or b""
+    raw = part.get_payload(decode=True)
+    if not isinstance(raw, bytes):
+        return b""
     charset = part.get_content_charset("utf-8")
     try:
         return raw.decode(charset).encode()

@@ -340,7 +340,7 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
         shown.update(page.typed)
     has_check_marks = any("check marks" in page.unread for page in pages)
     waiting = list(_items(form.get("/Fields")))
-    seen = []
+    seen: list[DictionaryObject] = []
     while waiting:
         field_ = _dictionary(waiting.pop())
         if any(field_ is each for each in seen):

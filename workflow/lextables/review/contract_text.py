@@ -190,8 +190,9 @@ def _read_plain(raw: bytes) -> Contract:
         raise BadInput(
             f"byte {at:,} is NUL, so this is not text", do="save the contract as UTF-8"
         )
+    notes: tuple[str, ...] = ()
     try:
-        text, notes = raw.decode("utf-8-sig"), ()
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         try:
             text = raw.decode("cp1252")

@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
 
     runs: Sequence[str]
     """Folders of the runs, by default those of the first condition that the table shows."""
-    interval: Interval
+    interval: Interval | None
     """Sampling interval in the table's unit, by default `Inputs.interval`."""
     decimals: int
     """Precision of an additional cell."""

@@ -563,7 +563,7 @@ def shown(
     return shown_rows
 
 
-def _has(row: JsonObject, fields: JsonObject) -> bool:
+def _has(row: JsonObject, fields: Mapping[str, Any]) -> bool:
     """Whether a row has these values of fields; a list means any of its values."""
     for name, value in fields.items():
         allowed = value if isinstance(value, list | tuple) else (value,)

@@ -48,17 +48,17 @@ def read_release(
         judgements = _judgements(archive)
         ratings = list(_ratings(archive, _Titles(queries, aliases)))
     clause_of = _judged_clauses(clauses, judgements)
-    rated, without_number = [], 0
+    rated = []
+    without_number = 0
     for row in ratings:
         if isinstance(row["rating"], int | float):
             key = (row["query_id"], _normalized(row["text"]))
-            row["clause_id"] = clause_of.get(key)
-            row["rating"] = float(row["rating"])
-            rated.append(row)
+            rating = float(row["rating"])
+            rated.append({**row, "clause_id": clause_of.get(key), "rating": rating})
         else:
             without_number += 1
     rated.sort(key=itemgetter("sheet", "column", "row"))
-    rows = {
+    rows: dict[str, list[Row]] = {
         "clauses": clauses,
         "queries": queries,
         "judgements": judgements,
@@ -129,14 +129,15 @@ def _queries(
             "origin": metadata.get("type", ""),
         }
     titles = _Titles(declared.values(), aliases)
-    queries = []
+    queries: list[Row] = []
     for number, record in enumerate(_tsv(archive, _FORMATS), 1):
         formats = {
             "number": number,
             "medium": record["Medium Format"].strip(),
             "long": record["Long Format"].strip(),
         }
-        queries.append(declared[titles.query_id(record["ACORD Query"])] | formats)
+        query_id = titles.query_id(record["ACORD Query"])
+        queries.append({**declared[query_id], **formats})
     return queries
 
 

@@ -120,7 +120,8 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = _likeness(text, printed.value)
-        nearest = max(sorted(likeness, reverse=True), key=likeness.get, default=None)
+        last_first = sorted(likeness, reverse=True)
+        nearest = max(last_first, key=likeness.__getitem__, default=None)
         cells.append(published_cell(printed, nearest, "no query of this category"))
     return cells
 
@@ -197,7 +198,9 @@ def figure_c1(results: Results) -> list[Cell]:
     once = [results.words[clause_id] for clause_id in set(rated)]
     lengths_of = {
         "words a clause": once,
-        "words a clause, each query-clause pair": list(map(results.words.get, rated)),
+        "words a clause, each query-clause pair": [
+            results.words[name] for name in rated
+        ],
     }
     cells = []
     for row, lengths in lengths_of.items():

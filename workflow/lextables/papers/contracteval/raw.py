@@ -19,7 +19,8 @@ from lextables.tasks.spans.squad import (
     read_squad,
 )
 
-ALL, TEST = "CUADv1.json", "test.json"
+ALL = "CUADv1.json"
+TEST = "test.json"
 
 
 def read(name: str, published: Published) -> Rows:
@@ -27,7 +28,10 @@ def read(name: str, published: Published) -> Rows:
     path = published.file("release")
     documents = sorted(_documents(path, ALL), key=attrgetter("contract_id"))
     test = {document.contract_id for document in _documents(path, TEST)}
-    contracts, questions, answers, examples = [], [], [], []
+    contracts: list[Row] = []
+    questions: list[Row] = []
+    answers: list[Row] = []
+    examples: list[Row] = []
     for document in documents:
         contract = document.contract_id
         split = "test" if contract in test else "train"
@@ -60,8 +64,8 @@ def _category(question_id: str, contract_id: str) -> str:
 def _examples(document: Document) -> Iterator[Row]:
     """Yield a training example for each answer, and one for each question without an answer."""
     for question in document.questions:
-        single = [(answer,) for answer in question.answers] or [()]
-        for number, answers in enumerate(single):
+        for number in range(max(1, len(question.answers))):
             example_id = f"{question.question_id}_{number}"
-            example = replace(question, question_id=example_id, answers=answers)
+            single = question.answers[number : number + 1]
+            example = replace(question, question_id=example_id, answers=single)
             yield example_row(document, example, question.question_id)

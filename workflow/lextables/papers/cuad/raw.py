@@ -48,7 +48,9 @@ def read(name: str, published: Published) -> Rows:
     facts = _contract_facts(
         published.facts["recorded"], published.given["contract_types"]
     )
-    contracts, questions, answers = [], [], []
+    contracts = []
+    questions: list[Row] = []
+    answers: list[Row] = []
     for document in documents:
         split = "test" if document.contract_id in test else "train"
         contract = {
@@ -57,7 +59,7 @@ def read(name: str, published: Published) -> Rows:
             "text": document.text,
             "characters": len(document.text),
         }
-        contracts.append(contract | facts[document.contract_id])
+        contracts.append({**contract, **facts[document.contract_id]})
         questions += question_rows(document, split)
         answers += answer_rows(document)
     categories = [question.category for question in documents[0].questions]
@@ -66,7 +68,7 @@ def read(name: str, published: Published) -> Rows:
         [document.contract_id for document in documents],
         categories,
     )
-    rows = {
+    rows: dict[str, list[Row]] = {
         "contracts": contracts,
         "categories": _categories(published.file("categories"), categories),
         "questions": sorted(questions, key=itemgetter("question_id")),
@@ -114,7 +116,7 @@ def _csv_records(content: bytes) -> Iterator[dict[str, str]]:
 
 def _contract_facts(path: Path, contract_types: Mapping[str, str]) -> dict[str, Row]:
     """Return {title: contract type and pages} from the recorded folders of the PDFs."""
-    facts = {}
+    facts: dict[str, Row] = {}
     for record in _csv_records(path.read_bytes()):
         facts[record["title"]] = {
             "contract_type": contract_types[record["release_folder"]],
@@ -148,7 +150,8 @@ def _clause_table(
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of clauses and of supplementary answers."""
     title_of = {_letters(title): title for title in titles}
-    clauses, supplementary = [], []
+    clauses: list[Row] = []
+    supplementary: list[Row] = []
     for record in _csv_records(content):
         # One released name has a quote after the suffix: "….PDF'".
         name = re.sub(r"\.pdf\W*$", "", record["Filename"], flags=re.IGNORECASE)
@@ -157,7 +160,7 @@ def _clause_table(
             of_category = key | {"category": category}
             # A cell is a list of strings in Python's notation.
             for index, text in enumerate(ast.literal_eval(record[category])):
-                clauses.append(of_category | {"index": index, "text": text})
+                clauses.append({**of_category, "index": index, "text": text})
             answer = record[f"{category}-Answer"].strip()
             supplementary.append(of_category | {"answer": answer})
     clauses.sort(key=itemgetter("contract_id", "category", "index"))

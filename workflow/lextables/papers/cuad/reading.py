@@ -107,15 +107,16 @@ def read_with_fine_tuned_model(
         pq.write_table(
             pa.table({"contract_id": [CONTRACT], "text": [plain_text.text]}), contracts
         )
-        rows = {
+        columns = {
             "question_id": list(map(question_id, wordings)),
             "contract_id": [CONTRACT] * len(wordings),
             "category": list(wordings),
         }
-        pq.write_table(pa.table(rows), questions)
+        pq.write_table(pa.table(columns), questions)
         source = WindowSource(contracts, questions, wordings, labelled=False)
         write_features(source, folder, tokenizer, settings, shards=1)
-        limit, chosen = settings.windows_per_question, None
+        limit = settings.windows_per_question
+        chosen = None
         if limit:
             ranker = window_ranking.load(Path(reading) / RANKER)
             chosen = window_ranking.choose(ranker, folder, texts, limit)

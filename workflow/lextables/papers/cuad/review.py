@@ -191,16 +191,13 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     writer.writerow(FIELDS)
     for finding in items:
         of_category = marked.get(finding.category, Marks(0, 0, 0, 0))
-        found, start, end = "no", "", ""
-        if finding.found:
-            found, start, end = "yes", finding.start, finding.end
         row = [
             finding.category,
             _title(_group(finding.category)),
-            found,
+            "yes" if finding.found else "no",
             f"{finding.probability:.4f}",
-            start,
-            end,
+            str(finding.start) if finding.found else "",
+            str(finding.end) if finding.found else "",
             finding.text,
         ]
         for share in (of_category.precision, of_category.recall):

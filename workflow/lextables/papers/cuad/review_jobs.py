@@ -6,6 +6,7 @@ from functools import cached_property
 from snakemake.iocontainers import Wildcards
 
 from lextables.papers.cuad import reviewer
+from lextables.papers.cuad.registry import Cuad
 from lextables.papers.cuad.reviewer import Reviewer
 from lextables.pipeline.errors import BadInput
 from lextables.planning.runs import Runs
@@ -21,7 +22,9 @@ class ReviewJobs:
     def reviewer(self) -> Reviewer:
         """The run whose model reads the contract."""
         project = self.runs.project
-        paper, plan = project.papers["cuad"], project.plans["cuad"]
+        paper = project.papers["cuad"]
+        assert isinstance(paper, Cuad)
+        plan = project.plans["cuad"]
         return reviewer.choose(project.config, paper, plan, project.results)
 
     @cached_property

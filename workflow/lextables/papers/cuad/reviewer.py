@@ -99,14 +99,16 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
         # A model is named by its key or by its row.
         key = user_rows.key(config.review_model)
         candidates = (key.removeprefix(user_rows.PREFIX), key)
-    best, best_score = None, -1.0
+    best = None
+    best_score = -1.0
     for score, reviewer in finished(results):
         is_candidate = not requested or reviewer.run.model in candidates
         # Only a configuration that lists a user's off-the-shelf model knows the location
         # of its weights.
         has_weights = reviewer.weights_of or reviewer.run in plan.specs
         if is_candidate and has_weights and score > best_score:
-            best, best_score = reviewer, score
+            best = reviewer
+            best_score = score
     if best:
         if best.run not in plan.specs:
             return best
@@ -177,7 +179,8 @@ def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
 
 
 def _run(folder: Path) -> Run:
-    return Run(*folder.parts[-5:-1], int(folder.name.removeprefix("seed")))
+    data_set, experiment, model, condition, seed = folder.parts[-5:]
+    return Run(data_set, experiment, model, condition, int(seed.removeprefix("seed")))
 
 
 def _uses_all_training_data(run: Run) -> bool:

@@ -7,7 +7,6 @@ numbers are the paper's.
 
 import itertools
 import math
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -365,11 +364,13 @@ def figure5(results: Results) -> list[Cell]:
     row_of = {}
     for printed in results.published:
         name, _, model = printed.row.partition(" / ")
+        assert printed.number is not None  # the figure prints no texts
         classes[name][model] = printed.number
         row_of[model] = printed.row
     systems = {system["row"]: system for system in results.rows}
     column = f"{COLUMNS[AT_80]}: mean of"
-    cells, additional = [], []
+    cells = []
+    additional = []
     for row, system in systems.items():
         folders = _folders(system)
         if row in row_of:
@@ -395,9 +396,11 @@ def _class_mean(
     results: Results, row: str, column: str, of_models: Sequence[tuple[str, ...]]
 ) -> Cell:
     """Return the mean over the models of a class, given the runs of each, if all models ran."""
-    values = [results.mean(folders, AT_80) for folders in of_models if folders]
+    means = [results.mean(folders, AT_80) for folders in of_models if folders]
+    values = [mean for mean in means if mean is not None]
     runs = tuple(itertools.chain(*of_models))
-    value, reason = None, ""
+    value = None
+    reason = ""
     if len(values) == len(of_models):
         value = statistics.fmean(values)
     elif values:
@@ -441,7 +444,7 @@ def figure6(results: Results) -> list[Cell]:
 
 def _share(row: str) -> tuple[str, str]:
     """Return the model and the per cent of the contracts of a row of Figure 6."""
-    model, share = re.fullmatch(r"(.+) / (\d+)% of the contracts", row).groups()
+    model, _, share = row.removesuffix("% of the contracts").rpartition(" / ")
     return model, share
 
 

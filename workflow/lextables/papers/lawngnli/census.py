@@ -63,15 +63,18 @@ def volume_sources(shards: Iterable[Record]) -> list[Record]:
     sizes: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for shard in shards:
         for volume in shard["volumes"]:
-            entry = [volume[field] for field in fields]
+            values = [volume[field] for field in fields]
             host = _host(volume["obtained_from"])
-            sizes[*entry, host].append(volume["bytes"])
-    sources = []
+            sizes[*values, host].append(volume["bytes"])
+    sources: list[Record] = []
     for entry, volumes in sizes.items():
-        source = dict(zip((*fields, "obtained_from"), entry, strict=True))
+        source: dict[str, Any] = {}
+        source.update(zip((*fields, "obtained_from"), entry, strict=True))
         source["file"] = f"{len(volumes)} volumes"
         source["bytes"] = sum(volumes)
-        sources.append(source | {"comparable": False, "note": NOTE})
+        source["comparable"] = False
+        source["note"] = NOTE
+        sources.append(source)
     return sources
 
 

@@ -85,7 +85,9 @@ def parser_settings(construction: Construction, contents: Contents) -> Settings:
     """Return the settings of the parser, with the digest of a model that a path names."""
     settings = dict(construction.parser)
     if settings["weights"] and settings["found"] != NLTK_HUB:
-        settings["content"] = contents.folder(place(settings["weights"]))
+        folder = place(settings["weights"])
+        assert folder is not None  # a parser that was found
+        settings["content"] = contents.folder(folder)
     return settings
 
 
@@ -167,7 +169,7 @@ def _parser(
     if config.parser == "auto" and config.data == "sample":
         return dependencies
     if config.parser in ("auto", "benepar"):
-        choice = "paper" if config.models == "paper" else "available"
+        choice: Choice = "paper" if config.models == "paper" else "available"
         available = _first(paper.parsers, models, choice, mirrors)
         if available is not None:
             return {"name": "benepar", **model_settings(*available)}

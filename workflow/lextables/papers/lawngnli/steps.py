@@ -79,6 +79,20 @@ def write_counts(counted: StepCounts, path: str | Path) -> None:
     write_result(path, json.dumps(asdict(counted), indent=1, ensure_ascii=False) + "\n")
 
 
+class _CountingHandler(logging.Handler):
+    """Counts warnings by kind."""
+
+    def __init__(
+        self, counts: Counter[str], kind: Callable[[logging.LogRecord], str]
+    ) -> None:
+        super().__init__(logging.WARNING)
+        self._counts = counts
+        self._kind = kind
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._counts[self._kind(record)] += 1
+
+
 @contextmanager
 def logged(
     counts: Counter[str],
@@ -86,14 +100,15 @@ def logged(
     kind: Callable[[logging.LogRecord], str],
 ) -> Iterator[None]:
     """Count the warnings of some loggers by kind instead of printing them."""
-    handler = logging.Handler(logging.WARNING)
-    handler.emit = lambda record: counts.update([kind(record)])
+    handler = _CountingHandler(counts, kind)
     muted = [logging.getLogger(name) for name in loggers]
     previous = [(logger.propagate, logger.handlers[:]) for logger in muted]
     for logger in muted:
-        logger.propagate, logger.handlers = False, [handler]
+        logger.propagate = False
+        logger.handlers = [handler]
     try:
         yield
     finally:
         for logger, (propagate, handlers) in zip(muted, previous, strict=True):
-            logger.propagate, logger.handlers = propagate, handlers
+            logger.propagate = propagate
+            logger.handlers = handlers

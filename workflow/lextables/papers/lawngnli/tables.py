@@ -84,7 +84,7 @@ def _public_cell(
         reason = inputs.absent[name]
     else:
         reason = _missing(column, row)
-    if reason:
+    if reason or column is None:
         return Cell(printed.row, printed.column, None, reason=reason)
     value = _statistic(column, row, printed.value)
     return Cell(printed.row, printed.column, value, comparable=inputs.beside[name])

@@ -170,7 +170,7 @@ def read_author_settings(
     numbers = _author_numbers(records, catalogue)
     # Numbers are strings, because question 10.1 is not question 10.10.
     head_of = {number: head_id for head_id, number in numbers.items()}
-    rows = []
+    rows: list[Row] = []
     for record in records:
         row = {
             "model": record["model_name"],
@@ -209,7 +209,7 @@ def _author_numbers(
         if category:
             base = author_number(record["spec_id"]).partition(".")[0]
             bases[category].add(int(base))
-    of_question = {}
+    of_question: dict[Question, int] = {}
     for category, numbers in bases.items():
         questions = [each for each in catalogue.questions if each.category == category]
         of_question |= zip(questions, sorted(numbers), strict=True)

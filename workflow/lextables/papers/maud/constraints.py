@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
+from typing import Any
 
 from lextables.papers.maud.catalogue import (
     DATA_TYPES,
@@ -103,14 +104,14 @@ def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
     for example in examples:
         key = (example["split"], example["label"], example["data_type"])
         counts_of[example["head_id"]][key] += 1
-    rows = []
+    rows: list[Row] = []
     for head in catalogue.heads:
         if head.head_id not in counts_of:
             continue
         counts = counts_of[head.head_id]
         for split in sorted(SPLITS):
             for label, answer in enumerate(head.answers):
-                row = {
+                row: dict[str, Any] = {
                     "head_id": head.head_id,
                     "split": split,
                     "label": label,
@@ -169,12 +170,15 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     ``heads`` counts the heads whose own examples have the contract or text in several splits: only their
     single-task models are trained and tested on it.
     """
-    examples_of = {"contract": defaultdict(list), "text": defaultdict(list)}
+    examples_of: dict[str, dict[str, list[Row]]] = {
+        "contract": defaultdict(list),
+        "text": defaultdict(list),
+    }
     for example in examples:
         examples_of["text"][example["text_id"]].append(example)
         if example["contract"] is not None:
             examples_of["contract"][example["contract"]].append(example)
-    rows = []
+    rows: list[Row] = []
     for kind, groups in examples_of.items():
         for key, group in sorted(groups.items()):
             numbers = Counter(example["split"] for example in group)

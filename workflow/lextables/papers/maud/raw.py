@@ -145,13 +145,14 @@ def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]
     Raises `BadInput` with file and row (as an editor counts lines) for a row whose
     question or label differs from the catalogue's.
     """
-    examples, texts = [], {}
+    examples: list[Row] = []
+    texts = {}
     for split, place, where, record in _records(path):
         head = _head(record, catalogue, where)
         text_id = hashlib.sha256(record["text"].encode()).hexdigest()[:16]
         texts[text_id] = record["text"]
-        contract = record["contract_name"]
-        if _NO_CONTRACT.fullmatch(contract):
+        contract: str | None = record["contract_name"]
+        if _NO_CONTRACT.fullmatch(record["contract_name"]):
             contract = None
         example = {
             "example_id": f"{split}-{place:05d}",
@@ -169,7 +170,7 @@ def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]
         }
         examples.append(example)
     uses = Counter(example["text_id"] for example in examples)
-    text_rows = []
+    text_rows: list[Row] = []
     for text_id, text in sorted(texts.items()):
         row = {
             "text_id": text_id,
@@ -302,7 +303,10 @@ def _extraction_rows(
     documents: Iterable[tuple[str, squad.Document]],
 ) -> dict[str, list[Row]]:
     """Return the sorted rows of the four tables of (split, document) pairs."""
-    contracts, questions, answers, examples = [], [], [], []
+    contracts: list[Row] = []
+    questions: list[Row] = []
+    answers: list[Row] = []
+    examples: list[Row] = []
     for split, document in documents:
         contract = {
             "contract_id": document.contract_id,
@@ -313,13 +317,10 @@ def _extraction_rows(
         questions += squad.question_rows(document, split)
         answers += squad.answer_rows(document)
         for question in document.questions:
-            single = [(answer,) for answer in question.answers] or [()]
-            for index, of_example in enumerate(single):
-                example = replace(
-                    question,
-                    question_id=f"{question.question_id}_{index}",
-                    answers=of_example,
-                )
+            for index in range(max(1, len(question.answers))):
+                example_id = f"{question.question_id}_{index}"
+                single = question.answers[index : index + 1]
+                example = replace(question, question_id=example_id, answers=single)
                 row = squad.example_row(document, example, question.question_id)
                 examples.append(row)
     return {
@@ -412,7 +413,7 @@ def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
     digest_of = {}
     for contract in contracts:
         digest_of[contract] = hashlib.sha256(contract.encode()).hexdigest()
-    shuffled = sorted(digest_of, key=digest_of.get)
+    shuffled = sorted(digest_of, key=digest_of.__getitem__)
     tenth = round(len(shuffled) / 10)
     split_of = dict.fromkeys(shuffled, "train")
     split_of.update(dict.fromkeys(shuffled[:tenth], "dev"))

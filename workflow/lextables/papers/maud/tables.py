@@ -6,7 +6,6 @@ numbers are the paper's.
 """
 
 import math
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,20 +147,20 @@ def table9(results: Results) -> list[Cell]:
         tokens[row["text_id"]] = counter.tokens(row["text"])
     lengths: dict[str, list[int]] = defaultdict(list)
     questions: dict[str, set[str]] = defaultdict(set)
-    for row in results.examples:
-        for category in (row["category"], ALL_CATEGORIES):
-            lengths[category].append(tokens[row["text_id"]])
-            questions[category].add(row["question"])
+    for example in results.examples:
+        for category in (example["category"], ALL_CATEGORIES):
+            lengths[category].append(tokens[example["text_id"]])
+            questions[category].add(example["question"])
     listed: dict[str, set[str]] = defaultdict(set)
     for head in results.heads:
         for category in (head["category"], ALL_CATEGORIES):
             listed[category].add(head["question"])
     cells = []
-    for row in results.published_rows:
-        cells.append(Cell(row, "Deal Point Questions", float(len(listed[row]))))
-        used = {"Questions with examples in these data": len(questions[row])}
-        cells += number_cells(row, used, 0)
-        cells += _long_texts(row, lengths[row])
+    for name in results.published_rows:
+        cells.append(Cell(name, "Deal Point Questions", float(len(listed[name]))))
+        used = {"Questions with examples in these data": len(questions[name])}
+        cells += number_cells(name, used, 0)
+        cells += _long_texts(name, lengths[name])
     once = f"{ALL_CATEGORIES}, each different text once"
     return cells + _long_texts(once, list(tokens.values()))
 
@@ -318,8 +317,10 @@ def figure2(results: Results) -> list[Cell]:
     """The averaged curve of every multi-task model, and the area under it."""
     cells = []
     for system in results.rows:
-        row, folders = system["row"], _folders(system)
+        row = system["row"]
+        folders = _folders(system)
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
+        assert cell.score is not None  # every score has one
         score = replace(cell.score, measure=AUPR, system=row)
         cells.append(replace(cell, score=score))
         curves = [_curve(results.scores[folder]) for folder in folders]
@@ -370,8 +371,9 @@ def _difference_to_all(
     results: Results, system: System, row: str, column: str
 ) -> Cell | None:
     """Return a system's AUPR on all examples less that on the share in the column's name, if both have it."""
-    share = re.fullmatch(r"(\d+)% .+", column)[1]
-    folders, folders_of_share = _folders(system), runs_of(system, share)
+    share, _, _ = column.partition("% ")
+    folders = _folders(system)
+    folders_of_share = runs_of(system, share)
     values = results.values(folders, AUPR)
     of_share = results.values(folders_of_share, AUPR)
     if not values or not of_share or math.isnan(sum(values + of_share)):
@@ -416,11 +418,13 @@ def table12(results: Results) -> list[Cell]:
     for row in results.published_rows:
         released = results.paper.printed_types.get(row, row)
         text_type = type_of.get(" ".join(released.split()))
-        types, group = [text_type], f"category: {text_type}"
+        types = [] if text_type is None else [text_type]
+        group = f"category: {text_type}"
         if row == OVERALL:
-            types, group = list(type_of.values()), "all"
+            types = list(type_of.values())
+            group = "all"
         for column in columns:
-            if types == [None]:
+            if not types:
                 missing = "these data have no question about this type"
                 cell = Cell(row, column, None, reason=missing)
             elif column in ("Train", "Dev", "Test"):
@@ -510,11 +514,12 @@ def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     runs = {_column(system): _folders(system) for system in results.rows}
     means = []
     for column, values in values_of.items():
-        mean, folders = statistics.fmean(values), runs.get(column, ())
+        mean = statistics.fmean(values)
+        folders = runs.get(column, ())
         low = high = None
         if folders:
             overall = results.mean(folders, AUPR)
-            if math.isclose(mean, overall, rel_tol=1e-9):
+            if overall is not None and math.isclose(mean, overall, rel_tol=1e-9):
                 low, high = results.interval(folders, AUPR)
         cell = Cell(
             "Mean of these questions", column, mean, low, high, decimals=1, runs=folders

@@ -84,7 +84,9 @@ class Results(Inputs):
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
         """{question: {site: the set of options that each coder chose}}, without empty sets."""
-        answers = {name: defaultdict(list) for name in self.questions}
+        answers: dict[str, dict[str, list[Answer]]] = {
+            name: defaultdict(list) for name in self.questions
+        }
         for row in self.responses:
             if row["options"]:
                 options = frozenset(row["options"])
@@ -108,8 +110,8 @@ def _order(question: str) -> tuple[str, int]:
 def table1(results: Results) -> list[Cell]:
     """Counts by the number of coders of a policy."""
     highlights: Counter[str] = Counter()
-    for row in read(results.data / "highlights.parquet", ["site"]):
-        highlights[row["site"]] += 1
+    for highlight in read(results.data / "highlights.parquet", ["site"]):
+        highlights[highlight["site"]] += 1
     responses: Counter[str] = Counter()
     sure: Counter[str] = Counter()
     for row in results.responses:
@@ -122,12 +124,12 @@ def table1(results: Results) -> list[Cell]:
         "Total Coders": len(readers),
     }
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in results.sites:
-        if not row["coders"]:
+    for site in results.sites:
+        if not site["coders"]:
             continue
-        column = "1 coder" if row["coders"] == 1 else "2+ coders"
+        column = "1 coder" if site["coders"] == 1 else "2+ coders"
         counts["Policies"][column] += 1
-        counts["Paragraphs"][column] += row["paragraphs"]
+        counts["Paragraphs"][column] += site["paragraphs"]
         counts["Words"][column] += row["words"]
         counts["Highlight Annotations"][column] += highlights[row["site"]]
         counts["Policy Classifications"][column] += responses[row["site"]]
@@ -139,8 +141,8 @@ def table1(results: Results) -> list[Cell]:
         for column in ("2+ coders", "1 coder"):
             cells.append(Cell(name, column, float(numbers[column])))
     policies = sum(row["paragraphs"] > 0 for row in results.sites)
-    row = "Policies with an available text"
-    return cells + number_cells(row, {"All": policies}, 0)
+    name = "Policies with an available text"
+    return cells + number_cells(name, {"All": policies}, 0)
 
 
 def table_agreement(results: Results) -> list[Cell]:
@@ -155,7 +157,11 @@ def table_agreement(results: Results) -> list[Cell]:
         if not math.isnan(value):
             alphas[name] = value
     cells = []
-    of = {"least": min, "greatest": max, "mean": statistics.fmean}
+    of: dict[str, Callable[[Sequence[float]], float]] = {
+        "least": min,
+        "greatest": max,
+        "mean": statistics.fmean,
+    }
     values = list(alphas.values())
     for name, function in of.items():
         cells.append(_summary_cell(values, function, ALL, f"{ALPHA}, {name}", 2))
@@ -275,17 +281,18 @@ def figure3(results: Results) -> list[Cell]:
     shares: dict[float, list[float]] = defaultdict(list)
     for question, units in results.answers.items():
         for site, unit in units.items():
-            share, marks = agreement_of(unit), confidences.get((question, site))
+            share = agreement_of(unit)
+            marks = confidences.get((question, site))
             if marks and not math.isnan(share):
                 mean = math.floor(2 * statistics.fmean(marks) + 0.5) / 2
                 shares[mean].append(share)
     cells = []
     for mean, of_mean in sorted(shares.items()):
-        row = f"Coders / {mean:.1f}"
+        name = f"Coders / {mean:.1f}"
         cells += [
-            Cell(row, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
-            Cell(row, "Answers", float(len(of_mean)), decimals=0),
-            Cell(row, "Mean confidence", mean, decimals=1),
+            Cell(name, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
+            Cell(name, "Answers", float(len(of_mean)), decimals=0),
+            Cell(name, "Mean confidence", mean, decimals=1),
         ]
     return cells
 

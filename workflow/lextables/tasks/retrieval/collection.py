@@ -12,10 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Row, Table, read
-from lextables.pipeline.files import JsonObject
 from lextables.tasks.retrieval.documents import Documents
 
-Task = JsonObject  # a registry's `RetrievalTask`, as plain values
+Task = Mapping[str, Any]  # a registry's `RetrievalTask`, as plain values
 # {query id: [(document id, score), best first]}
 Hits = dict[str, list[tuple[str, float]]]
 # The hits of the runs of one system, which differ in their condition.

@@ -71,6 +71,7 @@ def pages_of(pincite: str | None) -> Pages:
     at = 0
     while at < len(text):
         before = _BEFORE_PART.match(text, at)
+        assert before is not None  # it may be empty
         part = _PART.match(text, before.end())
         if part is None or part["other"]:
             return Pages()

@@ -9,7 +9,7 @@ Short forms are resolved over the whole opinion, in its order.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -27,6 +27,7 @@ from eyecite.models import (
     IdCitation,
     ParagraphToken,
     PlaceholderCitationToken,
+    ResourceCitation,
     ShortCaseCitation,
     StopWordToken,
     SupraCitation,
@@ -222,7 +223,7 @@ class _Checked(Tokenizer):
     def __init__(self, tokens: Tokenizer) -> None:
         self._tokens = tokens
 
-    def extract_tokens(self, text: str) -> Iterator[Token]:
+    def extract_tokens(self, text: str) -> Generator[Token, None, None]:
         tokens = list(self._tokens.extract_tokens(text))
         ends: dict[int, int] = {}
         for token in tokens:
@@ -375,12 +376,14 @@ def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) ->
     """Whether two citations follow each other with nothing but pincites between, in two reporters."""
     if (
         not isinstance(first.citation, FullCaseCitation)
+        or not isinstance(second.citation, ResourceCitation)
         or first.paragraph_start != second.paragraph_start
     ):
         return False
     gap = ascii_text(text[first.end : second.start])
     reporters = {
-        reporter_name(c.citation.corrected_reporter()) for c in (first, second)
+        reporter_name(citation.corrected_reporter())
+        for citation in (first.citation, second.citation)
     }
     return (
         len(reporters) == 2

@@ -115,7 +115,8 @@ def sheet(rows: Iterable[Row], data_set: str) -> str:
     writer.writeheader()
     for row in rows:
         name = pair_name(row["hypothesis"], row["short_premise"])
-        row = row | {
+        row = {
+            **row,
             "data_set": data_set,
             "pair": name,
             "is_twin": str(row["is_twin"]).lower(),

@@ -242,7 +242,7 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
     def rows() -> Iterator[Row]:
         for shard in shards:
             for outcome, row in outcomes(shard.contradictions, shard.parentheticals):
-                yield row | outcome
+                yield {**row, **outcome}
 
     return dataset.write(UNFILTERED, rows(), path)
 
@@ -279,7 +279,7 @@ def entail_rows(
             *files, ["example_id", "negated", "twin"], columns
         ):
             if outcome["twin"] is not None:
-                yield row | outcome
+                yield {**row, **outcome}
 
 
 def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
@@ -290,7 +290,7 @@ def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[R
         converted = labelled(row, labels[row["example_id"]])
         fault = difficulty_fault(converted["hypothesis"], converted["short_premise"])
         if fault is None or not settings.filtered:
-            yield converted | {"fault": fault}
+            yield {**converted, "fault": fault}
 
 
 def _paired(
@@ -306,7 +306,7 @@ def _paired(
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         path.unlink()
         paired = (
-            row | {"analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
+            {**row, "analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
         )
         dataset.write(PAIRED, paired, folder / path.name)
@@ -354,7 +354,8 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(rows):
         original = row["short_premise"]
-        yield row | {
+        yield {
+            **row,
             "short_premise": without(original),
             "short_premise_original": original,
         }

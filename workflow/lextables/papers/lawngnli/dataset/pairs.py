@@ -15,6 +15,7 @@ from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pyarrow as pa
 
@@ -152,7 +153,7 @@ def _in_order_of_premises(
     premises = dataset.read(
         long_premises, ["case_id", "text", "tokens", "closing_paragraphs"]
     )
-    premise: Row = {"case_id": None}
+    premise: dict[str, Any] = {"case_id": None}
     for row in sorted(rows, key=itemgetter("cited_case_id", "example_id", "is_twin")):
         case = row["cited_case_id"]
         if premise["case_id"] != case:
@@ -163,7 +164,7 @@ def _in_order_of_premises(
                 what = f"there is no opinion of case {case}, the premise of the example {row['example_id']}"
                 raise BadInput(what, where="long_premises")
             premise["paragraphs"] = Paragraphs(premise["text"])
-        yield row | {"opinion": premise}
+        yield {**row, "opinion": premise}
 
 
 def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
@@ -203,13 +204,16 @@ def _of_heads(examples: Sequence[Row]) -> list[Row]:
         row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN
     ]
     middle = median(lengths or [0])
-    rows = []
+    rows: list[Row] = []
     for head, answers in ANSWERS.items():
         for row in _of_head(head, examples):
-            row["head_id"] = head
-            row["label"] = answers.index(row["answer"])
-            row["above_median"] = row["analysis"] and row["tokens"] > middle
-            rows.append(row)
+            labelled = {
+                **row,
+                "head_id": head,
+                "label": answers.index(row["answer"]),
+                "above_median": row["analysis"] and row["tokens"] > middle,
+            }
+            rows.append(labelled)
     return sorted(rows, key=itemgetter("example_id"))
 
 
@@ -217,15 +221,16 @@ def _of_head(head: str, examples: Sequence[Row]) -> Iterator[Row]:
     """The examples of a head; for the two-label head, Entail examples occur twice."""
     for row in examples:
         if head == NLI:
-            yield row | {"example_id": f"{row['example']}:{head}"}
+            yield {**row, "example_id": f"{row['example']}:{head}"}
             continue
         answer = ANSWERS[head][1]
-        times = (1,)
+        times: tuple[int, ...] = (1,)
         if row["answer"] == ENTAIL:
             answer = ANSWERS[head][0]
             times = (1, 2)
         for time in times:
-            yield row | {
+            yield {
+                **row,
                 "example_id": f"{row['example']}:{head}:{time}",
                 "answer": answer,
             }

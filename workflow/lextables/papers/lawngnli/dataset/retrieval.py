@@ -324,7 +324,8 @@ def queries_of(examples: str | Path) -> list[Row]:
 
 
 def _as_query(row: Row) -> Row:
-    return row | {
+    return {
+        **row,
         "query_id": row["example_id"] + TWIN * row["is_twin"],
         "jurisdiction": row["cited_jurisdiction"],
         "text": row["hypothesis"],
@@ -377,7 +378,7 @@ def write_reranking(
         for row in dataset.read(unfiltered, ["example_id", "cited_case_id"])
     }
     neutral = [
-        row | {"cited_case_id": cited[row["example_id"]]}
+        {**row, "cited_case_id": cited[row["example_id"]]}
         for row in rows
         if row["label"] == NEUTRAL
     ]

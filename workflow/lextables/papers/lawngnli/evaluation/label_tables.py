@@ -31,10 +31,11 @@ TWINS = "Entail above Contradict, within twins"
 PARTS = (*LABELS, CHOICE, TWINS)
 GUESSING = "Neutral detected by overlap of bigrams, Entail or Contradict guessed"
 TWIN = ":twin"
+Probabilities = Sequence[Sequence[float]] | np.ndarray  # (examples, labels)
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
 
-def by_label(rows: Sequence[Row], probabilities: Sequence[Sequence[float]]) -> Correct:
+def by_label(rows: Sequence[Row], probabilities: Probabilities) -> Correct:
     """Return {part: (premise, share correct) of its examples, or of its pairs of twins} for `PARTS`.
 
     ``rows`` are test examples of the three-label head, ``probabilities`` (examples, labels) those of a

@@ -20,6 +20,7 @@ from lextables.papers.lawngnli.evaluation.label_tables import (
     GUESSING,
     PARTS,
     Overlap,
+    Probabilities,
     by_label,
     guessing,
     share_of_premises,
@@ -214,7 +215,7 @@ def _by_label(
     row: str,
     name: str,
     rows: Sequence[Row],
-    seeds: Sequence[Sequence[Sequence[float]]],
+    seeds: Sequence[Probabilities],
     folders: Sequence[str],
 ) -> Iterator[Cell]:
     """The cells of one system under one condition; ``seeds`` are the probabilities of each seed."""

@@ -46,7 +46,7 @@ class PoolCensus(BaseModel):
 
 def table17(inputs: Inputs) -> list[Cell]:
     """Table 17: a row for each label and first stage, with its whole and its filtered documents."""
-    cells = []
+    cells: list[Cell] = []
     for label, group in LABELS.items():
         for system in inputs.rows:
             for condition, documents in system["read"].items():
@@ -64,7 +64,7 @@ def table17(inputs: Inputs) -> list[Cell]:
 def table6(inputs: Inputs) -> list[Cell]:
     """Table 6: a row for each reranker of the published first stage; additional rows name theirs."""
     printed = inputs.entry.names["retriever"]
-    cells = []
+    cells: list[Cell] = []
     for system in inputs.rows:
         row = "no reranker"
         if system["reranked"]:

@@ -159,7 +159,8 @@ def _training(
             for name in ("text_id", "pair_id")
         )
         parts.append((*places, rows["label"].to_numpy().astype(np.int8)))
-    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+    premises, hypotheses, labels = map(np.concatenate, zip(*parts, strict=True))
+    return premises, hypotheses, labels
 
 
 def _key(text: str) -> bytes:

@@ -117,7 +117,7 @@ def _columns(sentence: Sequence[Token]) -> tuple[list[str], list[bool], list[str
     return words, spaces, tags
 
 
-def _benepar_tree(sentence: Sequence[Token], parse) -> Tree:
+def _benepar_tree(sentence: Sequence[Token], parse: Any) -> Tree:
     if parse is None:
         return flat(sentence, UNPARSED)
     tree = from_nltk(parse, [token.space for token in sentence])
@@ -217,7 +217,7 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     return tuple(rewritten)
 
 
-def _arcs(document) -> list[tuple[list[Token], list[tuple[int, str]]]]:
+def _arcs(document: Any) -> list[tuple[list[Token], list[tuple[int, str]]]]:
     """Return, for each sentence, its tokens and for each token its head (itself for a root) and label.
 
     A token of white space alone is added to the white space of the token before it.
@@ -351,7 +351,8 @@ class _Constituents:
         self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
     ) -> None:
         """``heads`` has the position of each token's head, a root's own; ``labels`` spaCy's."""
-        self.tokens, self.labels = tokens, labels
+        self.tokens = tokens
+        self.labels = labels
         self.children: list[list[int]] = [[] for _ in tokens]
         for i, head in enumerate(heads):
             if head != i:
@@ -412,7 +413,8 @@ class _Constituents:
 
     def noun(self, i: int) -> Node:
         """Return the NP of a noun; what follows it stands outside an inner NP."""
-        inner, after = [self.leaf(i)], []
+        inner = [self.leaf(i)]
+        after: list[Node] = []
         for child in self.children[i]:
             if child < i:
                 inner.append(self.leaf_or_phrase(child))

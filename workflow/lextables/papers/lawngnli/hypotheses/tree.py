@@ -6,6 +6,7 @@ the white space after them, so that an edited sentence keeps the original spacin
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
 """Labels under which a parser may put a whole sentence; headline-like ones are often called NP or FRAG."""
@@ -83,7 +84,7 @@ class Tree:
         return ""
 
 
-def from_nltk(parse, spaces: Sequence[str]) -> Tree:
+def from_nltk(parse: Any, spaces: Sequence[str]) -> Tree:
     """Return the tree of an `nltk.Tree` whose leaves are words under their tags.
 
     ``spaces`` is the white space after each word.  Function tags (``NP-SBJ``) and
@@ -91,7 +92,7 @@ def from_nltk(parse, spaces: Sequence[str]) -> Tree:
     """
     tokens: list[Token] = []
 
-    def read(subtree) -> Node:
+    def read(subtree: Any) -> Node:
         start = len(tokens)
         label = subtree.label()
         if len(subtree) == 1 and isinstance(subtree[0], str):

@@ -99,9 +99,9 @@ class MajorityOpinions:
         """``shards`` are the opinion files, in the order of `case_index`."""
         self._paths = [Path(shard) for shard in shards]
         # With many volumes a file has so many row groups that opening it takes longer than reading one.
-        self._file = lru_cache(1)(self._file)
-        self._starts = cache(self._starts)
-        self._group = lru_cache(HELD)(self._group)
+        self._file = lru_cache(1)(self._open_file)
+        self._starts = cache(self._read_starts)
+        self._group = lru_cache(HELD)(self._read_group)
 
     def at(self, shard: int, row: int) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
@@ -109,12 +109,12 @@ class MajorityOpinions:
         group = bisect.bisect_right(starts, row) - 1
         opinion = self._group(shard, group)[row - starts[group]]
         pages = tuple(Page(page["label"], page["offset"]) for page in opinion["pages"])
-        return MajorityOpinion(**opinion | {"pages": pages})
+        return MajorityOpinion(**{**opinion, "pages": pages})
 
-    def _file(self, shard: int) -> pq.ParquetFile:
+    def _open_file(self, shard: int) -> pq.ParquetFile:
         return dataset.opened(self._paths[shard])
 
-    def _starts(self, shard: int) -> list[int]:
+    def _read_starts(self, shard: int) -> list[int]:
         """The first row of each row group, and the number of rows."""
         metadata = self._file(shard).metadata
         sizes = (
@@ -123,7 +123,7 @@ class MajorityOpinions:
         )
         return [0, *itertools.accumulate(sizes)]
 
-    def _group(self, shard: int, group: int) -> list[Row]:
+    def _read_group(self, shard: int, group: int) -> list[Row]:
         with damage_named(self._paths[shard]):
             return self._file(shard).read_row_group(group, columns=_COLUMNS).to_pylist()
 
@@ -183,10 +183,9 @@ def write_parentheticals(
     def rows() -> Iterator[Row]:
         remaining = dataset.read(candidates)
         while batch := list(itertools.islice(remaining, BATCH)):
-            batch = [row for row in batch if _cites_pages(row, counts)]
-            for row, premise in zip(
-                batch, _premises(batch, index, majorities, counts), strict=True
-            ):
+            citing = [row for row in batch if _cites_pages(row, counts)]
+            premises = _premises(citing, index, majorities, counts)
+            for row, premise in zip(citing, premises, strict=True):
                 if premise is None:
                     continue
                 counts[PREMISE] += 1
@@ -219,7 +218,7 @@ def _cites_pages(row: Row, counts: Counter[str]) -> bool:
 
 
 def _premises(
-    rows: list[Row],
+    rows: Sequence[Row],
     index: CaseIndex,
     majorities: MajorityOpinions,
     counts: Counter[str],

@@ -265,12 +265,11 @@ def _excluded_cases(query: _Query, network: CitationNetwork) -> set[int]:
 
 def _index(encode: Encode, texts: list[str]) -> faiss.IndexFlatIP:
     """Return an index of the embeddings of ``texts``, which are computed in batches."""
-    index = None
-    for start in range(0, len(texts), ENCODE_BATCH):
-        embeddings = _checked(encode, texts[start : start + ENCODE_BATCH])
-        if index is None:
-            index = faiss.IndexFlatIP(embeddings.shape[1])
-        index.add(embeddings)
+    embeddings = _checked(encode, texts[:ENCODE_BATCH])
+    index = faiss.IndexFlatIP(embeddings.shape[1])
+    index.add(embeddings)
+    for start in range(ENCODE_BATCH, len(texts), ENCODE_BATCH):
+        index.add(_checked(encode, texts[start : start + ENCODE_BATCH]))
     return index
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
@@ -61,8 +62,9 @@ class Released:
         texts: Sequence[str | Path],
         masks: Mapping[str, Mask] | None,
     ) -> None:
-        self._cases, self._masks = cases, masks
-        self.rows = [row | {"fault": NO_CITING} for row in dataset.read(rows)]
+        self._cases = cases
+        self._masks = masks
+        self.rows = [{**row, "fault": NO_CITING} for row in dataset.read(rows)]
         by_name = {(row["example_id"], row["is_twin"]): row for row in self.rows}
         for path in texts:
             for row in dataset.read(path):
@@ -122,7 +124,7 @@ class Released:
 
     def _without_citations(self, name: str, text: str, row: Row) -> str:
         """A premise without citations; ``name`` is that of its mask."""
-        if self.masks_fault:
+        if self._masks is None or self.masks_fault:
             return remove_citations(text)
         return self._masks[name].cut(text, row["places"][name])
 
@@ -131,7 +133,7 @@ class Released:
     ) -> None:
         """Write the rows that are left to tables of the built data set's schemas."""
         counter = TokenCounter()
-        finished = []
+        finished: list[Row] = []
 
         def premises() -> Iterator[Row]:
             """Yield the rows of long premises; their examples are added to ``finished``."""
@@ -139,14 +141,15 @@ class Released:
                 rows = [
                     row for row in self._citing[case["case_id"]] if not row["fault"]
                 ]
-                if not rows:
+                if text is None or not rows:
                     continue
-                original = unlabelled(text[1])
+                number, opinion = text
+                original = unlabelled(opinion)
                 long_premise = self._without_citations("long", original, rows[0])
-                finished.extend(self._example(row, case, text[1]) for row in rows)
+                finished.extend(self._example(row, case, opinion) for row in rows)
                 yield {
                     "case_id": case["case_id"],
-                    "opinion_id": f"{case['case_id']}-{text[0]}",
+                    "opinion_id": f"{case['case_id']}-{number}",
                     "original": original,
                     "text": long_premise,
                     "tokens": counter.sequence_length(long_premise),
@@ -159,7 +162,7 @@ class Released:
         finished.sort(key=itemgetter("example_id", "is_twin"))
         dataset.write(EXAMPLES, _columns(EXAMPLES, finished), examples)
         untwinned = (
-            row | {"rejection": None, "twin": None}
+            {**row, "rejection": None, "twin": None}
             for row in finished
             if not row["is_twin"]
         )
@@ -177,7 +180,8 @@ class Released:
         source = row["example_id"]
         if row["label"] == "neutral":
             source = "unknown"  # it does not say which example its premise is from
-        return row | {
+        return {
+            **row,
             "cited_jurisdiction": case["jurisdiction"],
             "premise_example_id": source,
             "short_premise_original": short,
@@ -209,7 +213,7 @@ class Released:
         return {fault: sorted(values) for fault, values in sorted(names.items())}
 
 
-def _measure_premises(row: Row, opinion: str) -> str:
+def _measure_premises(row: dict[str, Any], opinion: str) -> str:
     """Add the characters of both premises to a row; return the fault if it has none."""
     short = short_premise(opinion, short_spans(opinion, row["pages"]))
     if not short.strip():

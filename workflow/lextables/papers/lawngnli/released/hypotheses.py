@@ -81,7 +81,8 @@ def write_shard(
     converted = iter(hypotheses(fitting, parser))
     written = []
     for row, text in pairs:
-        hypothesis, fault = None, NO_FIT
+        hypothesis = None
+        fault: str | None = NO_FIT
         if text is not None:
             hypothesis = next(converted)
             fault = NO_CLAUSE if hypothesis is None else None
@@ -278,9 +279,7 @@ def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
 
     The head is the first word with a tag of an adjective or a verb; None if there is none.
     """
-    tags = _VERBS
-    if is_adjective:
-        tags = _ADJECTIVES
+    tags: Sequence[str] = _ADJECTIVES if is_adjective else _VERBS
     place = 0
     while place < len(tokens) and tokens[place].tag not in tags:
         place += 1

@@ -12,10 +12,10 @@ import base64
 import binascii
 import lzma
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import compress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ def _scalar(kind: np.dtype, data: bytes) -> np.generic:
 
 
 def _from_buffer(
-    buffer: bytes, kind: np.dtype, shape: tuple[int, ...], order: str
+    buffer: bytes, kind: np.dtype, shape: tuple[int, ...], order: Literal["C", "F"]
 ) -> np.ndarray:
     """An array of numbers, as numpy pickles it with protocol 5."""
     return np.frombuffer(buffer, kind).reshape(shape, order=order)
@@ -68,10 +68,10 @@ def _from_buffer(
 class _Restricted(pickle.Unpickler):
     """Reads the names of pandas 1.2 and numpy 1.19 that are in the two files, and refuses all others."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: "_Limited") -> None:
         super().__init__(file)
         # New classes for each file: a pickle may write attributes into a class.
-        self.frame = type("DataFrame", (_Stateful,), {})
+        self.frame: type[_Stateful] = type("DataFrame", (_Stateful,), {})
         self.manager = type("BlockManager", (_Stateful,), {})
         self.names = {
             ("builtins", "slice"): slice,
@@ -128,7 +128,9 @@ class _Limited:
     """A readable file that raises once more than ``limit`` bytes were read from it."""
 
     def __init__(self, file: IO[bytes], limit: int) -> None:
-        self._file, self._left, self._limit = file, limit, limit
+        self._file = file
+        self._left = limit
+        self._limit = limit
 
     def _count(self, data: bytes) -> bytes:
         self._left -= len(data)
@@ -283,7 +285,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
             *row["pages"],
         )
         if others := waiting.get((pair, not row["flipped"])):
-            row |= {"example_id": others.pop(0), "is_twin": True}
+            row = {**row, "example_id": others.pop(0), "is_twin": True}
         else:
             waiting.setdefault((pair, row["flipped"]), []).append(row["example_id"])
         name = row["example_id"], row["is_twin"]
@@ -293,7 +295,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
         yield row
 
 
-def _row(released: Row) -> Row:
+def _row(released: Mapping[Any, Any]) -> Row:
     keys = (
         "index",
         "caseid",
