@@ -318,7 +318,7 @@ def _trained(
     folder: Path, kind: HeadKind, sizes: Sequence[int], loss: Loss
 ) -> MultiHead:
     """Load a model that `save` wrote; `load_trained` names its errors."""
-    loader = AutoModel
+    loader: Any = AutoModel
     options: dict[str, Any] = {}
     if kind == "family":
         loader = AutoModelForSequenceClassification

@@ -48,7 +48,7 @@ def read_release(
         judgements = _judgements(archive)
         ratings = list(_ratings(archive, _Titles(queries, aliases)))
     clause_of = _judged_clauses(clauses, judgements)
-    rated = []
+    rated: list[Row] = []
     without_number = 0
     for row in ratings:
         if isinstance(row["rating"], int | float):

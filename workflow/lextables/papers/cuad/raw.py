@@ -48,7 +48,7 @@ def read(name: str, published: Published) -> Rows:
     facts = _contract_facts(
         published.facts["recorded"], published.given["contract_types"]
     )
-    contracts = []
+    contracts: list[Row] = []
     questions: list[Row] = []
     answers: list[Row] = []
     for document in documents:
