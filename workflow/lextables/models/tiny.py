@@ -30,7 +30,10 @@ from lextables.models.loading import quiet
 from lextables.models.resolve import Model, load_models
 from lextables.pipeline.atomic import write_text
 
-WIDTH, INNER, LAYERS, HEADS = 16, 32, 2, 2
+WIDTH = 16
+INNER = 32
+LAYERS = 2
+HEADS = 2
 # Tokens of the sparse attention of Longformer and BigBird, so that short texts have it too.
 WINDOW = 64
 WORDS = 300  # whole words in a vocabulary

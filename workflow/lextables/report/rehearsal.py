@@ -149,7 +149,8 @@ def speeds(paths: Iterable[Path]) -> str:
         record = read_json(path, dict)
         throughput = record.get("throughput", {})
         if throughput.get("gpu_mib"):
-            experiment, dataset = path.parts[-5], path.parts[-6]
+            experiment = path.parts[-5]
+            dataset = path.parts[-6]
             model = record["settings"]["model"]
             key = (experiment, dataset, model, record["device"])
             groups.setdefault(key, []).append(throughput)

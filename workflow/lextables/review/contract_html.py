@@ -124,13 +124,15 @@ def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
     """Return the types of the other documents, and the first contract, else the first document."""
     is_contract = exhibits.in_families(CONTRACTS)
     types: list[str] = []
-    chosen, place = None, 0
+    chosen = None
+    place = 0
     for document in exhibits.documents(_lines(raw), lambda type_: True):
         is_better = chosen is None
         if chosen and is_contract(document.type):
             is_better = not is_contract(chosen.type)
         if is_better:
-            chosen, place = document, len(types)
+            chosen = document
+            place = len(types)
         types.append(document.type or "a document without type")
     if types:
         del types[place]

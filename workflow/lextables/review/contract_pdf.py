@@ -105,7 +105,8 @@ def read_pdf(path: Path) -> Contract:
             where=str(path),
             do="open it, and save the attached contract as a file of its own",
         )
-    pages, size = [], 0
+    pages = []
+    size = 0
     for page_object in page_objects:
         page = _read_page(page_object)
         pages.append(page)
@@ -236,7 +237,8 @@ def _add_annotation(page: _Page, annotation: DictionaryObject) -> None:
 
 def _add_value(page: _Page, widget: DictionaryObject) -> None:
     """Add what a form field on a page shows: typed text or a check mark."""
-    field_, depth = widget, 1
+    field_ = widget
+    depth = 1
     while "/V" not in field_ and "/Parent" in field_ and depth < MAX_DEPTH:
         field_ = _dictionary(field_.get("/Parent"))
         depth += 1
@@ -279,7 +281,10 @@ def _masked_lines(page: _Page) -> list[str]:
 def _notes_on_pages(pages: list[_Page], without_text: list[int]) -> Iterator[str]:
     """Yield a sentence for each kind of thing on pages that a reader should know."""
     kinds: defaultdict[str, list[int]] = defaultdict(list)
-    damaged, stamped, unreadable, typed = [], [], [], []
+    damaged = []
+    stamped = []
+    unreadable = []
+    typed = []
     for number, page in enumerate(pages, 1):
         has_text = number not in without_text
         if page.is_damaged:

@@ -154,7 +154,8 @@ def _declared_size(archive: zipfile.ZipFile) -> int:
 
 def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
     """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
-    total, limit = _declared_size(archive), bounds.volume
+    total = _declared_size(archive)
+    limit = bounds.volume
     if total > limit:
         what = (
             f"it claims to expand to {total:,} bytes, more than the {limit:,} allowed"

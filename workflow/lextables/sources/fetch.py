@@ -150,7 +150,8 @@ def fetch(
     Raises `BadInput` if the mirror's file is no allowed variant or every address fails, `DiskFull`, and
     `NotFetched` if the file must be downloaded manually.  ``destination`` is then unchanged.
     """
-    destination, allowed = Path(destination), tuple(variants)
+    destination = Path(destination)
+    allowed = tuple(variants)
     destination.parent.mkdir(parents=True, exist_ok=True)
     candidates = entry.among(allowed)
 
@@ -417,7 +418,8 @@ def _from_addresses(
     say: Callable[[str], None],
 ) -> tuple[str, Digests]:
     """Download from the first address that has the file; return this address and the digests."""
-    part, failures = Part.of(destination), {}
+    part = Part.of(destination)
+    failures = {}
     kinds = {kind(release.digest)} if release.digest else set()
     size = f"{release.size:,} bytes" if release.size is not None else "size not known"
     for address in entry.addresses:

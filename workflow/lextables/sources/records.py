@@ -43,7 +43,8 @@ def csv_rows(
     missing value.
     """
     reader = csv.reader(_decoded(lines, name, "row"), delimiter=delimiter, strict=True)
-    begins, width = 1, None
+    begins = 1
+    width = None
     try:
         for cells in reader:
             where = f"{name}, row {begins}"
@@ -162,7 +163,8 @@ def _items(text: TextIOWrapper, name: str) -> Iterator[Any]:
     if window.next() != "[":
         raise BadInput("is no array", where=name, do=RESTORE)
     window.at += 1
-    number, mark = 0, window.next()
+    number = 0
+    mark = window.next()
     while mark != "]":
         number += 1
         where = f"{name}, item {number}"

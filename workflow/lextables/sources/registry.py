@@ -303,7 +303,8 @@ def _candidates(
     """
     if registered.released:
         variant, comparable, note = _published(registered)
-        size, digest = registered.size, registered.digest
+        size = registered.size
+        digest = registered.digest
         yield Candidate(variant, file, size, digest, comparable, note)
     for variant, entry in registered.variants.items():
         if entry.digests and file not in entry.digests:

@@ -227,7 +227,8 @@ class Client:
             if rate < self.minimum_rate:
                 limit = f"fewer than the {self.minimum_rate:,.0f} of config key download_minimum_rate"
                 raise DownloadFailed(f"sends {rate:,.0f} bytes a second, {limit}")
-            since, counted = time.monotonic(), received
+            since = time.monotonic()
+            counted = received
 
 
 CLIENT = Client()

@@ -283,7 +283,8 @@ class Distribution:
         length.
         """
         if isinstance(probabilities, list):
-            count, needed = len(probabilities), len(self.choices)
+            count = len(probabilities)
+            needed = len(self.choices)
             if count != needed:
                 what = (
                     f"{count} probabilities for {self.name}, which has {needed} choices"
@@ -323,7 +324,8 @@ class Distribution:
         """Return the index of a choice by its name; raises `BadInput` if it has none."""
         if name in self.choices:
             return self.choices.index(name)
-        plain, plain_name = [choice.strip() for choice in self.choices], name.strip()
+        plain = [choice.strip() for choice in self.choices]
+        plain_name = name.strip()
         if plain.count(plain_name) == 1:
             return plain.index(plain_name)
         do = f"choose from {_listed(self.choices)}"

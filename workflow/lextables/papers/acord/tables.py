@@ -283,11 +283,14 @@ def _size(row: str, parameters: int | None) -> Cell:
     It is not a score, so it has no verdict.
     """
     if parameters is None:
-        size, reason = None, "no verdict: the size is not public"
+        size = None
+        reason = "no verdict: the size is not public"
     elif parameters < 1e9:
-        size, reason = f"{parameters / 1e6:.0f}M", SIZE
+        size = f"{parameters / 1e6:.0f}M"
+        reason = SIZE
     else:
-        size, reason = f"{parameters / 1e9:.2f}B", SIZE
+        size = f"{parameters / 1e9:.2f}B"
+        reason = SIZE
     return Cell(row, "Size", size, reason=reason, judged=False)
 
 
@@ -348,7 +351,8 @@ def table_d2(results: Results) -> list[Cell]:
         if system["reranker"] != results.entry.names["printed"]:
             if not system["additional"]:
                 continue
-            state, name = name, _label(system)
+            state = name
+            name = _label(system)
             if system["reranked"]:
                 name += f", {state}"
         cells += _by_category(results, system, name, name)
@@ -366,7 +370,8 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
     is a row without a reranker; a cross-encoder without a relevance head before is compared
     with the retriever whose hits it reorders.
     """
-    bare, untuned = {}, {}
+    bare = {}
+    untuned = {}
     for system in systems:
         if system["reranker"] == "None":
             bare[system["retriever"]] = system
@@ -382,9 +387,11 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
         cells += _metric_cells(results, system, row, scored)
         if not system["tuned"] or system["fused"]:
             continue
-        before, over = untuned.get(_tuned_from(system)), ""
+        before = untuned.get(_tuned_from(system))
+        over = ""
         if not before:
-            before, over = bare[system["retriever"]], " over the retriever"
+            before = bare[system["retriever"]]
+            over = " over the retriever"
         for metric, column in SHORT_NAMES.items():
             cell = _change(
                 results, system, before, metric, place=(row, f"{column} change{over}")
@@ -404,7 +411,8 @@ def _change(
     results: Results, after: System, before: System, metric: str, place: tuple[str, str]
 ) -> Cell:
     """Return the cell at ``place`` (row, column) with the mean change of the test queries."""
-    runs, runs_before = runs_of(after, SHORT), runs_of(before, SHORT)
+    runs = runs_of(after, SHORT)
+    runs_before = runs_of(before, SHORT)
     if not runs or not runs_before:
         return Cell(*place, None, reason=after["reason"] or before["reason"])
     old = results.by_query(runs_before, metric)

@@ -29,7 +29,9 @@ from lextables.tasks.spans.squad import (
     read_squad,
 )
 
-ALL, TEST, TRAIN = "CUADv1.json", "test.json", "train_separate_questions.json"
+ALL = "CUADv1.json"
+TEST = "test.json"
+TRAIN = "train_separate_questions.json"
 CLAUSE_TABLE = "master_clauses.csv"
 # {column of the descriptions: what its cells begin with}
 _PREFIXES = {

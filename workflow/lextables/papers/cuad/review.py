@@ -115,7 +115,8 @@ def scores_of(
 
     Interval ends, curves and strict scores are left out.
     """
-    overall, by_category = {}, {}
+    overall = {}
+    by_category = {}
     for row in rows:
         if "," in row["metric"] or row["value"] != row["value"]:
             continue

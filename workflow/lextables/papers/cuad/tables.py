@@ -31,7 +31,9 @@ from lextables.tables.systems import (
 from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
-AUPR, AT_80, AT_90 = "AUPR", "precision at 80% recall", "precision at 90% recall"
+AUPR = "AUPR"
+AT_80 = "precision at 80% recall"
+AT_90 = "precision at 90% recall"
 COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
 # {category in the paper's tables: category in the release}, if they differ.
 RELEASED_NAMES = {

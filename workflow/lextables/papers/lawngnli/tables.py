@@ -141,7 +141,8 @@ def table3(inputs: Inputs) -> list[Cell]:
     for step, count in read_json(inputs.data / "census.json", FunnelCensus)["funnel"]:
         if previous is None:
             previous = count
-        reason, share = "nothing remained before this step", None
+        reason = "nothing remained before this step"
+        share = None
         if previous:
             reason = ""
             share = count / previous

@@ -233,7 +233,8 @@ def _grid(text: str, abridged: bool) -> Iterator[Row]:
     for line in text.splitlines():
         heading = re.match(r"#+\s*(?:lr\s*=\s*)?(\d+e-?\d+)\s*$", line)
         if heading:
-            rate, columns = float(heading[1]), []
+            rate = float(heading[1])
+            columns = []
             continue
         cells = re.sub(r"\[.*?\]", "", line).split()
         if {"epoch_num", "aupr"} <= set(cells):

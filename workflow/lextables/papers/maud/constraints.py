@@ -19,7 +19,8 @@ from lextables.papers.maud.catalogue import (
 from lextables.pipeline.dataset import Row
 
 PRINTED_TYPES = tuple(DATA_TYPES.values())
-NONE_OF_THE_ABOVE, CONDITIONAL = "none of the above", "conditional question"
+NONE_OF_THE_ABOVE = "none of the above"
+CONDITIONAL = "conditional question"
 
 
 @dataclass(frozen=True)

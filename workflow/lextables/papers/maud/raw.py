@@ -65,7 +65,8 @@ def read(name: str, published: Published) -> Rows:
 
 def _classification(published: Published, catalogue: Catalogue) -> Rows:
     """Return questions, texts and answers, the authors' settings, and checks of the rows."""
-    path, rules = published.file("release"), published.given["constraints"]
+    path = published.file("release")
+    rules = published.given["constraints"]
     settings = read_author_settings(
         {path.as_posix(): path.read_bytes() for path in published.files["single"]},
         [
@@ -251,7 +252,8 @@ def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
 
 def _extraction(published: Published, catalogue: Catalogue) -> Rows:
     """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's spans."""
-    files, settings = published.files["extraction"], published.given
+    files = published.files["extraction"]
+    settings = published.given
     if len(files) > 1:
         return read_squad_release(files, catalogue, settings["printed_types"])
     return read_legalbench_rag(
@@ -356,7 +358,8 @@ def read_legalbench_rag(
     for annotation in json.loads(spans.read_bytes())["tests"]:
         # The query begins with "Consider the <agreement>;".
         query = collapse_space(annotation["query"].partition(";")[2])
-        snippets, text_type = annotation["snippets"], type_of.get(query)
+        snippets = annotation["snippets"]
+        text_type = type_of.get(query)
         files[snippets[0]["file_path"]][text_type] += snippets
         notes.update(annotations=1, spans=len(snippets))
         if text_type is None:

@@ -29,8 +29,10 @@ from lextables.tables.systems import (
     runs_of,
 )
 
-AUPR, RANDOM = "AUPR", "random AUPR"
-OVERALL, ALL_CATEGORIES = "Overall", "All Categories"
+AUPR = "AUPR"
+RANDOM = "random AUPR"
+OVERALL = "Overall"
+ALL_CATEGORIES = "All Categories"
 EXTRACTION = "maud_extraction"
 DATA_TYPES = {
     "Main Dataset": "main",
@@ -497,7 +499,8 @@ def _column(system: System) -> str:
 
 def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
     """Yield a system's AUPR on a question, and the range of its runs."""
-    column, group = _column(system), f"question: {name}"
+    column = _column(system)
+    group = f"question: {name}"
     yield _score(results, AUPR, name, column, group, system, NOT_SCORED)
     folders = _folders(system)
     spread = _range_text(results.values(folders, AUPR, group))

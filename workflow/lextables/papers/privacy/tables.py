@@ -28,13 +28,16 @@ from lextables.tables.systems import System, number_cells
 from lextables.tasks.submitted import text_of
 
 ALL = "All questions"
-ALPHA, AGREEMENT = "Krippendorff's alpha", "Agreement (%)"
+ALPHA = "Krippendorff's alpha"
+AGREEMENT = "Agreement (%)"
 ONE_ANSWER = (
     "not defined: all coders gave the same answer, or no question has two coders"
 )
 NOT_IN_PANEL = "not in the panel of models"
 NOT_SCORED = "these data have nothing of this kind to score"
-LOSS, F1, ACCURACY = "cross entropy", "F1", "accuracy"
+LOSS = "cross entropy"
+F1 = "F1"
+ACCURACY = "accuracy"
 MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
 MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
@@ -310,7 +313,8 @@ def figure5(results: Results) -> list[Cell]:
             answer[question][site] = most_frequent
     values = {}
     for first, second in combinations(results.questions, 2):
-        firsts, seconds = [], []
+        firsts = []
+        seconds = []
         for site in answer[first]:
             if site in answer[second]:
                 firsts.append(answer[first][site])

@@ -126,7 +126,8 @@ def question_data(
         described = rotated(space.described(number, settings.best))
         features = np.zeros((len(rows), described.shape[1]))
         features[has_text] = described[rows[has_text]]
-        documents, own_shares = tuple(of_question), np.stack([*of_question.values()])
+        documents = tuple(of_question)
+        own_shares = np.stack([*of_question.values()])
         target = smoothed(own_shares, settings.smoothing)
         folds = np.array([fold(document, settings.folds) for document in documents])
         questions.append(
@@ -208,7 +209,8 @@ def _predict(
 def _fit(
     question: QuestionData, rows: np.ndarray, penalty: float, settings: LearningSettings
 ) -> Linear:
-    features, target = question.features[rows], question.target[rows]
+    features = question.features[rows]
+    target = question.target[rows]
     return fit_shares(features, target, penalty=penalty, pseudo=settings.pseudo)
 
 

@@ -208,7 +208,8 @@ def shares_of(
     """
     counts: dict[str, dict[str, np.ndarray]] = {name: {} for name in questions}
     for row in read(path, [document, "question_id", "options"]):
-        name, where = row["question_id"], f"responses, document {row[document]}"
+        name = row["question_id"]
+        where = f"responses, document {row[document]}"
         if name not in questions:
             raise BadInput(
                 f"there is no question {name!r}", where=where, do="correct the data set"
@@ -302,7 +303,8 @@ def marked_rows(data: Collection, probabilities: np.ndarray) -> Iterator[Row]:
     ``probabilities`` are float64 (paragraphs, questions).
     """
     column = {question: at for at, question in enumerate(data.questions)}
-    rows_of, end = {}, 0
+    rows_of = {}
+    end = 0
     for document, paragraphs in data.paragraphs.items():
         rows_of[document] = slice(end, end + len(paragraphs))
         end += len(paragraphs)

@@ -60,7 +60,8 @@ def _answered(
 ) -> Iterator[answers.AnsweredQuestion]:
     """Yield the questions answered about ``documents``, with their predictions."""
     for name, question in data.questions.items():
-        shares, probabilities = {}, []
+        shares = {}
+        probabilities = []
         for document, share in data.shares[name].items():
             if document not in documents:
                 continue

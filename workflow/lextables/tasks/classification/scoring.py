@@ -26,7 +26,8 @@ from lextables.tasks.classification.settings import ChoiceSettings, ScoreSetting
 from lextables.tasks.search import best_trial
 
 LEFT_OUT = "heads left out"
-ANSWER, PROBABILITY = "answer", "probability"
+ANSWER = "answer"
+PROBABILITY = "probability"
 SUBMITTED = "given"  # the condition of submitted predictions
 Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`
 
@@ -70,7 +71,8 @@ def by_condition(
     of_condition: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
         of_condition[row["condition"]].append(row)
-    rows, units = [], []
+    rows = []
+    units = []
     for condition, predicted in sorted(of_condition.items()):
         for group in ("all", *settings.groups):
             of_group = [row for row in examples if group == "all" or row[group]]

@@ -214,7 +214,8 @@ def read_while_training(
     groups = {head: [head] for head in sorted(trials)}
     if JOINT in trials:
         groups = {JOINT: sorted(run.material.answers)}
-    parts, records = [], []
+    parts = []
+    records = []
     for name, heads in groups.items():
         part, record = _train_once(run, heads, trials[name], tried=tried)
         parts.append(part)
@@ -260,7 +261,8 @@ def _record(
     run: Training, models: Sequence[_OneModel], trials: Mapping[str, Trial]
 ) -> JsonObject:
     """Return what `run.json` records of the trainings of a run."""
-    training_examples, resumed = 0, {}
+    training_examples = 0
+    resumed = {}
     for model in models:
         for head in model.heads:
             training_examples += len(run.material.training[head])
@@ -368,7 +370,8 @@ class _DrawnExamples(Dataset):
     """The training examples in drawing order: (head number, example)."""
 
     def __init__(self, drawn: np.ndarray, rows: Sequence[Sequence[Row]]) -> None:
-        self.drawn, self.rows = drawn, rows
+        self.drawn = drawn
+        self.rows = rows
 
     def __len__(self) -> int:
         return len(self.drawn)
@@ -403,8 +406,10 @@ def _train(
     none.  Returns the model and the update from which training resumed (0 for a fresh
     start).
     """
-    settings, last = run.settings, max(trial["updates"])
-    seed, device = run.environment.seed, run.environment.device
+    settings = run.settings
+    last = max(trial["updates"])
+    seed = run.environment.seed
+    device = run.environment.device
     labels = {}
     for head in heads:
         labels[head] = [row["labels"] for row in run.material.training[head]]

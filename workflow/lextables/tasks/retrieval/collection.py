@@ -85,7 +85,8 @@ class Collection:
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
         """Return the collection with the pool of each test query restricted to its ``hits``."""
-        queries, judged = {}, {}
+        queries = {}
+        judged = {}
         for name, query in self.of("test").items():
             if name not in hits:
                 continue
@@ -111,7 +112,9 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
     """
     documents, queries, judgements = paths
     names = task["names"]
-    document, gain, order = names["document"], names["gain"], names.get("order")
+    document = names["document"]
+    gain = names["gain"]
+    order = names.get("order")
     columns = ["query_id", document, gain]
     if order:
         columns.append(order)

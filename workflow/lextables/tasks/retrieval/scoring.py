@@ -28,14 +28,16 @@ def scores(
     Groups are ``all``, each value of the task's columns ``groups``, and each query.
     """
     task = collection.task
-    queries, qrels = {}, {}
+    queries = {}
+    qrels = {}
     for name, query in collection.of("test").items():
         if only is None or name in only:
             queries[name] = query
             qrels[name] = dict(collection.judged[name])
     run: dict[str, list[str]] = defaultdict(list)
     for row in sorted(predictions, key=itemgetter("query_id", "rank")):
-        query, document = row["query_id"], row["document_id"]
+        query = row["query_id"]
+        document = row["document_id"]
         if query in qrels and (task["pool"] == "all" or document in qrels[query]):
             run[query].append(document)
     values: dict[str, Mapping[str, float]] = {}

@@ -118,7 +118,8 @@ class Reader:
     """A language model that reads contracts."""
 
     def __init__(self, model: LanguageModel, settings: AskingSettings) -> None:
-        self.model, self.settings = model, settings
+        self.model = model
+        self.settings = settings
         self.clause = plain_template(settings.clause)
         self.presence = plain_template(settings.presence)
 

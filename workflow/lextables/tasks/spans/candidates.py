@@ -275,7 +275,8 @@ def _parts(
     units: Units, contract: int, unit: int, parts: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
     """Yield the positions in the contract of these parts of a unit."""
-    unit_start, unit_end = int(units.start[unit]), int(units.end[unit])
+    unit_start = int(units.start[unit])
+    unit_end = int(units.end[unit])
     text = units.texts[contract][unit_start:unit_end]
     for name in parts:
         for start, end in PARTS[name](text):
@@ -291,12 +292,15 @@ def candidate_features(
     ``logits`` (units,) are those of the category.
     """
     logits = logits.astype(np.float64)
-    contract, first, last = candidates.contract, candidates.first, candidates.last
+    contract = candidates.contract
+    first = candidates.first
+    last = candidates.last
     run_units = first[:, None] + np.arange(LONGEST_RUN)
     # A shorter run repeats its last unit.
     run_units = np.minimum(run_units, last[:, None])
     run_logits = logits[run_units]
-    highest, lowest = run_logits.max(axis=1), run_logits.min(axis=1)
+    highest = run_logits.max(axis=1)
+    lowest = run_logits.min(axis=1)
     before, after = _neighbours(candidates, units, logits)
 
     unit_ranks, best, second, total = _contract_scores(units, logits)
@@ -367,7 +371,8 @@ def _contract_scores(
     """
     ranks = np.zeros(len(logits))
     best = np.full(len(units.texts), OUTSIDE)
-    second, total = best.copy(), best.copy()
+    second = best.copy()
+    total = best.copy()
     for contract in range(len(units.texts)):
         own = logits[units.of(contract)]
         if len(own) == 0:
@@ -450,7 +455,8 @@ def context_features(
     others = np.delete(scores, category, axis=1)
     padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
     ascending = np.sort(padded, axis=1)
-    best, second = ascending[:, -1], ascending[:, -2]
+    best = ascending[:, -1]
+    second = ascending[:, -2]
     return np.column_stack([best, own - best, second])
 
 
@@ -476,10 +482,13 @@ def text_features(candidates: Candidates, units: Units) -> np.ndarray:
 def _form(text: str, start: int, end: int) -> list[float]:
     """Return the features of the characters [start, end) of a contract."""
     span = text[start:end]
-    first, last = span[0], span[-1]
-    words, lower = span.split(), span.lower()
+    first = span[0]
+    last = span[-1]
+    words = span.split()
+    lower = span.lower()
     capitals = sum(word[0].isupper() for word in words)
-    before, after = text[max(0, start - 3) : start], text[end : end + 3]
+    before = text[max(0, start - 3) : start]
+    after = text[end : end + 3]
     features = [
         len(words),
         capitals / len(words),
@@ -508,7 +517,8 @@ def _mentions(
     span = text[start:end]
     place = defined.get(_bare(span.lower()))
     signatures = len(text) - max(SIGNATURES, len(text) // 10)
-    before, after = text[max(0, start - 4) : start], text[end : end + 4]
+    before = text[max(0, start - 4) : start]
+    after = text[end : end + 4]
     return [
         np.log1p(text.count(span)),
         place is not None,
@@ -542,7 +552,9 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))
     for rows in ranked_by_contract(candidates, logits):
-        start, end, own = candidates.start[rows], candidates.end[rows], logits[rows]
+        start = candidates.start[rows]
+        end = candidates.end[rows]
+        own = logits[rows]
         shared = np.minimum.outer(end, end) - np.maximum.outer(start, start)
         union = np.maximum.outer(end, end) - np.minimum.outer(start, start)
         is_above = np.tri(len(rows), k=-1, dtype=bool)

@@ -196,7 +196,8 @@ def _examples(source: WindowSource) -> dict[str, list[_Example]]:
             continue
         category = row["category"]
         if source.labelled:
-            start, end = row["start"], row["end"]
+            start = row["start"]
+            end = row["end"]
             example = _Example(row["example_id"], category, start, end)
         else:
             example = _Example(row["question_id"], category, -1, -1)
@@ -302,7 +303,8 @@ def _labels(
         if not example.answered:
             labelled.append((example, None))
             continue
-        start, end = example.start, example.end
+        start = example.start
+        end = example.end
         found = answer_tokens(job.tokenizer, text, tokens, words, start, end)
         if found and found[1] < found[0]:
             raise BadInput(
@@ -328,7 +330,10 @@ def _windows(
 
     ``lengths`` is {category: tokens of its question}.
     """
-    example_ids, categories, numbers, integers = [], [], [], []
+    example_ids = []
+    categories = []
+    numbers = []
+    integers = []
     for example, label in examples:
         length = lengths[example.category]
         capacity = job.settings.max_length - around.special - length
@@ -385,7 +390,8 @@ def write_parts(
     The parts are `train`, `validation` (the held-out contracts) and `test`.
     ``weights`` is a folder with the model's tokenizer.
     """
-    tokenizer, texts = load_tokenizer(weights), question_texts(questions)
+    tokenizer = load_tokenizer(weights)
+    texts = question_texts(questions)
     held_out = held_out_contracts(contract_splits(contracts), settings.held_out)
     asked = read_table(questions)
     counts = {}

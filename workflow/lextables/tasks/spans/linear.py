@@ -319,13 +319,15 @@ class Golds:
         self, units: Units, answers: Answers, category: int, relaxed: bool
     ) -> None:
         """Collect the answers of ``category`` by contract."""
-        self.units, self.relaxed = units, relaxed
+        self.units = units
+        self.relaxed = relaxed
         self.golds: dict[int, list[GoldSpan]] = defaultdict(list)
         for contract, places in answers.items():
             text = units.texts[contract]
             for category_of_answer, (start, end) in places:
                 if category_of_answer == category:
-                    gold, with_next = text[start:end], text[start : end + 1]
+                    gold = text[start:end]
+                    with_next = text[start : end + 1]
                     words = paper_words(gold)
                     self.golds[contract].append(GoldSpan(gold, with_next, words))
 
@@ -381,9 +383,11 @@ def predict(
     """
     units = units_of(texts)
     logits = model.units.logits(units, vectors)
-    candidates, scores = [], []
+    candidates = []
+    scores = []
     for category, second in enumerate(model.second):
-        parts, relaxed = model.parts[category], model.relaxed[category]
+        parts = model.parts[category]
+        relaxed = model.relaxed[category]
         own = spans.candidates(units, logits[:, category], likely, parts, not relaxed)
         features = spans.candidate_features(own, units, logits[:, category])
         words = spans.part_words(own, units) if parts else None
@@ -475,7 +479,8 @@ def _rows(
         contract = question["contract_id"]
         candidates, logits = by_category[question["category"]]
         is_own = candidates.contract == number_of[contract]
-        own, own_logits = candidates.take(is_own), logits[is_own]
+        own = candidates.take(is_own)
+        own_logits = logits[is_own]
         columns = (own_logits.tolist(), own.start.tolist(), own.end.tolist())
         places = list(zip(*columns, strict=True))
         yield from nbest(question["question_id"], texts[contract], places, n_best)

@@ -60,7 +60,8 @@ def passages(text: str, spans: ScoredSpans, least: float) -> list[str]:
     for start, end in sorted(probable):
         if joined and not text[joined[-1][1] : start].strip():
             first, last = joined.pop()
-            start, end = first, max(last, end)
+            start = first
+            end = max(last, end)
         joined.append((start, end))
     return [text[start:end] for start, end in joined]
 
@@ -89,7 +90,8 @@ def curve(
     """
     totals = np.zeros((len(THRESHOLDS), COUNTS))
     for question, spans in by_question(nbest):
-        text, gold = texts[contracts[question]], golds.get(question, ())
+        text = texts[contracts[question]]
+        gold = golds.get(question, ())
         shares = np.sort([share for start, _, share in spans if start >= 0])
         # Thresholds that show the same number of spans show the same ones.
         below = np.searchsorted(shares, THRESHOLDS)

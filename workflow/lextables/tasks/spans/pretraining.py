@@ -121,7 +121,8 @@ def pack(
     concatenated with a separator, as in RoBERTa, Section 4.2 (full sentences).  The
     rest after the last full block is dropped.
     """
-    size, count = max_length - 2, 0
+    size = max_length - 2
+    count = 0
     rest = np.empty(0, dtype=_integer(tokenizer))
     with replacing(path) as temporary, temporary.open("wb") as out:
         for ids in _encoded(tokenizer, texts):
@@ -173,7 +174,8 @@ class Blocks(Dataset):
     ) -> None:
         ids = np.memmap(path, dtype=_integer(tokenizer), mode="r")
         self.ids = ids.reshape(-1, max_length - 2)
-        self.first, self.last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
+        self.first = [tokenizer.cls_token_id]
+        self.last = [tokenizer.sep_token_id]
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -169,7 +169,8 @@ class FinalText:
     """
 
     def __init__(self, spelling: Spelling, text: str, tokens: Tokens) -> None:
-        self.text, self.tokens = text, tokens
+        self.text = text
+        self.tokens = tokens
         self._words = words = Words.of(text, tokens)
         pieces, self._continues = spelling.pieces(tokens.ids)
         self._spelt = b"".join(pieces)
@@ -216,14 +217,16 @@ class FinalText:
 
         ``first`` and ``last`` are the first and the last token of the span.
         """
-        word, last_word = self._word[first], self._word[last]
+        word = self._word[first]
+        last_word = self._word[last]
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
         text = spelt.decode(errors="replace")
         wanted = " ".join(text.split())
         if not wanted or self._continues[first]:
             return whole
-        low, high = int(self._basic_from[word]), int(self._basic_to[last_word])
+        low = int(self._basic_from[word])
+        high = int(self._basic_to[last_word])
         at = self._basic.find(wanted, low, max(low, high))
         if at < 0:
             return whole
@@ -244,7 +247,8 @@ class FinalText:
         White space around them is left out.  If the tokens have no characters, the
         result is that of `place`.
         """
-        start, end = int(self.tokens.starts[first]), int(self.tokens.ends[last])
+        start = int(self.tokens.starts[first])
+        end = int(self.tokens.ends[last])
         start, end = stripped(self.text, start, end)
         if start >= end:
             return self.place(first, last)
@@ -322,13 +326,15 @@ def nbest(
     evaluator treats as a span.
     """
     moved = (token_from - contract_from)[:, None]
-    starts, ends = best.start_at + moved, best.end_at + moved
+    starts = best.start_at + moved
+    ends = best.end_at + moved
     fits = _fitting(starts, ends, token_from, token_to, max_answer_length)
     windows, firsts, lasts = np.nonzero(fits)
     start_logits = best.start_logits[windows, firsts]
     end_logits = best.end_logits[windows, lasts]
     scores = start_logits + end_logits
-    first_tokens, last_tokens = starts[windows, firsts], ends[windows, lasts]
+    first_tokens = starts[windows, firsts]
+    last_tokens = ends[windows, lasts]
 
     null_window = int(np.argmin(best.null_starts + best.null_ends))
     null_start = float(best.null_starts[null_window])
@@ -372,15 +378,18 @@ def _fitting(
     in the window, the window must have the most context for the start, and the span may
     have ``max_answer_length`` tokens.
     """
-    low, high = token_from[:, None], token_to[:, None]
+    low = token_from[:, None]
+    high = token_to[:, None]
     home = max_context(token_from, token_to)
     windows = np.arange(len(token_from))[:, None]
     home_of_start = home[np.clip(starts, 0, len(home) - 1)]
     may_start = (starts >= low) & (starts < high) & (home_of_start == windows)
     may_end = (ends >= low) & (ends < high)
     # Starts are rows, ends are columns.
-    starts, may_start = starts[:, :, None], may_start[:, :, None]
-    ends, may_end = ends[:, None, :], may_end[:, None, :]
+    starts = starts[:, :, None]
+    may_start = may_start[:, :, None]
+    ends = ends[:, None, :]
+    may_end = may_end[:, None, :]
     length = ends - starts + 1
     fits = (length >= 1) & (length <= max_answer_length)
     return fits & may_start & may_end
@@ -409,9 +418,11 @@ def predict(
         batch_size,
     )
     reader.model.eval()
-    windows, rows = dataset.windows, dataset.rows
+    windows = dataset.windows
+    rows = dataset.rows
     # Indices of examples are in the order of their ids.
-    example, contract = windows.example[rows], windows.contract[rows]
+    example = windows.example[rows]
+    contract = windows.contract[rows]
     order = np.lexsort((windows.window[rows], example, contract))
     bounds = np.flatnonzero(np.diff(contract[order])) + 1
     groups = np.split(order, bounds)
@@ -451,7 +462,8 @@ class _Reader:
 
         Batches have windows of similar length.
         """
-        windows, rows = self.dataset.windows, self.dataset.rows[items]
+        windows = self.dataset.windows
+        rows = self.dataset.rows[items]
         sizes = windows.token_to[rows] - windows.token_from[rows]
         lengths = sizes + self._contract_from(items)
         by_length = np.argsort(-lengths, kind="stable")
@@ -479,10 +491,12 @@ class _Reader:
         del batch["start_positions"], batch["end_positions"]
         inputs = {name: part.to(self.model.device) for name, part in batch.items()}
         outputs = self.model(**inputs)
-        starts, ends = outputs.start_logits, outputs.end_logits
+        starts = outputs.start_logits
+        ends = outputs.end_logits
         no_answer = torch.stack((starts[:, 0], ends[:, 0]))
         null = no_answer.double().cpu().numpy()
-        mask, n_best = inputs["attention_mask"], self.settings.n_best
+        mask = inputs["attention_mask"]
+        n_best = self.settings.n_best
         for logits in (starts, ends):
             largest = logits.float().abs().masked_fill(mask == 0, 0).amax().cpu()
             finite(largest.numpy(), "the logits of the model", where="prediction")
@@ -502,7 +516,8 @@ class _Reader:
         ``items`` are the windows of the contract, sorted by question, and ``best``
         their best positions.
         """
-        windows, rows = self.dataset.windows, self.dataset.rows[items]
+        windows = self.dataset.windows
+        rows = self.dataset.rows[items]
         name = windows.contracts[windows.contract[rows[0]]]
         contract = FinalText(self.spelling, texts[name], self.dataset.tokens[name])
         examples = windows.example[rows]
@@ -584,7 +599,8 @@ def read_contracts(
     training it.
     """
     texts = contract_texts(files.contracts)
-    chosen, beside = None, Path(beside)
+    chosen = None
+    beside = Path(beside)
     if settings.windows_per_question:
         ranker = fit_ranker(files.training_windows, texts, unseen)
         window_ranking.save(ranker, beside / RANKER)

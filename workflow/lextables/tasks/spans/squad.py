@@ -191,9 +191,11 @@ def example_row(
 
     The example has at most one answer.
     """
-    start, end = -1, -1
+    start = -1
+    end = -1
     for answer in example.answers:
-        start, end = answer.start, answer.end
+        start = answer.start
+        end = answer.end
     return {
         "example_id": example.question_id,
         "question_id": question_id,

@@ -129,7 +129,8 @@ def predictions(
     (`metrics.spans.last_by_text`), strict mode the highest of each position.
     """
     contracts, questions = data
-    contract_of, test = {}, {}
+    contract_of = {}
+    test = {}
     for row in read(questions, ["question_id", "contract_id", "split"]):
         contract_of[row["question_id"]] = row["contract_id"]
         if row["split"] == "test":
@@ -206,7 +207,9 @@ def _rows(
         raise BadInput(what, where=where, do=do)
     only_nothing_else = texts == {NOTHING_ELSE}
     for rank, entry in enumerate(entries):
-        text, start, end = entry["text"], -1, -1
+        text = entry["text"]
+        start = -1
+        end = -1
         if text in texts and not only_nothing_else:
             place = f"{where}, prediction {rank}"
             start, end = contract.find(text, entry.get(_POSITIONS[0]), place)
@@ -239,11 +242,13 @@ class Positions:
     """Positions of texts in a contract, whatever white space is between words."""
 
     def __init__(self, contract_id: str, text: str) -> None:
-        self.contract_id, self.text = contract_id, text
+        self.contract_id = contract_id
+        self.text = text
         self._starts: list[int] = []
         # The start of each word in the joined text.
         self._from: list[int] = []
-        words, at = [], 0
+        words = []
+        at = 0
         for match in _WORD.finditer(text):
             words.append(match[0])
             self._starts.append(match.start())

@@ -122,7 +122,8 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
         parts.append(None if special else part)
     if 0 not in parts or 1 not in parts:
         raise unfit(tokenizer, "has no token for one of the letters a and b")
-    question, contract = parts.index(0), parts.index(1)
+    question = parts.index(0)
+    contract = parts.index(1)
     from_end = parts[::-1]
     after_question = len(parts) - from_end.index(0)
     after_contract = len(parts) - from_end.index(1)
@@ -130,7 +131,8 @@ def layout(tokenizer: PreTrainedTokenizerBase) -> Layout:
         raise unfit(tokenizer, "does not begin sequences with its classification token")
     if contract < after_question:
         raise unfit(tokenizer, "puts the second text of a pair before the first")
-    ids, types = tuple(pair.ids), tuple(pair.type_ids)
+    ids = tuple(pair.ids)
+    types = tuple(pair.type_ids)
     return Layout(
         prefix=ids[:question],
         middle=ids[after_question:contract],
@@ -179,7 +181,8 @@ def _tokenise_words(
     """Return the tokens of words of one text."""
     # A word has the same tokens everywhere, so each distinct word is tokenised once.
     number_of: dict[str, int] = {}
-    numbers, places = [], []
+    numbers = []
+    places = []
     for word in words:
         numbers.append(number_of.setdefault(word[0], len(number_of)))
         places.append(word.start())
@@ -252,7 +255,8 @@ def answer_tokens(
         touched.append(text[words.starts[word] : words.ends[word]])
     if " ".join(answer.split()) not in " ".join(touched):
         return None
-    low, high = int(words.token_from[first]), int(words.token_from[last + 1])
+    low = int(words.token_from[first])
+    high = int(words.token_from[last + 1])
     encoded = _encode(tokenizer, answer)
     alone: Sequence[int | str] = encoded.ids
     here: Sequence[int | str] = tokens.ids[low:high].tolist()

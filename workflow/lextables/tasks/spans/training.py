@@ -53,7 +53,8 @@ def training_rows(
         contracts = part(contracts, settings.percent, seed)
     numbers = [at for at, name in enumerate(windows.contracts) if name in contracts]
     rows = np.flatnonzero(np.isin(windows.contract, numbers))
-    starts, ends = windows.start_positions[rows], windows.end_positions[rows]
+    starts = windows.start_positions[rows]
+    ends = windows.end_positions[rows]
     if not starts.any():
         raise BadInput(
             f"none of the {len(rows)} windows of {len(contracts)} contracts has an answer",

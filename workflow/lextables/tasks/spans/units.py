@@ -52,7 +52,8 @@ def units(text: str) -> list[Span]:
     end a unit that continues in lower case (a page break).  Only white space is between
     units.
     """
-    spans, start = [], 0
+    spans = []
+    start = 0
     for match in _BREAK.finditer(text):
         end = match.start()
         if match["stop"]:
@@ -108,7 +109,8 @@ class Units:
 
 def units_of(texts: Sequence[str]) -> Units:
     """Return the units of contracts; a contract without words has none."""
-    places, sizes = [], []
+    places = []
+    sizes = []
     for text in texts:
         own = units(text)
         places += own
@@ -186,12 +188,18 @@ def read_vectors(
 
 
 # Weights of the units 1, 2, ... places before and after, and of each group of features.
-BEFORE, AFTER = (1.0, 0.7, 0.5, 0.3), (1.0, 0.7, 0.5)
-BEFORE_WEIGHT, AFTER_WEIGHT, PLACE_WEIGHT = 0.5, 0.4, 0.3
+BEFORE = (1.0, 0.7, 0.5, 0.3)
+AFTER = (1.0, 0.7, 0.5)
+BEFORE_WEIGHT = 0.5
+AFTER_WEIGHT = 0.4
+PLACE_WEIGHT = 0.3
 # Number of bins: first character (log), length (log), and position in the contract.
-STARTS, LENGTHS, TENTHS = 30, 20, 10
+STARTS = 30
+LENGTHS = 20
+TENTHS = 10
 # Least number of units with a word, for words of the unit and of its neighbours.
-LEAST, LEAST_BESIDE = 3, 5
+LEAST = 3
+LEAST_BESIDE = 5
 
 
 def answering(
@@ -205,7 +213,8 @@ def answering(
     is_answer = np.zeros((len(units.start), categories), dtype=bool)
     for contract, spans in answers.items():
         own = units.of(contract)
-        start, end = units.start[own], units.end[own]
+        start = units.start[own]
+        end = units.end[own]
         lengths = end - start
         for category, (first, last) in spans:
             shared = np.minimum(end, last) - np.maximum(start, first)
@@ -292,7 +301,8 @@ def _moved(near: View, units: Units, by: int) -> View:
     rows = np.arange(max(0, by), min(count, count + by))
     sources = rows - by
     same_contract = units.contract[sources] == units.contract[rows]
-    rows, sources = rows[same_contract], sources[same_contract]
+    rows = rows[same_contract]
+    sources = sources[same_contract]
     ones = np.ones(len(rows), dtype=np.float32)
     moves = csr_matrix((ones, (rows, sources)), shape=(count, count))
     return moves @ near
@@ -336,7 +346,8 @@ def fit(
     """
     models = []
     for view in matrices:
-        inputs, targets = view[rows], is_answer[rows]
+        inputs = view[rows]
+        targets = is_answer[rows]
         if isinstance(view, np.ndarray):
             models.append(fit_dense(inputs, targets, penalty=settings.dense))
         else:

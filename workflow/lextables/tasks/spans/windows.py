@@ -321,7 +321,8 @@ def balanced(
     `BadInput` if no window is answered.
     """
     answered = _answered(start_positions, end_positions)
-    empty, kept = np.flatnonzero(~answered), np.flatnonzero(answered)
+    empty = np.flatnonzero(~answered)
+    kept = np.flatnonzero(answered)
     number = min(len(empty), len(kept))
     drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
     return np.sort(np.concatenate((kept, drawn)))

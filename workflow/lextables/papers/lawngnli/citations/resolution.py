@@ -361,7 +361,8 @@ def _full_resources(
         parallel = chain and key is not None and _are_parallel(text, chain[-1], item)
         if not parallel:
             close_chain()
-            chain, chain_resource = [], None
+            chain = []
+            chain_resource = None
             if key is not None:
                 chain_resource = resource
         elif isinstance(chain_resource, str) and not isinstance(resource, str):

@@ -97,7 +97,8 @@ HEADS = schema.HEADS
 TEXTS = replace(schema.TEXTS, ordered=False)
 TABLES = (PAIRS, HEADS, TEXTS)
 
-NLI, ENTAILMENT = "nli", "entailment"
+NLI = "nli"
+ENTAILMENT = "entailment"
 ANSWERS = {ENTAILMENT: ("entail", "not entail"), NLI: LABELS}
 _COLUMNS = [
     "example_id",

@@ -405,7 +405,8 @@ def _biases(
     """
     conditions = inputs.entry.names["gap"]
     higher, lower = conditions
-    biases, gaps = [], []
+    biases = []
+    gaps = []
     for folders, values in models:
         if len(values) < 4:
             break

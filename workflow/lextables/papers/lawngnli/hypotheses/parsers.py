@@ -189,7 +189,8 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
         closing.add(match.end() - 1)
     # For each character of the parsed text: where in ``text`` a word that begins with it begins,
     # and where one that ends before it ends.
-    begins, ends = [], [0]
+    begins = []
+    ends = [0]
     for at in range(len(text)):
         if at in opening or at in closing:
             continue
@@ -429,7 +430,8 @@ class _Constituents:
 
     def verbless(self, i: int, subject: int) -> Node:
         """Return the clause of an adjective, noun or participle with a subject and no verb."""
-        predicate, outside = [self.leaf(i)], []
+        predicate = [self.leaf(i)]
+        outside = []
         for child in self.children[i]:
             if child > subject:
                 predicate.append(self.phrase(child))

@@ -360,7 +360,8 @@ def _is_name(word: str) -> bool:
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    pieces, at = [], 0
+    pieces = []
+    at = 0
     for start, end in spans:
         pieces.append(text[at:start])
         at = end
@@ -389,15 +390,18 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
         label = _PAGE_LABEL.search(paragraph, last, start)
         if label:
             start = label.start()
-        name, name_end = start, start
+        name = start
+        name_end = start
         if kind in _NAMED or kind is None:
             name, name_end = _name(paragraph, last, start)
             if kind is None and " v. " not in paragraph[name:name_end]:
-                name, name_end = start, start
+                name = start
+                name_end = start
         elif kind is FullJournalCitation:
             article = _article(paragraph, last, start)
             if article:
-                name, name_end = article, article
+                name = article
+                name_end = article
         last = _tail(paragraph, end)
         cites.append(_Cite(name, name_end, start, last, label is not None))
     return cites

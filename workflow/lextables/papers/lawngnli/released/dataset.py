@@ -35,7 +35,8 @@ from lextables.pipeline.dataset import Row, Table
 from lextables.tables.published import PublishedCell
 
 # Reasons to drop a row, in the order of the funnel.
-NO_CITING, NO_CITED = "the citing case is not found", "the cited case is not found"
+NO_CITING = "the citing case is not found"
+NO_CITED = "the cited case is not found"
 NO_MAJORITY = "the cited case has not one majority opinion"
 NO_PAGES = "the opinion has none of the pages"
 NO_TWIN = "the twin is left out"

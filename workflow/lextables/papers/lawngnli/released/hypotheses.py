@@ -162,7 +162,8 @@ def _edits() -> Mapping[int, Sequence[_Edit]]:
     edits = defaultdict(list)
     with EDITS.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            start, end = None, None
+            start = None
+            end = None
             if row["start"]:
                 start = int(row["start"])
                 end = int(row["end"])
@@ -290,7 +291,8 @@ def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
     after = tokens[place + 1 :]
     up_to_head = _text(tokens[: place + 1])
     from_head = _text(tokens[place:])
-    following, next_tag = "", ""
+    following = ""
+    next_tag = ""
     if after:
         following = after[0].text
         next_tag = after[0].tag

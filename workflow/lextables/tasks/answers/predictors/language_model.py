@@ -79,7 +79,8 @@ class Asker:
         self.model.expect(orders * len(lengths), orders * sum(lengths))
 
     def ask(self, questions: Sequence[ChoiceQuestion]) -> list[Answered]:
-        samples, orders = self.settings.samples, self.settings.orders
+        samples = self.settings.samples
+        orders = self.settings.orders
         return ask(self.model, questions, samples, orders)
 
 
@@ -140,7 +141,8 @@ def answers_of(data: Collection, asker: Asker) -> tuple[Answers, list[Answered]]
     about first, so that a server, which alone may know its tokens, refuses it before
     anything is paid for.
     """
-    model, text_of = asker.model, dict(texts(data, asker.settings))
+    model = asker.model
+    text_of = dict(texts(data, asker.settings))
     batches = [list(keys) for _, keys in groupby(text_of, itemgetter(0))]
 
     def questions(keys: Iterable[tuple[str, str]]) -> Iterator[ChoiceQuestion]:
@@ -173,7 +175,8 @@ def marks_of(data: Collection, asker: Asker) -> tuple[np.ndarray, list[Answered]
 
     Return the marks and all answers.  The marks are float64 (paragraphs, questions).
     """
-    paragraphs, questions = data.texts(), list(data.questions.values())
+    paragraphs = data.texts()
+    questions = list(data.questions.values())
     probabilities = np.zeros((len(paragraphs), len(questions)))
     places = _most_similar(of_words(data), data, asker.settings.best)
     rows = [row for row, _ in places]

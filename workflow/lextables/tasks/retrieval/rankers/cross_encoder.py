@@ -35,7 +35,8 @@ def rerank(ranking: Ranking, score: Score) -> HitsByCondition:
         texts = ranking.texts(run, ("test",))
         hits = ranking.first_hits[condition]
         candidates = {query_id: hits.get(query_id, []) for query_id in texts}
-        pairs, asked = [], []
+        pairs = []
+        asked = []
         for query_id in sorted(candidates):
             for document in candidates[query_id]:
                 pairs.append((query_id, document))
