@@ -126,7 +126,11 @@ def choose(
     for updates, rate in product(tried_updates, sorted({rate for rate, _ in runs})):
         of_seeds = values[rate, updates]
         by_updates[rate, updates] = of_seeds
-        trial: JsonObject = {"learning_rate": rate, "updates": updates, "seeds": len(of_seeds)}
+        trial: JsonObject = {
+            "learning_rate": rate,
+            "updates": updates,
+            "seeds": len(of_seeds),
+        }
         if len(of_seeds) == seeds:
             trial[f"validation {metric}"] = sum(of_seeds) / seeds
         else:
