@@ -133,10 +133,10 @@ def table1(results: Results) -> list[Cell]:
         column = "1 coder" if site["coders"] == 1 else "2+ coders"
         counts["Policies"][column] += 1
         counts["Paragraphs"][column] += site["paragraphs"]
-        counts["Words"][column] += row["words"]
-        counts["Highlight Annotations"][column] += highlights[row["site"]]
-        counts["Policy Classifications"][column] += responses[row["site"]]
-        counts["Confidence Scores"][column] += sure[row["site"]]
+        counts["Words"][column] += site["words"]
+        counts["Highlight Annotations"][column] += highlights[site["site"]]
+        counts["Policy Classifications"][column] += responses[site["site"]]
+        counts["Confidence Scores"][column] += sure[site["site"]]
     cells = []
     for name, number in totals.items():
         cells.append(Cell(name, "All", float(number)))

@@ -223,7 +223,7 @@ def searched(
             for head, value in scores.items():
                 of_trials = values[head]
                 of_trials.setdefault(trial, []).append(value)
-    best = {}
+    best: dict[str, Trial] = {}
     seeds = len(predictions) // len(set(settings.learning_rates))
     for head in {**values, **dict.fromkeys(diverged)}:
         rate, updates = best_trial(dict(sorted(values[head].items())), seeds)

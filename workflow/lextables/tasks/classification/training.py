@@ -217,9 +217,9 @@ def read_while_training(
     parts = []
     records = []
     for name, heads in groups.items():
-        part, record = _train_once(run, heads, trials[name], tried=tried)
+        part, one_model = _train_once(run, heads, trials[name], tried=tried)
         parts.append(part)
-        records.append(record)
+        records.append(one_model)
     record = _record(run, records, trials)
     if not tried:
         write(PREDICTIONS, _without_updates(parts), output)

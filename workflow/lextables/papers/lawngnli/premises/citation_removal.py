@@ -23,7 +23,7 @@ sentences, and every "|" of the text is lost.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from operator import itemgetter
 
 from eyecite.models import (
@@ -338,7 +338,7 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the sentences of ``text`` that have a full stop begin and end."""
     start = None
     words = list(re.finditer(r"\S+", text))
-    for word, following in zip(words, [*words[1:], None], strict=True):
+    for word, following in zip_longest(words, words[1:]):
         start = word.start() if start is None else start
         bare = word.group().rstrip(_CLOSERS)
         if len(bare) < 2 or bare[-1] not in _ENDS or bare.lower() in _IN_STRINGS:
