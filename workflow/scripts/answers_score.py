@@ -7,7 +7,8 @@ from lextables.pipeline.units import UNITS
 from lextables.tasks.answers import collection, scoring
 
 with job(snakemake.log[0]):
-    task, predictions = snakemake.params.task, snakemake.input.predictions
+    task = snakemake.params.task
+    predictions = snakemake.input.predictions
     data = collection.load(snakemake.input.data, task["names"])
     if snakemake.wildcards.experiment == "mark":
         marked = collection.marked_of(snakemake.input.highlights)

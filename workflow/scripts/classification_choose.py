@@ -9,7 +9,8 @@ from lextables.tasks.classification.examples import of_splits
 from lextables.tasks.classification.settings import ChoiceSettings
 
 with job(snakemake.log[0]) as log:
-    files, settings = snakemake.input, ChoiceSettings(**snakemake.params.settings)
+    files = snakemake.input
+    settings = ChoiceSettings(**snakemake.params.settings)
     examples, heads = (list(read(path)) for path in files.data)
     with recorded(snakemake.output[0], settings.plain()) as record:
         if settings.published:

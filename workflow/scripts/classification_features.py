@@ -7,8 +7,10 @@ from lextables.tasks.classification.features import tokenise
 from lextables.tasks.classification.settings import View
 
 with job(snakemake.log[0]) as log:
-    files, params = snakemake.input, snakemake.params
+    files = snakemake.input
+    params = snakemake.params
     views = [View(**view) for view in params.views]
     texts = texts_of(files.examples[0], files.texts[0], views)
-    folder, length = weights_folder(params.weights), int(snakemake.wildcards.length)
+    folder = weights_folder(params.weights)
+    length = int(snakemake.wildcards.length)
     log.info("%s", tokenise(texts, folder, length, snakemake.output.tokens))

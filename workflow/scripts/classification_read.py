@@ -10,7 +10,8 @@ from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.settings import InferenceSettings, Reading
 
 with job(snakemake.log[0]):
-    files, settings = snakemake.input, InferenceSettings(**snakemake.params.settings)
+    files = snakemake.input
+    settings = InferenceSettings(**snakemake.params.settings)
     where = device.pick(snakemake.params.device)
     readings = settings.readings or [Reading(max_length=settings.max_length)]
     with recorded(snakemake.output.record, settings.plain()) as record:

@@ -9,7 +9,8 @@ from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.settings import LinearSettings
 
 with job(snakemake.log[0]) as log:
-    files, settings = snakemake.input, LinearSettings(**snakemake.params.settings)
+    files = snakemake.input
+    settings = LinearSettings(**snakemake.params.settings)
     (test,) = snakemake.params.splits
     with recorded(snakemake.output.record, settings.plain()) as record:
         record["trained"] = [read_json(path) for path in files.source_records]

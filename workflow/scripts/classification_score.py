@@ -8,7 +8,8 @@ from lextables.tasks.classification.scoring import score
 from lextables.tasks.classification.settings import ScoreSettings
 
 with job(snakemake.log[0]):
-    files, settings = snakemake.input, ScoreSettings(**snakemake.params.task)
+    files = snakemake.input
+    settings = ScoreSettings(**snakemake.params.task)
     (test,) = snakemake.params.splits
     predictions, examples, heads = map(read, (files.predictions, *files.data))
     rows, units = score(predictions, examples, heads, test, settings, files.census)

@@ -16,9 +16,13 @@ from lextables.tasks.classification.examples import trials
 from lextables.tasks.classification.settings import TrainingSettings
 
 with job(snakemake.log[0]) as log:
-    files, output, params = snakemake.input, snakemake.output, snakemake.params
-    settings, choice = TrainingSettings(**params.settings), chosen(files.choice)
-    where, experiment = device.pick(params.device), snakemake.wildcards.experiment
+    files = snakemake.input
+    output = snakemake.output
+    params = snakemake.params
+    settings = TrainingSettings(**params.settings)
+    choice = chosen(files.choice)
+    where = device.pick(params.device)
+    experiment = snakemake.wildcards.experiment
     with recorded(output.record, settings.plain()) as record:
         record["device"] = device.describe(where)
         if choice:

@@ -6,12 +6,11 @@ from lextables.tasks.classification.linear import LinearFiles, train
 from lextables.tasks.classification.settings import LinearSettings
 
 with job(snakemake.log[0]) as log:
-    files, settings = snakemake.input, LinearSettings(**snakemake.params.settings)
+    files = snakemake.input
+    settings = LinearSettings(**snakemake.params.settings)
     (final,) = snakemake.params.splits
     with recorded(snakemake.output.record, settings.plain()) as record:
-        data, weights = (
-            LinearFiles(*files.data, *files.vectors),
-            snakemake.output.weights,
-        )
+        data = LinearFiles(*files.data, *files.vectors)
+        weights = snakemake.output.weights
         record |= train(data, final, settings, snakemake.threads, weights)
         log.info("trained: %s", record)

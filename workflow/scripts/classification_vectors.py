@@ -10,11 +10,14 @@ from lextables.tasks.classification.settings import View
 from lextables.tasks.classification.vectors import encode_texts
 
 with job(snakemake.log[0]) as log:
-    files, params = snakemake.input, snakemake.params
+    files = snakemake.input
+    params = snakemake.params
     views = [View(**view) for view in params.views]
     texts = texts_of(files.examples[0], files.texts[0], views)
-    folder, where = weights_folder(params.weights), device.pick(params.device)
+    folder = weights_folder(params.weights)
+    where = device.pick(params.device)
     model = bi_encoder.load(folder, where, params.weights["max_length"])
-    encode, words = partial(bi_encoder.encode, model), int(snakemake.wildcards.piece)
+    encode = partial(bi_encoder.encode, model)
+    words = int(snakemake.wildcards.piece)
     count = encode_texts(texts, encode, words, snakemake.output.vectors)
     log.info("%s pieces", count)

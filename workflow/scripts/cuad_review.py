@@ -14,7 +14,8 @@ from lextables.pipeline.run import RunSettings
 from lextables.review.contract_text import read_contract
 
 with job(snakemake.log[0]) as log:
-    params, output = snakemake.params, snakemake.output
+    params = snakemake.params
+    output = snakemake.output
     if why := not_run.inherited(map(str, snakemake.input)):
         raise BadInput(f"the model that reads the contract is not run: {why}")
     questions, categories = snakemake.input.data

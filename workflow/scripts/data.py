@@ -14,7 +14,9 @@ with job(snakemake.log[0]) as log:
     reader = import_module(f"lextables.{params.package}.raw").read
     tables = import_module(f"lextables.{params.package}.schema").TABLES[params.name]
     sources = [read_json(path, Source) for path in snakemake.input.provenance]
-    files, variants, start = {}, {}, 0
+    files = {}
+    variants = {}
+    start = 0
     for kind, count in params.files.items():
         files[kind] = [Path(path) for path in snakemake.input.files[start:][:count]]
         variants[kind] = sources[start]["variant"]

@@ -12,7 +12,8 @@ from lextables.pipeline.files import write_result
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    params, output = snakemake.params, snakemake.output
+    params = snakemake.params
+    output = snakemake.output
     # The contact comes from the config and not from a param: another person's name changes no contract.
     config = Config.model_validate(dict(snakemake.config))
     client = replace(CLIENT, minimum_rate=config.download_minimum_rate)

@@ -17,7 +17,9 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
-    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    inputs = snakemake.input
+    output = snakemake.output
+    params = snakemake.params
     counted = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
     check_left(counted.funnel.items())

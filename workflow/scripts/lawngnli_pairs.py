@@ -6,7 +6,8 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    inputs, output = snakemake.input, snakemake.output
+    inputs = snakemake.input
+    output = snakemake.output
     write_pairs(
         inputs.examples,
         inputs.long_premises,

@@ -9,7 +9,8 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    inputs, output = snakemake.input, snakemake.output
+    inputs = snakemake.input
+    output = snakemake.output
     counted = total(map(read_json, inputs.counts))
     check_left(counted.funnel.items())
     write(

@@ -16,7 +16,9 @@ from lextables.tables import published
 TABLES = (EXAMPLES, LONG_PREMISES, UNFILTERED)
 
 with job(snakemake.log[0]) as log:
-    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    inputs = snakemake.input
+    output = snakemake.output
+    params = snakemake.params
     masks = read_masks(inputs.masks[0]) if inputs.masks else None
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
     check_left(released.funnel())

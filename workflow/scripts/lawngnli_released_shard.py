@@ -10,7 +10,9 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    inputs, output, chosen = snakemake.input, snakemake.output, snakemake.params.parser
+    inputs = snakemake.input
+    output = snakemake.output
+    chosen = snakemake.params.parser
     volumes = ingest.paths(
         read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent
     )

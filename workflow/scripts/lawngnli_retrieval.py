@@ -18,7 +18,9 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
-    inputs, output, params = snakemake.input, snakemake.output, snakemake.params
+    inputs = snakemake.input
+    output = snakemake.output
+    params = snakemake.params
     encoder = bi_encoder.load(
         weights_folder(params.encoder),
         device.pick(params.device),

@@ -15,10 +15,12 @@ from lextables.tasks.retrieval import collection, training
 from lextables.tasks.retrieval.collection import ranked
 from lextables.tasks.retrieval.tuning_settings import TuningSettings
 
-params, wildcards = snakemake.params, snakemake.wildcards
+params = snakemake.params
+wildcards = snakemake.wildcards
 searching = wildcards.experiment == "search"
 with job(snakemake.log[0]) as log:
-    choice, where = chosen(snakemake.input.choice), device.pick(params.device)
+    choice = chosen(snakemake.input.choice)
+    where = device.pick(params.device)
     settings = {**params.settings, **choice}
     with recorded(snakemake.output.record, settings) as record:
         record["device"] = device.describe(where)
@@ -28,7 +30,8 @@ with job(snakemake.log[0]) as log:
         data = collection.load(snakemake.input.data, params.task)
         counts = counts_of(snakemake.input.census)
         owner = identity(counts, params.code, device.kind(where))
-        seed, work = int(wildcards.seed), Path(params.work)
+        seed = int(wildcards.seed)
+        work = Path(params.work)
         tuned = TuningSettings(**settings)
         run = training.Training(tuning, data, tuned, seed, where, work, owner)
         if searching:

@@ -20,7 +20,8 @@ with job(snakemake.log[0]):
     settings = kind(**snakemake.params.settings)
     with recorded(snakemake.output.record, settings.plain()) as record:
         model = cached_model.of_rule(settings.plain(), snakemake.params)
-        texts, asked = contract_texts(contracts, "test"), read_questions(questions)
+        texts = contract_texts(contracts, "test")
+        asked = read_questions(questions)
         if writes:
             candidates = None
             for predictions in snakemake.input.predictions:

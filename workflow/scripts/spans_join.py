@@ -12,7 +12,8 @@ with (
     recorded(snakemake.output.record, snakemake.params.settings),
 ):
     contracts, questions = snakemake.input.data
-    texts, text_of = contract_texts(contracts), {}
+    texts = contract_texts(contracts)
+    text_of = {}
     for row in read_questions(questions):
         text_of[row["question_id"]] = texts[row["contract_id"]]
     joined = join(read(snakemake.input.predictions[0]), text_of)

@@ -19,8 +19,10 @@ def contract_texts(paths):
 
 
 with job(snakemake.log[0]):
-    params, contracts = snakemake.params, snakemake.input.contracts
-    settings, where = PretrainingRun(**params.settings), device.pick(params.device)
+    params = snakemake.params
+    contracts = snakemake.input.contracts
+    settings = PretrainingRun(**params.settings)
+    where = device.pick(params.device)
     with recorded(snakemake.output.record, settings.plain()) as record:
         record["device"] = device.describe(where)
         digests = [sha256_of(path) for path in contracts]

@@ -11,13 +11,12 @@ from lextables.tasks.spans import outputs
 from lextables.tasks.spans.squad import contract_texts
 
 with job(snakemake.log[0]) as log:
-    files, settings = (
-        snakemake.input,
-        outputs.QuotingSettings(**snakemake.params.settings),
-    )
+    files = snakemake.input
+    settings = outputs.QuotingSettings(**snakemake.params.settings)
     contracts, questions, answers = files.data
     with recorded(snakemake.output.record, settings.plain()) as record:
-        texts, questions = contract_texts(contracts), list(read(questions))
+        texts = contract_texts(contracts)
+        questions = list(read(questions))
         test = outputs.contract_of(questions, "test")
         if settings.kind == "fixed":
             rows = outputs.fixed(test, texts, settings.output)

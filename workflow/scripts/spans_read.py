@@ -11,7 +11,8 @@ from lextables.tasks.spans.reading import InferenceFiles, read_contracts
 from lextables.tasks.spans.settings import Inference
 
 with job(snakemake.log[0]):
-    files, settings = snakemake.input, Inference(**snakemake.params.settings)
+    files = snakemake.input
+    settings = Inference(**snakemake.params.settings)
     where = device.pick(snakemake.params.device)
     weights = next(iter(files.weights), None)
     with recorded(snakemake.output.record, settings.plain()) as record:

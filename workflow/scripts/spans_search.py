@@ -21,9 +21,12 @@ from lextables.tasks.spans.training import train, work_settings
 from lextables.tasks.spans.windows import WindowFiles
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as scratch:
-    files, params = snakemake.input, snakemake.params
-    settings, where = Search(**params.settings), device.pick(params.device)
-    seed, weights = int(snakemake.wildcards.seed), f"{scratch}/weights"
+    files = snakemake.input
+    params = snakemake.params
+    settings = Search(**params.settings)
+    where = device.pick(params.device)
+    seed = int(snakemake.wildcards.seed)
+    weights = f"{scratch}/weights"
     contracts, questions = map(Path, files.data)
     windows, held_out_windows = (
         Path(paths[0]).parent for paths in (files.train, files.read)

@@ -12,8 +12,10 @@ from lextables.tasks.spans.training import train, work_settings
 from lextables.tasks.spans.windows import WindowFiles
 
 with job(snakemake.log[0]) as log:
-    files, params = snakemake.input, snakemake.params
-    choice, where = chosen(files.choice), device.pick(params.device)
+    files = snakemake.input
+    params = snakemake.params
+    choice = chosen(files.choice)
+    where = device.pick(params.device)
     settings = Training(**{**params.settings, **choice})
     seed = int(snakemake.wildcards.seed)
     with recorded(snakemake.output.record, settings.plain()) as record:

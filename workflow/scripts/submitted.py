@@ -7,7 +7,8 @@ from lextables.pipeline.job import job
 from lextables.tasks.submitted import store
 
 with job(snakemake.log[0]) as log:
-    settings, task = snakemake.params.settings, snakemake.params.task
+    settings = snakemake.params.settings
+    task = snakemake.params.task
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
     folder = Path(snakemake.output.predictions).parent
     stored = store(reader, settings, snakemake.input.data, task, folder)

@@ -163,9 +163,11 @@ class LogHandler(LogHandlerBase):
         if self.common_settings.dryrun or not self.writes_to_stream:
             return
         is_terminal = self.stream.isatty()
-        file, form = io.StringIO(), LINE
+        file = io.StringIO()
+        form = LINE
         if is_terminal:
-            file, form = self.stream, BAR
+            file = self.stream
+            form = BAR
         self.bar = tqdm(
             total=total, file=file, bar_format=form, dynamic_ncols=True, leave=False
         )

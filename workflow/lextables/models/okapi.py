@@ -20,7 +20,9 @@ from tempfile import SpooledTemporaryFile
 
 import numpy as np
 
-K1, B, EPSILON = 1.5, 0.75, 0.25
+K1 = 1.5
+B = 0.75
+EPSILON = 0.25
 MOST = 5
 IN_MEMORY = 1 << 28  # bytes of an index; a larger one lies in a temporary file
 
@@ -104,7 +106,8 @@ class OkapiBM25:
 
     def _words_of(self, position: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the different words of a text, ascending, and their counts."""
-        start, end = self._starts[position], self._starts[position + 1]
+        start = self._starts[position]
+        end = self._starts[position + 1]
         self._index.seek(start)
         of_text = np.frombuffer(self._index.read(end - start), dtype=np.int32)
         words, counts = of_text.reshape(2, -1)

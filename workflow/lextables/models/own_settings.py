@@ -14,7 +14,8 @@ from lextables.models.position_tables import learned_positions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import note_once
 
-COSINE, DOT = "cosine", "dot"
+COSINE = "cosine"
+DOT = "dot"
 PRODUCTS = (
     COSINE,
     DOT,

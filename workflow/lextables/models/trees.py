@@ -8,7 +8,9 @@ from sklearn.ensemble import GradientBoostingClassifier
 from lextables.models.linear import NEVER
 
 # As in stochastic gradient boosting (Friedman 2002), a tree sees a share of the rows.
-TREES, RATE, DEPTH = 150, 0.08, 6
+TREES = 150
+RATE = 0.08
+DEPTH = 6
 OPTIONS = {
     "max_depth": DEPTH,
     "subsample": 0.3,

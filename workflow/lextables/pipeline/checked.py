@@ -68,7 +68,8 @@ class _JsonSchema:
 
     def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
         """Return what is wrong, by one of pydantic's errors, with an advice if not empty."""
-        keys, inner = list(fault["loc"]), None
+        keys = list(fault["loc"])
+        inner = None
         is_name = keys[-1:] == ["[key]"]
         if is_name:
             keys.pop()
@@ -95,7 +96,8 @@ class _JsonSchema:
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
         """Return the keys of a location, without pydantic's names of the types of a union, and its schema."""
-        keys, schema = [], self.schema
+        keys = []
+        schema = self.schema
         for part in location:
             kinds = schema.get("discriminator", {}).get("mapping", {})
             if part in kinds:

@@ -61,7 +61,8 @@ class Lines(io.TextIOBase):
     """
 
     def __init__(self, take: Callable[[str], object]) -> None:
-        self._take, self._rest = take, ""
+        self._take = take
+        self._rest = ""
 
     def write(self, text: str) -> int:
         if self.closed:
@@ -108,7 +109,8 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     gc.enable()
     atexit.register(gc.freeze)
     # An unwritable log is a single error of the job, not one per line.
-    logging.raiseExceptions, logging.lastResort = False, None
+    logging.raiseExceptions = False
+    logging.lastResort = None
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
@@ -157,14 +159,17 @@ def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
 
     def beat() -> None:
         """Write the lines until the job is over."""
-        before, since = _processor_seconds(), time.monotonic()
+        before = _processor_seconds()
+        since = time.monotonic()
         while not over.wait(LOOK):
             # Continue after errors such as a full disk or processes that just ended.
             with suppress(OSError, psutil.Error):
                 if time.time() - log.stat().st_mtime < QUIET:
-                    before, since = _processor_seconds(), time.monotonic()
+                    before = _processor_seconds()
+                    since = time.monotonic()
                     continue
-                used, passed = _processor_seconds() - before, time.monotonic() - since
+                used = _processor_seconds() - before
+                passed = time.monotonic() - since
                 if used >= BUSY * passed:
                     logger.info(
                         "working: %.0f processor seconds in the last %.0f s",

@@ -87,7 +87,8 @@ class Estimates:
         of their data set and model.
         """
         records = self._recorded_seconds()
-        expected, guessed = {}, set()
+        expected = {}
+        guessed = set()
         for job in jobs:
             if job.is_norun:
                 continue
@@ -229,7 +230,8 @@ class Estimates:
         if job.rule.name != "fetch_source":
             return True
         project = self.project
-        source, file = job.wildcards.source, job.wildcards.file
+        source = job.wildcards.source
+        file = job.wildcards.file
         registered = resolve(project.sources, source, file)
         allowed = registered.variants_for(project.config.data)
         candidates = registered.among(allowed)

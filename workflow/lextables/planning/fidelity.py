@@ -14,10 +14,8 @@ from lextables.pipeline.registry import Entry, content
 
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"
-START, END = (
-    "<!-- settings: written by lextables.planning.fidelity -->\n",
-    "<!-- end of settings -->\n",
-)
+START = "<!-- settings: written by lextables.planning.fidelity -->\n"
+END = "<!-- end of settings -->\n"
 
 
 class Setting(Entry):
@@ -62,13 +60,15 @@ def tables() -> str:
 
 def _line(row: Setting, tasks: Mapping[str, Any]) -> str:
     """Return the line of a setting; `BadInput` for a difference without a reason."""
-    ours, same = row.ours, row.same
+    ours = row.ours
+    same = row.same
     if row.key:
         ours = _at(tasks, row.key)
         if isinstance(row.theirs, dict):
             ours = {name: ours.get(name) for name in row.theirs}
         same = ours == row.theirs
-    shown_ours, shown_theirs = _shown(ours), _shown(row.theirs)
+    shown_ours = _shown(ours)
+    shown_theirs = _shown(row.theirs)
     if not same and not row.why:
         what = f"{row.setting!r} is {shown_ours}, not {shown_theirs}"
         raise BadInput(what, where=SETTINGS.name)

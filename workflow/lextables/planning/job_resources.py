@@ -78,7 +78,8 @@ class JobResources:
                 files = model_files(folder)
                 own[extra.key] = resources.own_parameters(extra.kind, files)
         if project.config.data == "sample":
-            texts, unknown = {}, resources.SAMPLE_TEXTS
+            texts = {}
+            unknown = resources.SAMPLE_TEXTS
         else:
             texts = resources.load_texts(project.context.root / TEXTS)
             unknown = resources.UNKNOWN_TEXTS

@@ -164,17 +164,22 @@ def _content(file: str, contents: Contents, where: str) -> str:
     path = Path(file)
     try:
         if path.is_dir():
-            what, do = "is a folder", "give the file in it"
+            what = "is a folder"
+            do = "give the file in it"
         elif not path.exists():
-            what, do = "does not exist", "give an existing file"
+            what = "does not exist"
+            do = "give an existing file"
         elif not path.is_file():
-            what, do = "is not a file", "give a file"
+            what = "is not a file"
+            do = "give a file"
         elif not path.stat().st_size:
-            what, do = "is empty", "write it again"
+            what = "is empty"
+            do = "write it again"
         else:
             check_size(path)
             return contents.file(path)
     except (OSError, ValueError) as error:  # a name that is too long, or has a NUL
         reason = getattr(error, "strerror", None) or error
-        what, do = f"cannot be read ({reason})", "give another file"
+        what = f"cannot be read ({reason})"
+        do = "give another file"
     raise BadInput(f"the file {file!r} {what}", where=where, do=do)

@@ -117,7 +117,8 @@ def with_training_data(
         names.update(_names_of_training(run, specs[run], paper))
     if row.trained and not hasattr(paper.tasks[dataset], "folds"):
         names.add(f"{texts}/train")
-    listed, seen = [], []
+    listed = []
+    seen = []
     for name in sorted(names):
         part = _part(name, texts, paper, context)
         if not part:

@@ -592,7 +592,8 @@ def _character(font: str, char: str) -> str:
 
 def _complete_fields(root: Element) -> set[Element]:
     """Return the beginnings of fields that have an end: the text after any other is no instruction."""
-    open_, complete = [], set()
+    open_ = []
+    complete = set()
     for element in root.iter("fldChar"):
         kind = element.get("fldCharType")
         if kind == "begin":

@@ -39,10 +39,12 @@ def source_files(sources: Iterable[Mapping[str, Any]]) -> list[SourceFiles]:
         groups[key].append(source)
     rows = []
     for (name, variant, licence, note), files in groups.items():
-        file, digest = f"{name}, {len(files)} files", ""
+        file = f"{name}, {len(files)} files"
+        digest = ""
         if len(files) == 1:
             (only,) = files
-            file, digest = f"{name}/{only['file']}", only.get("digest", "")
+            file = f"{name}/{only['file']}"
+            digest = only.get("digest", "")
         row = SourceFiles(
             file=file,
             variant=variant,

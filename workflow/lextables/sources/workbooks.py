@@ -32,7 +32,8 @@ def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]
 def _sheets(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return `sheets`; raise any error of openpyxl, and `ValueError` beyond `MAX_CELLS`."""
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    found, cells = [], 0
+    found = []
+    cells = 0
     for sheet in book:
         sheet.reset_dimensions()  # a sheet may claim any size
         rows = []

@@ -27,7 +27,9 @@ DEFAULT_LENGTH = 512  # tokens
 LEAST_MB = 8000
 BASE_MB = 4000  # Python, its libraries, CUDA's part on the host, data
 STEP_MINUTES = 30
-LEAST_MINUTES, LEAST_CPU_MINUTES, MOST_MINUTES = 60, 240, 10_080
+LEAST_MINUTES = 60
+LEAST_CPU_MINUTES = 240
+MOST_MINUTES = 10_080
 MARGIN = 4  # requested time for one unit of estimated time of a model
 VOLUME_MARGIN = 2  # the same of case law
 # Operations for a parameter and a token.
@@ -36,7 +38,8 @@ TERA = 1e12
 # TFLOP/s of a GPU: an eighth of the 312 in the data sheet of an A100 (bfloat16), because
 # batches of short texts and small models are far from it.  Of one core of a processor:
 # MiniLM was measured at 0.07 to 0.12.
-GPU_TFLOPS, CORE_TFLOPS = 40.0, 0.05
+GPU_TFLOPS = 40.0
+CORE_TFLOPS = 0.05
 START_SECONDS = 120  # imports, weights, data
 # Bytes of a parameter on the host.  Training resumes with weights and both of Adam's
 # states in float32, and on a processor it also has the gradients.
@@ -295,7 +298,8 @@ class ModelSizes:
         """The name of the model of a run."""
         while "model" not in spec.settings and spec.sources:
             spec = self.specs[spec.sources[0]]
-        model, tokenizer = spec.settings.get("model"), spec.settings.get("tokenizer")
+        model = spec.settings.get("model")
+        tokenizer = spec.settings.get("tokenizer")
         if not model and tokenizer:
             model = tokenizer["model"]
         return model or ""

@@ -34,12 +34,10 @@ from lextables.sources.records import (
     value,
 )
 
-ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL = (
-    "entail",
-    "neutral",
-    "contradict",
-    "not entail",
-)
+ENTAIL = "entail"
+NEUTRAL = "neutral"
+CONTRADICT = "contradict"
+NOT_ENTAIL = "not entail"
 # The labels of a data set, in order.
 THREE = (ENTAIL, NEUTRAL, CONTRADICT)
 TWO = (ENTAIL, NOT_ENTAIL)

@@ -109,7 +109,9 @@ def count(
         rows_of[row["question_id"]].append(row)
     gold_questions = gold(questions, answers)
     place = {name: at for at, name in enumerate(gold_questions.question_ids)}
-    nbest, mark_questions, mark_confidences = [], [], []
+    nbest = []
+    mark_questions = []
+    mark_confidences = []
     for name, rows in rows_of.items():
         spans = marked_spans(rows, minimum)
         nbest += spans

@@ -54,7 +54,8 @@ def predictions(
         if document not in collection.shares[name]:
             skipped.add((document, name))
             continue
-        options, key = collection.questions[name].options, (name, document)
+        options = collection.questions[name].options
+        key = (name, document)
         new = Distribution("question", key, "option", options, place, by_index=True)
         answers.setdefault(key, new).add(row.probabilities, place)
     if not answers:

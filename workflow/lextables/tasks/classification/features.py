@@ -173,7 +173,9 @@ def _first(types: Sequence[int], ids: Sequence[int]) -> int:
 def read_tokens(path: str | Path, keys: Collection[Key] | None = None) -> Tokens:
     """Read a file of `tokenise`, or only the texts ``keys``; 4 bytes for each token."""
     nothing = np.empty(0, dtype=np.int32)
-    ids, lengths, firsts = [nothing], [nothing], [nothing]
+    ids = [nothing]
+    lengths = [nothing]
+    firsts = [nothing]
     position: dict[Key, int] = {}
     for table in row_groups(path, ["text_id", "pair_id", "ids", "first"]):
         if keys is not None:

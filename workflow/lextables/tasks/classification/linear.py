@@ -85,10 +85,12 @@ def sides_of(texts: Iterable[Text], sides: Sides, *, pairs: bool) -> list[Side]:
     Among pairs, a single text has an empty second side.  Raises `BadInput` for a single
     text if only the second side is read.
     """
-    firsts, seconds = [], []
+    firsts = []
+    seconds = []
     for text in texts:
         if sides == "second" and text.second is None:
-            what, where = "the text has no second side", f"text {text.key[0]}"
+            what = "the text has no second side"
+            where = f"text {text.key[0]}"
             raise BadInput(what, where=where, do="set sides to first or both")
         firsts.append((text.key[0], text.text))
         seconds.append((text.key[1], text.second or ""))
@@ -146,7 +148,9 @@ def _compared_ngrams(side: Side, length: int) -> csr_matrix:
 
 def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
     """Return overlaps, negations and lengths of pairs, float64 (pairs, 7)."""
-    ngrams, negations, lengths = [], [], []
+    ngrams = []
+    negations = []
+    lengths = []
     for side in sides:
         texts = list(_contents(side))
         ngrams.append([_compared_ngrams(side, 1), _compared_ngrams(side, 2)])
@@ -261,7 +265,8 @@ def fit(
     for block in features.blocks:
         width = block.shape[1]
         norms += [settings.numbers / np.sqrt(width)] * width
-    mean, scale = numbers.mean(axis=0), numbers.std(axis=0)
+    mean = numbers.mean(axis=0)
+    scale = numbers.std(axis=0)
     scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= norms
     answers = right.shape[1]
@@ -457,7 +462,8 @@ def read_views(
     for reading in sorted(readings, key=lambda reading: reading.condition):
         model = load(Path(weights[reading.source]) / WEIGHTS)
         asked = by_head(under_view(rows, reading.view), heads)
-        known, unknown = {}, 0
+        known = {}
+        unknown = 0
         for head, of_head in asked.items():
             if head in model.heads:
                 known[head] = of_head

@@ -46,7 +46,8 @@ def encode_texts(
     def rows() -> Iterator[Row]:
         """Yield the rows of all pieces, encoded in batches of texts."""
         for batch in batched(distinct, BATCH):
-            all_pieces, places = [], []
+            all_pieces = []
+            places = []
             for text_id, text in batch:
                 for place, piece in enumerate(pieces(text, words)):
                     all_pieces.append(piece)

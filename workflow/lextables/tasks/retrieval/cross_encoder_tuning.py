@@ -19,7 +19,8 @@ def training_pairs(collection: Collection) -> tuple[list[TextPair], list[float]]
     """Return the judged pairs of the training queries, and their gains divided by the highest gain."""
     top_gain = collection.task["top_gain"]
     form = collection.task["forms"][0]
-    pairs, targets = [], []
+    pairs = []
+    targets = []
     for query_id, text in collection.texts(form, ("training",)).items():
         gains = collection.judged[query_id]
         for document, gain in sorted(gains.items()):

@@ -96,7 +96,8 @@ def _batches(
         size += len(set(chain(*by_text.values())))
         if size >= BATCH:
             yield batch
-            batch, size = {}, 0
+            batch = {}
+            size = 0
     if batch:
         yield batch
 

@@ -165,7 +165,8 @@ def _train(
 
     def visit_unchanged(updates: int) -> None:
         # Dropout uses the same generators as training, so their state is restored.
-        state, training = random_state(run.device), model.training
+        state = random_state(run.device)
+        training = model.training
         model.eval()
         visit(model, updates)
         model.train(training)

@@ -520,8 +520,10 @@ def save(model: SpanModel, path: str | Path) -> None:
     }
     if units.vocabularies:
         words, beside = units.vocabularies
-        arrays["idf"], arrays["idf_beside"] = words.idf, beside.idf
-        names["words"], names["beside"] = words.terms, beside.terms
+        arrays["idf"] = words.idf
+        arrays["idf_beside"] = beside.idf
+        names["words"] = words.terms
+        names["beside"] = beside.terms
     for name, array in vars(model.third).items():
         arrays[f"third_{name}"] = array
     for stage, models in (("units", units.linear), ("second", model.second)):

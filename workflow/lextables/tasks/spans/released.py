@@ -69,7 +69,8 @@ def pin_notes(archive: JsonObject) -> list[str]:
     """Return the note of tables on weights whose digest is not registered."""
     if archive["pinned"]:
         return []
-    file, digest = archive["file"], archive["digest"]
+    file = archive["file"]
+    digest = archive["digest"]
     return [
         f"the authors' weights are not pinned: {file} had {digest} when it was read"
     ]

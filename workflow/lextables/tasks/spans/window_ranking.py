@@ -54,7 +54,8 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
 
     ``texts`` maps contracts to texts.
     """
-    windows, tokens = open_windows(folder), read_tokens(folder)
+    windows = open_windows(folder)
+    tokens = read_tokens(folder)
     # A key is the contract and the first token.
     span = int(windows.token_from.max(initial=0)) + 1
     keys = windows.contract.astype(np.int64) * span + windows.token_from
@@ -66,7 +67,8 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     for contract, first, stop in zip(contracts, firsts, stops, strict=True):
         name = windows.contracts[contract]
         of_contract = tokens[name]
-        start, end = of_contract.starts[first], of_contract.ends[stop - 1]
+        start = of_contract.starts[first]
+        end = of_contract.ends[stop - 1]
         passage_texts.append(texts[name][start:end])
     return Passages(windows, tuple(passage_texts), passage)
 

@@ -248,7 +248,9 @@ def _nested(
 ) -> list[bool]:
     """For each citation, whether it is inside the parenthetical of another."""
     events = sorted(spans)
-    nested, at, end = [], 0, 0
+    nested = []
+    at = 0
+    end = 0
     for item in sorted(
         range(len(citations)), key=lambda number: citations[number].start
     ):
@@ -281,7 +283,8 @@ def _parenthetical(
         claim = earlier
     item = citations[claim.number]
     to = cited[claim.number]
-    resource, volume = None, ""
+    resource = None
+    volume = ""
     if to is not None:
         resource = to.resource
         volume = to.volume

@@ -17,11 +17,9 @@ MAX_OVERLAP = 0.5
 _QUOTATION = re.compile(r"[\"“”„‟«»‘]|``|''|(?<![\w'’])'(?=\w)|&quot;")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
-QUOTATION, SHORT, OVERLAP = (
-    "quotation mark",
-    "fewer than four words",
-    "bigram overlap",
-)
+QUOTATION = "quotation mark"
+SHORT = "fewer than four words"
+OVERLAP = "bigram overlap"
 
 
 def words(text: str) -> list[str]:

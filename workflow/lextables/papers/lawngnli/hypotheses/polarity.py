@@ -117,7 +117,10 @@ def with_negation(
 
 def change_either(tree: Tree, clause: Clause, i: int, end: int) -> Change | Rejected:
     """Change "neither … nor" to "either … or", or back, from token ``i`` to ``end``."""
-    old, joiner, new, new_joiner = "either", "or", "neither", "nor"
+    old = "either"
+    joiner = "or"
+    new = "neither"
+    new_joiner = "nor"
     is_negated = tree.word(i) == "neither"
     if is_negated:
         old, joiner, new, new_joiner = new, new_joiner, old, joiner

@@ -199,11 +199,14 @@ def _remove(
     if kind == "no comparative":
         return Change((delete(i),), "comparative no removed", True)
     if kind == "negative pronoun":
-        edits, name = [replace(i, *cased(tokens[i].text, PRONOUNS[word]))], "object"
+        edits = [replace(i, *cased(tokens[i].text, PRONOUNS[word]))]
+        name = "object"
     elif kind == "no object":
-        edits, name = [_no_object(tree, clause, group, i)], "object"
+        edits = [_no_object(tree, clause, group, i)]
+        name = "object"
     elif kind == "no phrase":
-        edits, name = [replace(i, "some")], "phrase"
+        edits = [replace(i, "some")]
+        name = "phrase"
         if (tree.word(i - 1), tree.word(i + 1)) == ("by", "means"):
             edits = [delete(i - 1, i + 2)]
     else:
@@ -215,7 +218,8 @@ def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Re
     """Return the change that takes away "not" or "never" at token ``i``."""
     word = tree.word(i)
     first = tree.word(group.first)
-    edits, kind = [delete(i)], "not removed"
+    edits = [delete(i)]
+    kind = "not removed"
     if word == "never":
         kind = "never removed"
     if first in DO:
@@ -224,7 +228,8 @@ def _remove_not(tree: Tree, clause: Clause, group: Verbs, i: int) -> Change | Re
         edits = _without_do(tree, group, i)
         kind = "do not removed"
     elif first in ("need", "dare"):
-        edits, kind = [Edit(group.first, i + 1, ("must",))], "need not to must"
+        edits = [Edit(group.first, i + 1, ("must",))]
+        kind = "need not to must"
     elif first == "might":
         return Rejected("might not")
     return without_negation(tree, clause, i, edits, kind)

@@ -132,7 +132,8 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     starts = [0, *after_line_ends, len(text) + 1]
     spans = []
     for page in sorted(pages):
-        page_mark, next_mark = f"@{page}@", f"@{int(page) + 1}@"
+        page_mark = f"@{page}@"
+        next_mark = f"@{int(page) + 1}@"
         start = 0
         end = len(text)
         at = text.find(page_mark)

@@ -65,7 +65,8 @@ def rerank(
     where: torch.device,
 ) -> Hits:
     """Reorder the hits of a condition by ``model``, which reads pairs of a document and the query."""
-    collection, hits = ranking.collection, ranking.first_hits[condition]
+    collection = ranking.collection
+    hits = ranking.first_hits[condition]
     texts = ranking.texts(run, ("test",))
     candidates = {query_id: hits.get(query_id, []) for query_id in texts}
     answers = _answers(collection, run, model[1], texts)
@@ -104,7 +105,8 @@ def _answers(
     if run.head not in heads:
         what = f"the classifier has no head {run.head!r}, only {', '.join(heads)}"
         raise BadInput(what, where="rerankers")
-    answers, index = list(heads[run.head]), {}
+    answers = list(heads[run.head])
+    index = {}
     for query_id in queries:
         value = collection.queries[query_id][run.by]
         answer = run.answers.get(value, value)

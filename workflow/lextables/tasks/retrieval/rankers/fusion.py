@@ -57,7 +57,8 @@ def _standardised(scores: Mapping[str, float], documents: Sequence[str]) -> list
     """Return the score of each document in standard deviations from the mean; 0 if all are equal."""
     lowest = min(scores.values(), default=0.0)
     values = [scores.get(document, lowest) for document in documents]
-    mean, deviation = fmean(values), pstdev(values)
+    mean = fmean(values)
+    deviation = pstdev(values)
     if not deviation:
         return [0.0] * len(values)
     return [(value - mean) / deviation for value in values]

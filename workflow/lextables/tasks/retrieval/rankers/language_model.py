@@ -114,7 +114,9 @@ def candidates_of(
 ) -> Candidates:
     """Return the first `AskingSettings.hits` hits of each query."""
     queries = collection.texts(run.form, ("test",), run.queries)
-    first, pairs, asked = {}, [], []
+    first = {}
+    pairs = []
+    asked = []
     for query, text in queries.items():
         first[query] = list(hits.get(query, ()))[: run.hits]
         for document in first[query]:
@@ -149,7 +151,8 @@ def pointwise(
     model: LanguageModel, template: Template, candidates: Candidates
 ) -> Reranked:
     """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
-    prompts, cut = [], 0
+    prompts = []
+    cut = 0
     for (query, _), text in candidates.texts.items():
         fields = {"query": candidates.queries[query], "text": text}
         prompt, was_cut = fitted(model, template, ANSWER_TOKENS, ["text"], **fields)
@@ -160,7 +163,8 @@ def pointwise(
     hits: Hits = {}
     ties = 0
     for query, documents in candidates.hits.items():
-        scored, known = [], []
+        scored = []
+        known = []
         for document in documents:
             rating = rating_of[query, document]
             if rating is not None:
@@ -252,14 +256,17 @@ class _Judge:
     def __init__(
         self, model: LanguageModel, template: Template, candidates: Candidates
     ) -> None:
-        self.model, self.template, self.candidates = model, template, candidates
+        self.model = model
+        self.template = template
+        self.candidates = candidates
         self.better: dict[tuple[str, frozenset[str]], str | None] = {}
         self.counts: Counter[str] = Counter()
         self.outside = 0.0
 
     def swaps(self, pairs: Mapping[str, tuple[str, str]]) -> list[str]:
         """Return the queries for which the second document of the pair is better than the first."""
-        requests, new = [], []
+        requests = []
+        new = []
         for query, (first, second) in pairs.items():
             if (query, frozenset((first, second))) in self.better:
                 continue
@@ -269,7 +276,8 @@ class _Judge:
         picked = pick(self.model, requests, samples=1) if requests else []
         answers = iter(picked)
         for query in new:
-            answer, answer_in_other_order = next(answers), next(answers)
+            answer = next(answers)
+            answer_in_other_order = next(answers)
             winner = self._winner(pairs[query], answer, answer_in_other_order)
             self.better[query, frozenset(pairs[query])] = winner
         changed = []

@@ -66,7 +66,9 @@ class Similarity:
         self, collection: Collection, settings: LinearSettings, spaces: Sequence[Space]
     ) -> None:
         """Analyse the documents; without an index of all, each pool gets its own."""
-        self.collection, self.settings, self.spaces = collection, settings, spaces
+        self.collection = collection
+        self.settings = settings
+        self.spaces = spaces
         self.terms = {
             name: analyze(text) for name, text in collection.documents.items()
         }
@@ -166,7 +168,9 @@ def fit(
     the others are used (`TRAINING_PAIRS`).  ``penalty`` is scikit-learn's C (smaller is stronger).  Raises
     `BadInput` if no document is relevant, or every one.
     """
-    all_features, all_gains, all_weights = [], [], []
+    all_features = []
+    all_gains = []
+    all_weights = []
     generator = np.random.default_rng(0)
     for query_id, text in queries.items():
         pool, features = similarity.features(query_id, text)
@@ -178,7 +182,8 @@ def fit(
         all_gains.append(gains[rows])
         all_weights.append(np.full(len(rows), 1 / len(rows)))
     features = np.vstack(all_features)
-    mean, scale = features.mean(axis=0), features.std(axis=0)
+    mean = features.mean(axis=0)
+    scale = features.std(axis=0)
     scale[scale == 0] = 1
     features = (features - mean) / scale
     gain = np.concatenate(all_gains)
@@ -200,7 +205,8 @@ def fit(
 
 def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
     """Return the indices of all relevant documents and of a random sample of others, ``most`` in all."""
-    relevant, others = np.flatnonzero(gain), np.flatnonzero(gain == 0)
+    relevant = np.flatnonzero(gain)
+    others = np.flatnonzero(gain == 0)
     count = max(1, most - len(relevant))
     if len(others) > count:
         others = generator.choice(others, count, replace=False)
