@@ -303,7 +303,9 @@ def test_features_json_records_counts_and_settings(tmp_path):
 def test_writing_again_removes_the_old_shards(tmp_path):
     made(tmp_path, TEXTS, ROWS, TWO, shards=5)
     folder = made(tmp_path, TEXTS, ROWS, TWO)
-    assert len(list(folder.iterdir())) == 5
+    names = [path.name for path in folder.iterdir()]
+    assert len([name for name in names if not name.startswith(".")]) == 5
+    assert len(names) == 2 * 5  # each with its digest
 
 
 def test_an_example_that_the_released_conversion_skips_has_no_window(tmp_path):
@@ -376,9 +378,8 @@ def test_a_folder_without_features_raises_an_error(tmp_path):
 
 def test_shards_of_other_features_are_detected(tmp_path):
     folder = made(tmp_path, TEXTS, ROWS, TWO)
-    (folder / "windows-00.parquet").write_bytes(
-        (folder / "windows-01.parquet").read_bytes()
-    )
+    for name in ("windows-00.parquet", ".windows-00.parquet.sha256"):
+        (folder / name).write_bytes((folder / name.replace("00", "01")).read_bytes())
     with pytest.raises(
         BadInput, match=r"there are \d+ windows, but features.json has 50"
     ):

@@ -31,7 +31,7 @@ from transformers import (
 
 from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
 from lextables.models.precision import precision_name, tf32
-from lextables.pipeline.atomic import flush, replacing_folder, write_text
+from lextables.pipeline.atomic import flush, remove, replacing_folder, write_text
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, read_json
@@ -127,14 +127,6 @@ def finished_content(work: Path) -> Path | None:
     print(f"{folder}: this finished training is damaged; it is deleted and run again.")
     shutil.rmtree(folder)
     return None
-
-
-def remove(path: Path) -> None:
-    """Delete a file, or a folder with its files."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def _linked(source: str, target: str) -> str:

@@ -40,6 +40,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def remove(path: Path) -> None:
+    """Delete a file with its digest, or a folder with its files."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+        digest_file(path).unlink(missing_ok=True)
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path`` atomically, as UTF-8 with Unix line ends."""
     with replacing(path) as temporary:

@@ -27,6 +27,7 @@ from lextables.models.in_parts import Batch, InParts, recompute_activations
 from lextables.models.multi_head import MultiHead, balanced_weights
 from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
+from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import Row, read, read_table, write
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
@@ -329,7 +330,7 @@ def _train_once(
             write(TRIED, _rows_of(parts), content / _PREDICTIONS)
     for pattern in ("checkpoint-*", _part("*")):
         for unfinished in work.glob(pattern):
-            checkpoints.remove(unfinished)
+            remove(unfinished)
     folder = checkpoints.finished_content(work)
     assert folder is not None  # the training was finished above, or before
     return folder / _PREDICTIONS, _OneModel(work.name, heads, resumed, finished)

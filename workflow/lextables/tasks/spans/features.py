@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerBase
 
 from lextables.models.tokenizers import load_tokenizer
+from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import PARQUET, batches, read, read_table
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import replacing_result, write_result
@@ -103,7 +104,7 @@ def write_features(
     used = {name: source.questions[name] for name in asked}
     for kind in ("tokens", "windows"):
         for file in folder.glob(f"{kind}-*.parquet"):
-            file.unlink()
+            remove(file)
     done: list[_Done] = []
     for shard in range(shards):
         names = sorted(by_contract)[shard::shards]

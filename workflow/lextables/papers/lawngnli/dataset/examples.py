@@ -39,6 +39,7 @@ from lextables.papers.lawngnli.premises.neutralization import (
 )
 from lextables.papers.lawngnli.steps import CITING, OUTCOME, SPANS, STRINGS
 from lextables.pipeline import dataset
+from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import Column, Row, Table
 
 _PREMISE = (
@@ -304,7 +305,7 @@ def _paired(
 
     def write(path: Path) -> Path:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
-        path.unlink()
+        remove(path)
         paired = (
             {**row, "analysis": tokens[row["cited_case_id"]] <= ANALYSIS_TOKENS}
             for row in _with_premises(rows, network, encode)
