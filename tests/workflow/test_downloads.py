@@ -1,7 +1,6 @@
 """Downloads from the command line: damaged files, skipped and new volumes, and secrets in URLs."""
 
 import json
-import zipfile
 
 import pytest
 
@@ -9,6 +8,7 @@ from helpers import forked, project_copy
 from helpers.caselaw_volume import html, metadata, write_zip
 from helpers.http_server import answer, serving
 from lextables.pipeline.content import sha256_of
+from lextables.pipeline.files import write_result
 
 LOGIN = b"<!DOCTYPE html><title>Sign in</title>"
 SHARD = "results/sources/caselaw/us-1.json"
@@ -88,12 +88,12 @@ def store_login_page(volume):
         "digest": f"sha256:{sha256_of(volume)}",
         "bytes": len(LOGIN),
     }
-    record.write_text(json.dumps(changed))
+    write_result(record, json.dumps(changed))
     volumes = json.loads(shard.read_text())
     volumes["volumes"] = [
         changed if v["file"] == changed["file"] else v for v in volumes["volumes"]
     ]
-    shard.write_text(json.dumps(volumes))
+    write_result(shard, json.dumps(volumes))
 
 
 def test_a_login_page_is_never_kept_as_a_volume(project, server):
@@ -131,8 +131,7 @@ def test_a_new_volume_in_the_mirror_is_read(project, tmp_path):
     volume.parent.mkdir(parents=True)
     config = {"caselaw": "us:1-3", "bad_volumes": "skip", "mirror": tmp_path / "mirror"}
     assert run(project, SHARD, **config).code == 0
-    with zipfile.ZipFile(volume, "w"):
-        pass
+    write_zip(volume, {})
     again = run(project, SHARD, **config)
     assert again.code == 0
     assert "Fetching us-1 and the volumes" in again.output
