@@ -24,7 +24,7 @@ def load(monkeypatch, folder: Path, **config) -> project.Project:
 def some_run(project, experiment, paper="maud", model=""):
     """Return a planned run of the experiment; its model has ``model`` in its name."""
     for run in project.specs:
-        if (run.experiment, run.paper) == (experiment, paper) and model in run.model:
+        if (run.experiment, run.data_set) == (experiment, paper) and model in run.model:
             return run
     raise LookupError(experiment)
 
@@ -33,4 +33,4 @@ def wildcards_of(run):
     """Return the wildcards of a run."""
     names = ("experiment", "model", "condition", "seed")
     parts = {name: str(getattr(run, name)) for name in names}
-    return Wildcards(fromdict={"dataset": run.paper, **parts})
+    return Wildcards(fromdict={"dataset": run.data_set, **parts})

@@ -82,7 +82,7 @@ def stand(
 
 def source_of(run: Run) -> Run | None:
     made = {"as-released": "release", "as-it-is": None}.get(run.condition, "train")
-    return Run(run.paper, made, run.model, run.condition, run.seed) if made else None
+    return Run(run.data_set, made, run.model, run.condition, run.seed) if made else None
 
 
 def test_without_finished_runs_the_first_planned_or_the_named_model_is_selected(

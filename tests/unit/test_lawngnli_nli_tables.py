@@ -103,7 +103,7 @@ def planned(grid):
     made = plan(PAPER, context("lawngnli", **given))
     inferences = {}
     for run, spec in made.specs.items():
-        if run.paper == "lawngnli_nli" and "readings" in spec.settings:
+        if run.data_set == "lawngnli_nli" and "readings" in spec.settings:
             inferences[run.folder] = spec
     return made, inferences
 

@@ -42,7 +42,9 @@ def trainings(specs, data_set):
     """{(model, view, seed): settings} of the trainings on a data set."""
     found = {}
     for run, settings in specs.items():
-        if (run.paper, run.experiment) == (data_set, "train") and settings.get("grid"):
+        if (run.data_set, run.experiment) == (data_set, "train") and settings.get(
+            "grid"
+        ):
             found[run.model, run.condition.removesuffix("-paper"), run.seed] = settings
     return found
 

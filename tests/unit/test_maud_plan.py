@@ -24,7 +24,7 @@ def runs(found, experiment, model=None, setting=""):
     return [
         run
         for run in found.specs
-        if (run.paper, run.experiment) == ("maud", experiment)
+        if (run.data_set, run.experiment) == ("maud", experiment)
         and model in (None, run.model)
         and run.condition.startswith(setting)
     ]
@@ -37,7 +37,7 @@ def test_the_sample_trains_in_both_settings_and_other_rows_have_a_reason():
     found = laid_out()
     assert {run.model for run in found.specs} == {"minilm", *LINEAR}
     trained = [
-        run for run in found.specs if run.paper == "maud" and run.model not in LINEAR
+        run for run in found.specs if run.data_set == "maud" and run.model not in LINEAR
     ]
     assert [(run.experiment, run.condition) for run in trained] == [
         ("single-task", "single-sample"),

@@ -283,10 +283,10 @@ def test_excluded_published_rows_do_not_run_and_additional_rows_are_removed(pape
         "excluded in the configuration",
     )
     assert [row["row"] for row in found.rows["table4"]] == ["BM25 / None"]
-    assert {run.paper for run in every.specs} == {"ledgar", "clauses"}
+    assert {run.data_set for run in every.specs} == {"ledgar", "clauses"}
     # The additional row next to the published row has another name and keeps its runs.
     assert [row["row"] for row in found.rows["table2"] if row["runs"]] == [OURS]
-    assert {run.paper for run in found.specs} == {"ledgar"}
+    assert {run.data_set for run in found.specs} == {"ledgar"}
     assert (
         found.names == every.names >= {"BM25 / None", "MiniLM / None", "MiniLM", OURS}
     )
@@ -305,7 +305,7 @@ def test_the_run_of_an_excluded_row_is_kept_if_another_row_needs_it(paper):
     found = {
         run.model
         for run in excluded(fused, "BM25 / None", "MiniLM / None").specs
-        if run.paper == "clauses"
+        if run.data_set == "clauses"
     }
     assert found == {"bm25", "minilm", "both"}
     assert not [
@@ -445,7 +445,7 @@ def test_the_example_paper_in_the_documentation_has_the_documented_rows(tmp_path
 
 def test_a_plan_has_the_runs_of_all_tasks(paper):
     found = laid_out(paper)
-    assert {(run.paper, run.experiment) for run in found.specs} == {
+    assert {(run.data_set, run.experiment) for run in found.specs} == {
         ("ledgar", "train"),
         ("ledgar", "read"),
         ("clauses", "retrieve"),

@@ -39,7 +39,7 @@ def planned(monkeypatch, tmp_path):
 def test_a_project_has_the_plans_of_the_papers_in_the_configuration(planned):
     project = planned()
     assert [*project.plans] == ["maud"]
-    assert {run.paper for run in project.specs} <= set(project.paper_of)
+    assert {run.data_set for run in project.specs} <= set(project.paper_of)
     assert project.paper_of["cuad"] == "cuad" and len(project.papers) > 4
     assert project.tables("maud", "examples") == [
         "results/sample/data/maud/examples.parquet"

@@ -110,7 +110,7 @@ def test_all_rows_are_published_and_no_grid_is_smaller_than_the_papers(project):
         for rows in project.plans[paper].rows.values():
             assert not any(row["additional"] for row in rows)
     for run in runs(project, experiment="search"):
-        searched.setdefault(run.paper, set()).add(run.condition)
+        searched.setdefault(run.data_set, set()).add(run.condition)
     # ACORD, F.2: five learning rates; CUAD, 4.1: three and two numbers of epochs.
     assert len(searched["acord"]) == 5
     assert {name for name in searched["cuad"] if "p100" in name} == {
@@ -133,7 +133,7 @@ def test_trainings_have_few_updates_and_otherwise_the_papers_settings(project):
     assert (settings["batch_size"], settings["max_length"]) == (80, 512)
     for run, spec in project.specs.items():
         updates = spec.settings.get("updates", 0)
-        if run.experiment in ("search", "train") and run.paper == "acord":
+        if run.experiment in ("search", "train") and run.data_set == "acord":
             assert updates in ([1, 2], 0)
         if run.experiment in ("train", "single-task") and "passes" in spec.settings:
             assert spec.settings["max_updates"] == 2
@@ -155,10 +155,10 @@ def test_trainings_come_one_after_another_and_read_all_views(project):
     for after in ("anli", "control", "docnli"):
         name = f"longformer-{after}"
         (run, *_) = runs(project, paper="lawngnli_nli", experiment="train", model=name)
-        chains[after] = [run.paper]
+        chains[after] = [run.data_set]
         while project.specs[run].sources:
             (run,) = project.specs[run].sources
-            chains[after].append(run.paper)
+            chains[after].append(run.data_set)
     assert chains == {
         "anli": ["lawngnli_nli", "anli"],
         "control": ["lawngnli_nli", "control", "anli"],

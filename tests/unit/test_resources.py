@@ -117,7 +117,7 @@ MODEL = {"enc": Model(kind="encoder", licence="x", use="x", parameters=1000, app
 
 
 def run(experiment):
-    return Run(paper="set", experiment=experiment, model="m", condition="c", seed=0)
+    return Run(data_set="set", experiment=experiment, model="m", condition="c", seed=0)
 
 
 TEXTS = {

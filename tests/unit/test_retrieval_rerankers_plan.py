@@ -38,7 +38,7 @@ def test_a_classifier_uses_weights_from_another_data_set_with_one_run_per_seed()
     for run in runs:
         spec = specs[run]
         training = spec.weights_of
-        assert (training.paper, training.experiment, training.seed) == (
+        assert (training.data_set, training.experiment, training.seed) == (
             "lawngnli_reranking",
             "train",
             run.seed,

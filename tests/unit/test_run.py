@@ -20,7 +20,9 @@ RUN = Run("maud", "train", "minilm", "multi-small", 3)
 
 def test_the_folder_of_a_run_follows_from_its_fields():
     assert RUN.folder == "runs/maud/train/minilm/multi-small/seed3"
-    assert sorted([RUN, Run("acord", "train", "minilm", "small")])[0].paper == "acord"
+    assert (
+        sorted([RUN, Run("acord", "train", "minilm", "small")])[0].data_set == "acord"
+    )
 
 
 def test_a_record_contains_settings_device_and_cost(tmp_path):

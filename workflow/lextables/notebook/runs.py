@@ -163,7 +163,7 @@ def _submitted_runs(project: Project) -> list[Run]:
 
 def _score(project: Project, run: Run, folder: Path) -> None:
     """Check and score submitted predictions, as the rules of their task do."""
-    parts = {**vars(run), "dataset": run.paper}
+    parts = {**vars(run), "dataset": run.data_set}
     wildcards = Wildcards(fromdict=parts)
     settings = project.specs[run].settings
     jobs = SubmittedJobs(project)

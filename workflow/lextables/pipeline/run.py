@@ -1,6 +1,6 @@
 """A run: one model, one condition, one seed, and its files.
 
-results/runs/<paper>/<experiment>/<model>/<condition>/seed<k>/
+results/runs/<data set>/<experiment>/<model>/<condition>/seed<k>/
     predictions.parquet, run.json, log.txt, scores.parquet
 """
 
@@ -91,7 +91,7 @@ class Counts(BaseModel):
 class Run:
     """The name of a run; its parts are the parts of its folder."""
 
-    paper: str
+    data_set: str
     experiment: str
     model: str
     condition: str
@@ -100,7 +100,7 @@ class Run:
     @property
     def folder(self) -> str:
         """The run's folder below the results."""
-        return f"runs/{self.paper}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
+        return f"runs/{self.data_set}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
 _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())

@@ -59,7 +59,7 @@ class AnswerJobs:
         """Return the pattern of the models of these kinds in an experiment."""
         models = set()
         for run, spec in self.runs.project.specs.items():
-            if run.experiment != experiment or run.paper not in self.tasks:
+            if run.experiment != experiment or run.data_set not in self.tasks:
                 continue
             if spec.settings["kind"] in kinds:
                 models.add(run.model)

@@ -120,7 +120,7 @@ class Classification:
 
     def _settings(self, dataset: str) -> list[Values]:
         specs = self.runs.project.specs.items()
-        return [spec.settings for run, spec in specs if run.paper == dataset]
+        return [spec.settings for run, spec in specs if run.data_set == dataset]
 
 
 def readings(runs: Iterable[Values]) -> list[Values]:

@@ -107,8 +107,8 @@ def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
     """Return a paper's plan with the trainings of other papers among ``planned``."""
     shared = {}
     for run, spec in plan.specs.items():
-        other = getattr(paper.tasks.get(run.paper), "trainings_of", "")
-        same = replace(run, paper=other)
+        other = getattr(paper.tasks.get(run.data_set), "trainings_of", "")
+        same = replace(run, data_set=other)
         if run.experiment != TRAIN or same not in planned:
             continue
         if planned[same].settings == spec.settings:

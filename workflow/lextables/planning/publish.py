@@ -130,7 +130,7 @@ class Exports:
                 waiting += specs[run].needs
         folders = set()
         for run in runs:
-            if run.paper in data_sets and run.experiment in READING:
+            if run.data_set in data_sets and run.experiment in READING:
                 for training in specs[run].sources:
                     if self._is_exported(training, run):
                         folders.add(f"{self.project.results}/{training.folder}/weights")
@@ -139,7 +139,7 @@ class Exports:
     def _is_exported(self, training: Run, run: Run) -> bool:
         """Whether the weights of a training that a run reads are exported."""
         settings = self.project.specs[training].settings
-        if training.experiment != "train" or training.paper != run.paper:
+        if training.experiment != "train" or training.data_set != run.data_set:
             return False
         if settings.get("updates") == [0] or settings.get("percent", 100) != 100:
             return False

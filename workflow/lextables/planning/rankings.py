@@ -71,7 +71,7 @@ def conditions_by_system(runs: Iterable[Run]) -> dict[System, list[str]]:
     """Return the conditions of the runs of each system, in the order of the plan."""
     conditions: dict[System, list[str]] = {}
     for run in runs:
-        system = (run.experiment, run.paper, run.model)
+        system = (run.experiment, run.data_set, run.model)
         conditions.setdefault(system, []).append(run.condition)
     return conditions
 
@@ -83,7 +83,7 @@ def ranking_rules(
     conditions = conditions_by_system(specs)
     kinds = {}
     for run, spec in specs.items():
-        kinds[run.experiment, run.paper, run.model] = spec.settings.get("kind")
+        kinds[run.experiment, run.data_set, run.model] = spec.settings.get("kind")
     rules = []
     for dataset in datasets:
         for (experiment, kind), step in STEPS.items():

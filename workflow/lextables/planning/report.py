@@ -88,7 +88,7 @@ class Report:
 
     def data_sets(self, paper: str) -> list[str]:
         """Return the available data sets of a paper's tables and runs, sorted."""
-        names = {run.paper for run in self.project.plans[paper].specs}
+        names = {run.data_set for run in self.project.plans[paper].specs}
         for table in self.project.papers[paper].tables.values():
             names.update(table.beside)
             if table.of:

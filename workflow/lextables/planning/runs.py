@@ -34,7 +34,7 @@ class Runs:
         """Return the run that wildcards name; its seed is 0 if the rule has none."""
         parts = {"seed": 0, **dict(wildcards.items()), **fixed}
         return Run(
-            paper=parts["dataset"],
+            data_set=parts["dataset"],
             experiment=parts["experiment"],
             model=parts["model"],
             condition=parts["condition"],
@@ -44,7 +44,7 @@ class Runs:
     def spec_of(self, run: Run) -> Spec:
         """Return the spec of a run; `BadInput` if this configuration has no such run."""
         where = f"{self.project.results}/{run.folder}"
-        if self.project.paper_of.get(run.paper) not in self.project.config.papers:
+        if self.project.paper_of.get(run.data_set) not in self.project.config.papers:
             what = "config key papers leaves its paper out"
             raise BadInput(what, where=where, do="add it there")
         if run not in self.project.specs:
@@ -138,7 +138,7 @@ class Runs:
     def asked_locally(self, wildcards: Wildcards) -> bool:
         """Return whether the language model runs on this machine and not on a server."""
         for run, spec in self.project.specs.items():
-            same = (run.paper, run.model) == (wildcards.dataset, wildcards.model)
+            same = (run.data_set, run.model) == (wildcards.dataset, wildcards.model)
             if same and "api" in spec.settings:
                 return False
         return True

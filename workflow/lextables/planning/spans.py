@@ -96,7 +96,7 @@ class SpanRuns:
         size = (int(wildcards.length), int(wildcards.step))
         readers = []
         for run, spec in self.runs.project.specs.items():
-            if (run.paper, run.model) != (wildcards.dataset, wildcards.model):
+            if (run.data_set, run.model) != (wildcards.dataset, wildcards.model):
                 continue
             settings = spec.settings
             if (settings.get("max_length"), settings.get("step")) == size:
@@ -138,7 +138,7 @@ class SpanRuns:
             settings = spec.settings
             if settings.get("kind") != "linear" or "weights" not in settings:
                 continue
-            if (run.paper, settings["model"], settings["max_length"]) == wanted:
+            if (run.data_set, settings["model"], settings["max_length"]) == wanted:
                 return self.runs.project.identified(
                     {name: settings[name] for name in ENCODING}
                 )

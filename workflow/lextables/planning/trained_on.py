@@ -142,11 +142,11 @@ def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
         if source.experiment == "pretrain":
             names.add("edgar")
         else:
-            texts = _texts_of(paper, source.paper)
+            texts = _texts_of(paper, source.data_set)
             names.add(f"{texts}/train")
-    if run.paper in paper.tasks:
+    if run.data_set in paper.tasks:
         keys = run.model.split("+")
-        for key, panel in _panels(paper.tasks[run.paper]):
+        for key, panel in _panels(paper.tasks[run.data_set]):
             if key in keys:
                 names.update(panel.also_trained_on)
     return names

@@ -147,8 +147,8 @@ def paper_page(
     """Return the page of one paper."""
     runs_of: dict[str, list[RunRecord]] = defaultdict(list)
     for run in runs:
-        if run.paper in part.tasks:
-            runs_of[run.paper].append(run)
+        if run.data_set in part.tasks:
+            runs_of[run.data_set].append(run)
     groups = []
     for name, group in runs_of.items():
         groups.append(RunGroup(name, summary(group), group))

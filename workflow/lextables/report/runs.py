@@ -139,7 +139,7 @@ def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
         counts=_settings(record.get("asked") or {}) + _settings(others),
         files=files,
     )
-    part = owner(run.paper, links.parts)
+    part = owner(run.data_set, links.parts)
     here = place(run)
     trail = [Link(f"{run.model}, {run.condition}, seed {run.seed}", here)]
     if part:

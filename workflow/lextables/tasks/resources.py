@@ -187,7 +187,7 @@ class ModelSizes:
         parameters, applied = self._of_model(name)
         settings = spec.settings
         if run.experiment == ASK or settings.get("kind") == "language-model":
-            tokens = self._tokens(run.paper, "ask", DEFAULT_LENGTH)
+            tokens = self._tokens(run.data_set, "ask", DEFAULT_LENGTH)
             return Work(
                 "ask", parameters, applied=applied, read=tokens * len(runs), model=name
             )
@@ -225,7 +225,7 @@ class ModelSizes:
         examples = max(self._examples(run, trial) for trial in self._trials(run))
         documents = settings["documents"] + 1 if "temperature" in settings else 1
         length = max(_lengths(settings))
-        texts = self.texts.get((run.paper, "train"))
+        texts = self.texts.get((run.data_set, "train"))
         if texts and texts.tokens:
             length = min(length, texts.tokens)
         return examples * documents * length * self._models(run)
@@ -238,14 +238,14 @@ class ModelSizes:
         if settings.get("where"):
             part += f" {settings['where']}"
         if settings.get("passes") is not None:
-            return settings["passes"] * share * self._number(run.paper, part)
+            return settings["passes"] * share * self._number(run.data_set, part)
         if settings.get("epochs") is not None:
-            drawn = settings["epochs"] * share * self._number(run.paper, part)
+            drawn = settings["epochs"] * share * self._number(run.data_set, part)
             return min(drawn, (settings.get("max_updates") or math.inf) * batch)
         if settings.get("published"):
             part = f"updates {settings['setting']}"
-            if (run.paper, part) in self.texts:
-                return self.texts[run.paper, part].number * batch
+            if (run.data_set, part) in self.texts:
+                return self.texts[run.data_set, part].number * batch
         updates = settings["updates"]
         return batch * (updates if isinstance(updates, int) else max(updates))
 
@@ -273,7 +273,7 @@ class ModelSizes:
         settings = self.specs[run].settings
         if settings.get("setting") != "single":
             return 1
-        heads = self.texts.get((run.paper, "heads"), Texts(1)).number
+        heads = self.texts.get((run.data_set, "heads"), Texts(1)).number
         return min(heads, settings.get("heads") or math.inf)
 
     def _read_tokens(self, run: Run) -> float:
@@ -287,7 +287,7 @@ class ModelSizes:
             times = max(1, len(settings.get("updates") or ()))
         tokens = 0.0
         for length in _lengths(settings):
-            tokens += self._tokens(run.paper, part, length)
+            tokens += self._tokens(run.data_set, part, length)
         return times * tokens
 
     def _reads(self, run: Run) -> bool:
