@@ -124,7 +124,7 @@ def test_weights_without_a_digest_are_not_pinned_and_their_members_are_read(
     path.write_bytes(damaged)
     found = outcomes(weights, tmp_path, tmp_path / "mirror", data="release")
     what = found["cuad_checkpoints/roberta-base.zip"].what
-    assert "its member vocab.txt is damaged" in what
+    assert "vocab.txt in it is damaged" in what
 
 
 def test_the_id_files_are_read_by_their_own_readers(registry, tmp_path):

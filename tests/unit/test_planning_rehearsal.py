@@ -126,24 +126,24 @@ def test_all_rows_are_published_and_no_grid_is_smaller_than_the_papers(project):
 
 def test_trainings_have_few_updates_and_otherwise_the_papers_settings(project):
     (training, *_) = runs(
-        project, paper="cuad", experiment="train", model="albert-base"
+        project, data_set="cuad", experiment="train", model="albert-base"
     )
     settings = project.specs[training].settings
     assert settings["max_updates"] == 2
-    assert (settings["batch_size"], settings["max_length"]) == (80, 512)
+    assert (settings["batch_size"], settings["max_length"]) == (4, 512)
     for run, spec in project.specs.items():
         updates = spec.settings.get("updates", 0)
         if run.experiment in ("search", "train") and run.data_set == "acord":
             assert updates in ([1, 2], 0)
         if run.experiment in ("train", "single-task") and "passes" in spec.settings:
             assert spec.settings["max_updates"] == 2
-    seeds = runs(project, paper="maud", experiment="single-task", model="bigbird")
+    seeds = runs(project, data_set="maud", experiment="single-task", model="bigbird")
     assert [run.seed for run in seeds] == [0, 1, 2]
 
 
 def test_trainings_come_one_after_another_and_read_all_views(project):
-    lawngnli = runs(project, paper="lawngnli_nli", experiment="read")
-    anli = runs(project, paper="anli", experiment="train")
+    lawngnli = runs(project, data_set="lawngnli_nli", experiment="read")
+    anli = runs(project, data_set="anli", experiment="train")
     assert lawngnli
     assert anli
     conditions = set()
@@ -154,7 +154,9 @@ def test_trainings_come_one_after_another_and_read_all_views(project):
     chains = {}
     for after in ("anli", "control", "docnli"):
         name = f"longformer-{after}"
-        (run, *_) = runs(project, paper="lawngnli_nli", experiment="train", model=name)
+        (run, *_) = runs(
+            project, data_set="lawngnli_nli", experiment="train", model=name
+        )
         chains[after] = [run.data_set]
         while project.specs[run].sources:
             (run,) = project.specs[run].sources
@@ -167,20 +169,20 @@ def test_trainings_come_one_after_another_and_read_all_views(project):
 
 
 def test_the_authors_weights_and_the_models_behind_an_api_are_planned(project):
-    assert runs(project, paper="cuad", experiment="release")
-    asked = runs(project, paper="contracteval", experiment="ask")
+    assert runs(project, data_set="cuad", experiment="release")
+    asked = runs(project, data_set="contracteval", experiment="ask")
     models = {run.model for run in asked}
     assert {"gpt-4.1", "claude-sonnet-4", "gemma-3-4b"} <= models
     for run in asked:
         assert project.specs[run].settings["tokens"] == rehearsal.TOKENS
-    embeddings = runs(project, paper="acord", experiment="retrieve")
+    embeddings = runs(project, data_set="acord", experiment="retrieve")
     kinds = {project.specs[run].settings["kind"] for run in embeddings}
     assert kinds == {"bm25", "bi-encoder", "embedding-api"}
 
 
 def test_nothing_is_left_out_because_there_is_no_gpu(project):
     assert not project.context.gpu
-    first_stages = runs(project, paper="lawngnli_retrieval", experiment="retrieve")
+    first_stages = runs(project, data_set="lawngnli_retrieval", experiment="retrieve")
     filtered = {run.model for run in first_stages if run.condition == "text-filtered"}
     # All published first stages of Table 17.
     assert filtered == {

@@ -14,6 +14,7 @@ from lextables.pipeline.config import (
     ExtraPredictions,
     published,
 )
+from lextables.pipeline.files import write_result
 from lextables.report import commands, site, summary
 
 MARK = "ZQXJ"
@@ -110,7 +111,7 @@ def test_no_file_of_the_report_has_a_local_setting(tmp_path):
         record = json.loads(path.read_text())
         for part in (record, record.get("trained", record)):
             part["settings"]["api"] = f"http://{MARK}:8000/v1"
-        path.write_text(json.dumps(record))
+        write_result(path, json.dumps(record))
     (results / "config.yaml").write_text(f"edgar_contact: {MARK}")
     shown = material(results, PLANTED)
     texts = site.files(shown)

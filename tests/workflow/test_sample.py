@@ -204,7 +204,7 @@ def test_the_page_of_results_counts_every_published_value(finished):
     for kind, count in published.items():
         assert f"| **all** | {kind}s | {count:,} | 0 | 0 | 0 |" in page
     assert "Sample data, written for lextables" in page
-    assert "need the model hub |" in page
+    assert "need data or models that are not part of the sample |" in page
     assert page[page.index("<!--") : page.rindex("-->")] in (
         folder / "README.md"
     ).read_text(encoding="utf-8")

@@ -226,7 +226,10 @@ def _systems(material: Material) -> Systems:
     for part, exhibit in material.exhibits:
         for line, kind, outcome in _first_values(exhibit):
             if kind == "score" and outcome in REPRODUCED:
-                names = {material.systems[folder] for folder in line.runs.split()}
+                # Runs of an earlier plan have no system; the row's name stands for it.
+                names = {
+                    material.systems.get(run, line.row) for run in line.runs.split()
+                }
                 systems[part.short].update(sorted(names))
     return systems
 

@@ -224,7 +224,7 @@ def fetched_before(
     if candidate is None or digests.of("sha256") != record.digest:
         return None
     is_download = candidate.digest is None and record.obtained_from != MIRROR
-    if is_download and fault_of(destination, members=entry.members):
+    if is_download and fault_of(destination, entry.kind_name, entry.members):
         return None
     if candidate.variant != record.variant:
         return None
@@ -357,8 +357,7 @@ def _copy(
             other = _matching(pinned, digests)
             raise _wrong_file(entry, mirrored, digests, candidates, other)
         if candidate.digest is None:
-            name = PurePosixPath(entry.file).name
-            fault = fault_of(temporary, name, entry.members)
+            fault = fault_of(temporary, entry.kind_name, entry.members)
             if fault:
                 what = f"this is {fault}, where {entry.name} is expected"
                 do = "replace it by the published file"
@@ -458,7 +457,7 @@ def _check_download(
 ) -> None:
     """Raise `WrongContent` or `WrongKind` if a download is not the file of ``entry``."""
     if not release.digest:
-        fault = fault_of(path, PurePosixPath(entry.file).name, entry.members)
+        fault = fault_of(path, entry.kind_name, entry.members)
         if fault:
             raise WrongKind(f"sent {fault}")
         return

@@ -8,7 +8,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, model_validator
@@ -103,6 +103,9 @@ class File(Entry):
     )
     unpinned: Text | None = Field(None, description="the reason why there is no digest")
     members: list[Text] = Field([], description="names of files that a zip must hold")
+    suffix: Text | None = Field(
+        None, description="the suffix of its kind, if its name has another one"
+    )
     differs: Text | None = Field(
         None,
         description="a sentence that says how what was published differs from what the paper had",
@@ -209,6 +212,13 @@ class SourceFile:
     instructions: str | None
     candidates: tuple[Candidate, ...]
     members: tuple[str, ...] = ()
+    suffix: str | None = None
+
+    @property
+    def kind_name(self) -> str:
+        """Its name, with the suffix of its kind."""
+        name = PurePosixPath(self.file)
+        return name.with_suffix(self.suffix).name if self.suffix else name.name
 
     @property
     def name(self) -> str:
@@ -280,6 +290,7 @@ def resolve(registry: Mapping[str, Source], source: str, file: str) -> SourceFil
         instructions=instructions,
         candidates=tuple(_candidates(registered, name, file, values)),
         members=tuple(registered.members),
+        suffix=registered.suffix,
     )
 
 
