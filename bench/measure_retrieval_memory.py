@@ -195,11 +195,11 @@ def write_hits(arguments: argparse.Namespace, hits: collection.HitsByCondition) 
 
 
 def rank(arguments: argparse.Namespace) -> None:
-    """Rank the pools: ``bm25`` or ``encoder``, over whole opinions and, with ``--few``, over filtered ones."""
+    """Rank the pools: ``bm25`` or ``encoder``, over whole or filtered opinions."""
     data = loaded(arguments)
     settings = {"whole": {"form": "text"}}
-    if arguments.few:
-        queries = sorted(data.queries)[: arguments.few]
+    if arguments.step.endswith("filtered"):
+        queries = sorted(data.queries)[: arguments.few or None]
         filter_without_bm25()
         settings = {
             "filtered": {"form": "text", "documents": "filtered", "queries": queries}
