@@ -465,3 +465,10 @@ def test_a_planted_link_is_not_followed(tmp_path):
         (tmp_path / "results/data.zip.part.json").write_text(json.dumps(mark))
         file, _, _, _ = get(tmp_path, server.address)
     assert (file.read_bytes(), victim.read_text()) == (GOOD, "kept")
+
+
+def test_settings_of_a_tokenizer_in_a_zip_are_no_message_of_a_server(tmp_path):
+    path = tmp_path / "roberta-base.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("tokenizer_config.json", json.dumps({"errors": "replace"}))
+    assert fault_of(path) == ""

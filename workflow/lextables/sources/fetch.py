@@ -529,7 +529,8 @@ def _check_zip(path: Path, members: Iterable[str]) -> None:
             if fault and info.file_size:
                 raise ValueError(f"{info.filename} in it is {fault}")
             if place.suffix.lower() == ".json":
-                _check_json_text(archive.read(info), info.filename)
+                # A server's message is no member; settings of tokenizers have a key "errors".
+                _json_of(archive.read(info), info.filename)
 
 
 def _check_json(path: Path) -> None:
@@ -543,16 +544,20 @@ def _check_json_lines(path: Path) -> None:
 
 
 def _check_json_text(text: bytes, name: str) -> None:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name}: {error}") from None
+    content = _json_of(text, name)
     if not isinstance(content, dict | list):
         raise ValueError("neither an object nor a list")
     if _is_refusal(content):
         raise ValueError(
             f"{name} is a message of the server: {quoted(text.decode(errors='replace'))}"
         )
+
+
+def _json_of(text: bytes, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _is_refusal(content: Any) -> bool:
