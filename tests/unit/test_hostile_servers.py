@@ -470,5 +470,8 @@ def test_a_planted_link_is_not_followed(tmp_path):
 def test_settings_of_a_tokenizer_in_a_zip_are_no_message_of_a_server(tmp_path):
     path = tmp_path / "roberta-base.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("tokenizer_config.json", json.dumps({"errors": "replace"}))
+        archive.writestr(
+            "tokenizer_config.json",
+            json.dumps({"errors": "replace", "bos_token": "<s>"}),
+        )
     assert fault_of(path) == ""

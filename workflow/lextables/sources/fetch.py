@@ -529,8 +529,17 @@ def _check_zip(path: Path, members: Iterable[str]) -> None:
             if fault and info.file_size:
                 raise ValueError(f"{info.filename} in it is {fault}")
             if place.suffix.lower() == ".json":
-                # A server's message is no member; settings of tokenizers have a key "errors".
-                _json_of(archive.read(info), info.filename)
+                content = _json_of(archive.read(info), info.filename)
+                # Settings of tokenizers have a key "errors" among others.
+                keys = (
+                    {key.lower() for key in content}
+                    if isinstance(content, dict)
+                    else set()
+                )
+                if keys and keys <= ERROR_KEYS | MESSAGE_KEYS:
+                    raise ValueError(
+                        f"{info.filename} in it is a message of the server"
+                    )
 
 
 def _check_json(path: Path) -> None:
