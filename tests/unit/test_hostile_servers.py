@@ -467,11 +467,15 @@ def test_a_planted_link_is_not_followed(tmp_path):
     assert (file.read_bytes(), victim.read_text()) == (GOOD, "kept")
 
 
-def test_settings_of_a_tokenizer_in_a_zip_are_no_message_of_a_server(tmp_path):
+def test_settings_of_a_tokenizer_are_no_message_of_a_server(tmp_path):
+    settings = json.dumps({"errors": "replace", "bos_token": "<s>"})
+    alone = tmp_path / "tokenizer_config.json"
+    alone.write_text(settings)
+    assert fault_of(alone) == ""
+    for message in ({"errors": ["denied"], "data": []}, {"error": "x", "data": []}):
+        alone.write_text(json.dumps(message))
+        assert "message of the server" in fault_of(alone)
     path = tmp_path / "roberta-base.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "tokenizer_config.json",
-            json.dumps({"errors": "replace", "bos_token": "<s>"}),
-        )
+        archive.writestr("tokenizer_config.json", settings)
     assert fault_of(path) == ""
