@@ -351,6 +351,27 @@ def test_figure_5_averages_published_and_complete_reproduced_values(data):
     assert cells["Mine", ours].value == pytest.approx(10)
 
 
+def test_figure_5_leaves_out_models_without_a_score(data):
+    undefined = {("precision at 80% recall", "all"): (math.nan, 0)}
+    runs = {
+        "BERT-base": run(data, "BERT-base/seed0", 0.2),
+        "BERT-large": run(data, "undefined/seed0", 0.4, values=undefined),
+        "DeBERTa-xlarge": run(data, "all undefined/seed0", 0.4, values=undefined),
+    }
+    systems = [system(row, [runs[row]] if row in runs else ()) for row in PANEL]
+    mine = system("Mine", [runs["BERT-large"]], additional=True)
+    cells = computed(data, "figure5", *systems, mine)
+    ours = "Precision@80% Recall: mean of ours"
+    means = {}
+    for row in ("BERT (2018)", "DeBERTa (2021)", "Mine"):
+        means[row] = (cells[row, ours].value, cells[row, ours].reason)
+    assert means == {
+        "BERT (2018)": (None, "1 of the 2 models of this class ran"),
+        "DeBERTa (2021)": (None, "none of this class ran"),
+        "Mine": (None, ""),
+    }
+
+
 def test_figure_6_has_a_row_for_each_share(data):
     shares = {
         share: [run(data, f"p{share}/seed0", int(share) / 200)]

@@ -100,6 +100,26 @@ def test_parallel_citations_are_resolved_to_one_case() -> None:
     assert [case for _, case in resolved(text, corpus={"93 S.Ct. 705": 7})] == [7, 7]
 
 
+@pytest.mark.parametrize(
+    ("second", "resource"),
+    [
+        ("93 S. Ct. 705", "410 U.S. 113"),
+        # A statute, an article and a case without a page have no key.
+        ("42 U.S.C. § 1983", None),
+        ("1 Minn. L. Rev. 1", None),
+        ("93 S. Ct. ___", None),
+    ],
+)
+def test_only_a_case_with_a_page_is_a_parallel_citation(
+    second: str, resource: str | None
+) -> None:
+    text = f"Roe v. Wade, 410 U.S. 113, {second} (1973). Id., at 114."
+    cases = [case for _, case in resolved(text)]
+    assert cases[0] == "410 U.S. 113"
+    # What follows refers to the second.
+    assert cases[-1] == resource
+
+
 def test_a_list_of_citations_is_not_parallel() -> None:
     text = "Roe v. Wade, 410 U.S. 113 (1973); Doe v. Poe, 93 S. Ct. 705 (1973); 410 U.S. 5, 410 U.S. 6."
     assert len({case for _, case in resolved(text)}) == 4

@@ -468,6 +468,27 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
     assert {line.verdict for line in cells.values()} == {"", "not run"}
 
 
+@pytest.mark.parametrize(
+    ("overall", "interval"),
+    [
+        # The mean of the questions, 50 % and 70 %, is the overall score.
+        ((0.6, 2), ("50.0", "70.0")),
+        ((0.61, 2), ("", "")),
+        ((math.nan, 0), ("", "")),
+        # NaN over some questions: the overall score of a seed that is undefined.
+        ((math.nan, 2), ("", "")),
+    ],
+)
+def test_a_mean_has_the_interval_of_the_overall_score_if_it_is_that_score(
+    data, overall, interval
+):
+    folder = run(data, f"overall {overall}", values={("AUPR", "all"): overall})
+    mine = system("MiniLM", [folder], additional=True)
+    cells = lines(data, "table_validation", mine)
+    mean = cells["Mean of these questions", "MiniLM, single-task (ours, test)"]
+    assert (mean.ours, mean.low, mean.high) == ("60.0", *interval)
+
+
 def test_columns_are_compared_by_row(data):
     ours = system("Ours", [run(data, "compared")], additional=True)
     cells = computed(data, "table3", ours)

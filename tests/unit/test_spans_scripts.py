@@ -1,6 +1,7 @@
 """The scripts of span extraction, executed in sequence on the runs of a plan.
 
-The grid has two trials, so a search and a choice are executed too; the sample has neither.
+The grid has three trials, of which one diverges, so a search and a choice are executed too; the sample has
+neither.
 """
 
 import json
@@ -26,6 +27,7 @@ from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 
 SPLITS = {f"c{n:03}": "test" if n % 6 == 5 else "train" for n in range(60)}
 DATA = Path("results/data/any")
+DIVERGING = 1e30  # a learning rate after whose first update no loss is finite
 TASK = {
     "task": "spans",
     "models": {
@@ -39,7 +41,7 @@ TASK = {
     "checkpoints": "checkpoints",
     "grids": {
         "paper": {
-            "learning_rates": [1e-9, 1e-2],
+            "learning_rates": [1e-9, 1e-2, DIVERGING],
             "optimiser": LINEAR,
             "epochs": [4],
             "batch_size": 16,
@@ -262,8 +264,8 @@ def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
     searched = [
         run for run in done.specs if run.experiment == "search" and run.model == "ours"
     ]
-    assert len(searched) == 2 and len(held) == 5
-    for run in searched:
+    assert len(searched) == 3 and len(held) == 5
+    for run in searched[:2]:
         made = Path("results", run.folder)
         assert sorted(path.name for path in made.glob("[!.]*")) == [
             "log.txt",
@@ -275,6 +277,20 @@ def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
         rate = done.specs[run].settings["learning_rate"]
         assert record(made)["trial"] == {"learning_rate": rate, "epochs": 4}
         assert record(made)["windows_read"] < record(made)["windows"]
+    assert not list(Path("work").rglob("checkpoint-*"))
+
+
+def test_a_search_whose_training_diverges_has_no_predictions_and_says_why(done):
+    why = "training: the training diverged: the losses of upd"
+    diverged = {}
+    for run in done.specs:
+        if run.experiment == "search" and run.model == "ours":
+            made = Path("results", run.folder)
+            rate = done.specs[run].settings["learning_rate"]
+            reason = record(made).get("diverged", "")
+            diverged[rate] = (bool(asked(made / "predictions.parquet")), reason[:50])
+    assert diverged == {1e-9: (True, ""), 1e-2: (True, ""), DIVERGING: (False, why)}
+    assert record(folder("choice"))["validation_aupr"][2] is None
     assert not list(Path("work").rglob("checkpoint-*"))
 
 
