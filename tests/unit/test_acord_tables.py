@@ -139,6 +139,20 @@ def test_table_d3_has_strict_scores_sizes_and_reasons(data):
     assert all(cell.judged for (_, column), cell in cells.items() if column != "Size")
 
 
+@pytest.mark.parametrize(
+    ("parameters", "size"),
+    [
+        (22_713_216, "23M"),
+        (999_000_000, "999M"),
+        (1_000_000_000, "1.00B"),
+        (8_030_261_248, "8.03B"),
+    ],
+)
+def test_a_size_is_in_millions_or_billions(data, parameters, size):
+    cells = computed(data, "table_d3", system("BM25", parameters=parameters))
+    assert cells["BM25 / None", "Size"].value == size
+
+
 def test_table3_is_table_d3_in_percent(data):
     one = computed(data, "table_d3", system("BM25", runs=["first"]))
     other = computed(data, "table3", system("BM25", runs=["first"]))

@@ -20,6 +20,7 @@ from lextables.metrics.classification import (
     MOST_UNITS,
     Head,
     left_out,
+    logits,
     minority_precisions,
     scores_and_jackknives,
     unit_groups,
@@ -262,6 +263,13 @@ def test_probabilities_are_used_if_logits_are_missing():
     shares = [row | {"logits": None} for row in predictions]
     want = scores(predictions, examples, heads)
     assert scores(shares, examples, heads) == want
+
+
+def test_probabilities_of_nothing_and_of_all_have_finite_log_odds():
+    found = logits({"probabilities": [0.0, 0.25, 0.5, 1.0]})
+    # The odds of 0.25 are one to three; 1 is the highest number below one.
+    ends = [-math.log(1e16), math.log(2**53)]
+    assert found == pytest.approx([ends[0], -math.log(3), 0, ends[1]], rel=1e-9)
 
 
 def test_predictions_for_other_examples_are_ignored():

@@ -236,6 +236,21 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
     assert found["Hypothesis negation"].reason == reason
 
 
+def test_each_step_of_the_funnel_has_its_share_of_the_one_before(tmp_path):
+    funnel = [["citations", 8], ["resolved", 6], ["twins", 12], ["balanced", 3]]
+    cells = tables.cells("table3", inputs(tmp_path, funnel=funnel))
+    assert [(cell.row, cell.column, cell.value) for cell in cells] == [
+        ("citations", "Left", 8),
+        ("citations", "Of the step before", 1),
+        ("resolved", "Left", 6),
+        ("resolved", "Of the step before", 0.75),
+        ("twins", "Left", 12),
+        ("twins", "Of the step before", 2),
+        ("balanced", "Left", 3),
+        ("balanced", "Of the step before", 0.25),
+    ]
+
+
 def test_a_share_of_zero_is_not_run(tmp_path):
     funnel = [["citations", 4], ["resolved", 0], ["balanced", 0]]
     found = keyed(tables.cells("table3", inputs(tmp_path, funnel=funnel)))

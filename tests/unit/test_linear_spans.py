@@ -1,5 +1,6 @@
 """The linear baseline for span extraction, on short synthetic contracts."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from lextables.models.linear import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.candidates import (
+    Candidates,
     candidates,
     context_features,
     dates,
@@ -292,6 +294,79 @@ def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     assert len(of_fee) and (of_fee[:, 7] == 1).all()
     # Its first character is a capital.
     assert (of_fee[:, 5] == 1).all()
+
+
+def features_of(text, span):
+    """The features of a part of a contract, as its first place in the text."""
+    start = text.index(span)
+    columns = [np.array([value]) for value in (0, 0, 0, start, start + len(span))]
+    given = Candidates(*columns, np.array([True]))
+    (features,) = text_features(given, units_of([text])).tolist()
+    return features
+
+
+@pytest.mark.parametrize(
+    ("span", "form"),
+    [
+        # words, share of capitals, all capitals, last . or ;, last :, first a capital, first a digit or (,
+        # commas, digits, shall or will, not, provided or except, means, hereby
+        ("Acme", [1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("20 DAYS", [2, 1 / 2, 1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0]),
+        (
+            "(a) it will not, except 12, pay;",
+            [7, 0, 0, 1, 0, 0, 1, 2, 2, 1, 0, 1, 0, 0],
+        ),
+        ("Provided 3 days.", [3, 1 / 3, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0]),
+        (
+            "Fee means what it shall not and will hereby be:",
+            [10, 1 / 10, 0, 0, 1, 1, 0, 0, 0, 2, 1, 0, 1, 1],
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("before", "after", "breaks"),
+    [
+        ("\nxy", "xy\n", [1, 1]),
+        ("\nxyz", "xyz\n", [0, 0]),
+        ("\n", "xyz", [1, 0]),
+        ("", "\n", [0, 1]),
+    ],
+)
+def test_the_form_of_a_part(span, form, before, after, breaks):
+    features = features_of(before + span + after, span)[:16]
+    assert features == pytest.approx([*form[:7], *breaks, *form[7:]])
+
+
+@pytest.mark.parametrize(
+    ("span", "text", "features"),
+    [
+        # mentions, whether and where defined, quotes before and after, company, among the signatures
+        ("Roe", '12 ("Roe") and Roe.{}', [3, 1, 4, 1, 1, 0, 0]),
+        ("Roe", "12 Roe {} Roe", [3, 0, None, 0, 0, 0, 1]),
+        ("Roe Inc.", 'as Roe Inc. (the "Roe").{}', [2, 0, None, 0, 1, 1, 0]),
+        ("the Roe", 'to the Roe.   "Roe" (x) "roe".{}', [2, 1, 14, 0, 0, 0, 0]),
+    ],
+)
+def test_the_mentions_of_a_part(span, text, features):
+    count, is_defined, place, *others = features
+    distance = 14.0 if place is None else math.log(place + 1)
+    expected = [math.log(count), is_defined, distance, *others]
+    contract = text.format(" z" * 2000)
+    assert features_of(contract, span)[16:] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("characters", "from_the_end", "signed"),
+    # At least 3,000 characters, and a tenth of a long contract.
+    [(9_000, 2_990, 1), (9_000, 3_010, 0), (50_000, 4_990, 1), (50_000, 5_010, 0)],
+)
+def test_names_at_the_end_of_a_contract_are_signatures(
+    characters, from_the_end, signed
+):
+    text = "Roe " + "z" * characters
+    at = characters - from_the_end
+    text = text[:at] + "Roe" + text[at + 3 : characters]
+    assert features_of(text, "Roe")[22] == signed
 
 
 def test_trees_equal_scikit_learns_and_learn_interactions():

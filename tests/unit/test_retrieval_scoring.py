@@ -38,8 +38,12 @@ def predictions(run):
     return rows
 
 
+def collection(task):
+    return Collection({}, QUERIES, GAINS, task)
+
+
 def scored(run, only=None, **task):
-    rows = scores(predictions(run), Collection({}, QUERIES, GAINS, TASK | task), only)
+    rows = scores(predictions(run), collection(TASK | task), only)
     return {(row["metric"], row["group"]): row for row in rows}
 
 
@@ -81,6 +85,15 @@ def test_training_queries_are_not_scored(table):
         *METRICS,
         *(m + STRICT for m in METRICS if "star" in m),
     }
+
+
+def test_hits_are_scored_by_rank_in_any_order_of_the_rows():
+    rows = predictions({"cap": ["b", "a", "c"], "tort": ["b", "a"], "law": ["a"]})
+    task = TASK | {"metrics": ("Recall@1",)}
+    found = scores([rows[at] for at in (2, 4, 1, 5, 3, 0)], collection(task))
+    shares = {row["group"]: row["value"] for row in found}
+    # The first hits are b of no star, b of one star (of two clauses) and a.
+    assert [shares[f"query: {name}"] for name in ("cap", "tort", "law")] == [0, 0.5, 1]
 
 
 def test_scores_are_computed_for_the_given_metrics_and_groups(table):
