@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -503,6 +504,36 @@ def test_a_model_trained_on_one_class_always_predicts_it():
         words.weigh(["a b", "b c"]), np.array([[True, False]] * 2), alpha=1e-4, epochs=2
     )
     assert many.logits(words.weigh(["c"]))[0].tolist() == [20.0, -20.0]
+
+
+def test_words_are_weighed_by_the_difference_of_their_log_odds():
+    labels = np.array([True, True, True, True, False, False])
+    # Of four and two rows, "a" is in three and one, "b" in one and two.
+    counts = np.array([[1, 0], [2, 0], [1, 0], [0, 1], [1, 3], [0, 1]])
+    dense = np.array([[0.5], [1.0], [0.0], [0.5], [2.0], [1.0]])
+    fitted = fit_weighed(csr_matrix(counts), dense, labels, penalty=10.0, smoothing=1.0)
+    # |log 4/6 - log 2/4|, and |log 2/6 - log 3/4|.
+    scale = np.array([math.log(4 / 3), math.log(9 / 4), 1])
+    model = LogisticRegression(C=10.0, max_iter=1000)
+    model.fit(np.hstack([counts, dense]) * scale, labels)
+    assert fitted.weights[:, 0] == pytest.approx(model.coef_[0] * scale, abs=1e-3)
+    assert fitted.intercept == pytest.approx(model.intercept_, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("others", "relaxed", "parts"),
+    [(8, False, ("date",)), (9, False, ()), (8, True, ())],
+)
+def test_parts_are_candidates_if_more_than_a_tenth_of_the_answers_are_such(
+    others, relaxed, parts
+):
+    words = [f"it shall pay w{number}" for number in range(others)]
+    text = " ".join(["May 1, 2001", *words])
+    answers = [(1, (0, 11)), (0, (0, 11)), (0, (0, 11))]
+    for word in words:
+        start = text.index(word)
+        answers.append((1, (start, start + len(word))))
+    assert Golds(units_of([text]), {0: answers}, 1, relaxed).parts() == parts
 
 
 def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probability():
