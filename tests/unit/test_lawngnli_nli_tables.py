@@ -358,11 +358,14 @@ def test_accuracy_by_label_uses_only_examples_of_that_label(tmp_path):
     made = Table(tmp_path, "table_labels")
     (folder,) = made.add("Ours", additional=True)
     inputs = Inputs(tmp_path, tmp_path, made.systems, [], PAPER, "table_labels")
-    values = {
-        cell.row: cell.value
+    cells = {
+        cell.row: cell
         for cell in nli_tables.accuracy_by_label(inputs)
         if cell.column == "(6), neutral"
     }
+    decimals = {row: cell.decimals for row, cell in cells.items()}
+    assert decimals == {"Ours": 3, "Test examples": 0, GUESSING: 3}
+    values = {row: cell.value for row, cell in cells.items()}
     given = made.answers[folder]["long_bm25 > long_bm25"]
     neutral = [row for row in asked("nli", "") if row["label"] == 1]
     correct = [given[row["example_id"]] == 1 for row in neutral]

@@ -151,6 +151,15 @@ def test_table17_has_the_number_of_candidates_and_the_recall_of_a_random_order(m
         ].value
         == 0.5
     )
+    decimals = {row: cell.decimals for (row, of), cell in found.items() if of == column}
+    assert decimals == {
+        "N": None,
+        "Candidates per query": 0,
+        f"{ENTAIL} / BM25": 3,
+        "Contradict hypotheses as queries / BM25": 3,
+        f"{ENTAIL} / a random order, as expected": 3,
+        "Contradict hypotheses as queries / a random order, as expected": 3,
+    }
 
 
 def test_table6_names_the_first_stage_of_additional_rows(made):

@@ -239,6 +239,10 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
 def test_each_step_of_the_funnel_has_its_share_of_the_one_before(tmp_path):
     funnel = [["citations", 8], ["resolved", 6], ["twins", 12], ["balanced", 3]]
     cells = tables.cells("table3", inputs(tmp_path, funnel=funnel))
+    assert {(cell.column, cell.decimals) for cell in cells} == {
+        ("Left", 0),
+        ("Of the step before", 3),
+    }
     assert [(cell.row, cell.column, cell.value) for cell in cells] == [
         ("citations", "Left", 8),
         ("citations", "Of the step before", 1),
