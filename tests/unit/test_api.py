@@ -314,7 +314,6 @@ FORM = "form of OpenAI's API"
         pytest.param(
             PAGE, {}, f"{FORM} .* it begins '<!DOCTYPE html>", False, id="web page"
         ),
-        pytest.param(b"", {}, FORM, False, id="empty"),
         pytest.param(b'{"choices": [],}', {}, FORM, True, id="invalid JSON"),
         pytest.param(
             b"data: {}",
@@ -422,7 +421,7 @@ def test_a_server_that_is_always_busy_ends_the_job(serve, tmp_path, caplog):
         (
             400,
             "the maximum context length is 8192",
-            "rejects the request (status 400: the maximum",
+            "finds the request too long (status 400: the maximum",
         ),
         (
             401,
@@ -431,11 +430,7 @@ def test_a_server_that_is_always_busy_ends_the_job(serve, tmp_path, caplog):
         ),
         (404, "no such model", "has no such model or path (status 404"),
         (302, "elsewhere", "redirects the request (status 302"),
-        (
-            429,
-            "insufficient_quota: no money",
-            "rejects the request (status 429: insuff",
-        ),
+        (429, "insufficient_quota: no money", "asks for money (status 429: insuff"),
         (429, "tomorrow", "Retry-After: 7200"),
     ],
 )

@@ -7,6 +7,7 @@ text is put into the user's turn, and the request is repeated; run.json records 
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from lextables.models.language_model import Message, without_system
 from lextables.pipeline.files import JsonObject
@@ -22,7 +23,7 @@ _OPTIONAL: Mapping[str, str | None] = {
 _SYSTEM = "system"
 _NO_SYSTEM = re.compile(
     r"\bsystem\b.{0,40}\b(role|message|prompt|instruction)|\brole.{0,40}\bsystem\b"
-    r"|developer instruction|roles must alternate|only user and assistant",
+    r"|developer instruction|\buser\W{1,4}(?:and|or)?\W{0,4}assistant\b|invalid.{0,9}role",
     re.IGNORECASE,
 )
 # Reasons of servers not to answer a prompt, in the text or the code of an error, or in a finish_reason.
@@ -31,7 +32,28 @@ _FILTERED = re.compile(
     r"|sensitive|usage (?:policy|policies|guidelines)|data.?inspection|content exists risk|responsible.?ai",
     re.IGNORECASE,
 )
+# Words of a finish_reason of an answer that is not complete.
+_FAILED = re.compile(
+    r"error|abort|cancel|insufficient|timeout|unavailable", re.IGNORECASE
+)
 _UNAVAILABLE = 503
+# Keys of an error with words about it; others may repeat the request.
+_WORDS = (
+    "code",
+    "message",
+    "msg",
+    "detail",
+    "loc",
+    "param",
+    "reasons",
+    "error",
+    "errors",
+    "innererror",
+    "metadata",
+)
+# How answers without choices say that they are errors.
+_ERROR_KEYS = {"error", "errors", "fault", "detail", "message", "msg"}
+_DEEPEST = 5
 
 
 def refused_part(reason: str, body: JsonObject) -> str | None:
@@ -40,7 +62,9 @@ def refused_part(reason: str, body: JsonObject) -> str | None:
     None if it names no part that can be changed.
     """
     for name in _OPTIONAL:
-        if name in body and re.search(rf"\b{name}\b", reason):
+        # Also in other spellings, such as maxTokens.
+        spelling = name.replace("_", "_?")
+        if name in body and re.search(rf"\b{spelling}\b", reason, re.IGNORECASE):
             return name
     messages = body.get("messages", ())
     if (
@@ -81,28 +105,52 @@ def is_filtered(reason: str) -> bool:
     return bool(_FILTERED.search(reason))
 
 
+def reason_of(error: Any, depth: int = _DEEPEST) -> str:
+    """Return the words in an error of a server: its codes and messages."""
+    parts = []
+    if isinstance(error, Mapping):
+        parts = [error[name] for name in _WORDS if error.get(name)]
+    elif isinstance(error, list):
+        parts = error
+    elif error is not None:
+        return str(error)
+    if depth == 0:
+        return ""
+    words = [reason_of(part, depth - 1) for part in parts]
+    return " ".join(filter(None, words))
+
+
 def error_status(content: bytes) -> int | None:
-    """Return the status of an error inside an answer with the status 200; None for an answer without one."""
-    if b'"error"' not in content:
+    """Return the status of an error inside an answer with the status 200; None if there is none.
+
+    An empty answer is an error too.
+    """
+    if not content:
+        return _UNAVAILABLE
+    if not content.startswith(b"{"):
         return None
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(answer, Mapping):
-        return None
-    error = answer.get("error")
-    choices = answer.get("choices")
-    if (
-        not error
-        and isinstance(choices, list)
-        and choices
-        and isinstance(choices[0], Mapping)
-    ):
-        error = choices[0].get("error") or choices[0].get("finish_reason") == "error"
-    if not error and answer.get("object") == "error":
-        error = answer
+    error = _error_in(answer)
     if not error:
         return None
     code = str(error.get("code") if isinstance(error, Mapping) else "")
     return int(code) if re.fullmatch(r"[45]\d\d", code) else _UNAVAILABLE
+
+
+def _error_in(answer: JsonObject) -> Any:
+    """Return the error in an answer; something that is false for an answer without one."""
+    choices = answer.get("choices")
+    if answer.get("error"):
+        return answer["error"]
+    if isinstance(choices, list):
+        if not choices or not isinstance(choices[0], Mapping):
+            return None
+        has_failed = _FAILED.search(str(choices[0].get("finish_reason")))
+        return choices[0].get("error") or has_failed
+    if "data" in answer and answer["data"] is not None:
+        return None
+    has_words = any(isinstance(answer.get(key), str | list) for key in _ERROR_KEYS)
+    return answer if has_words or ("choices" in answer and choices is None) else None

@@ -9,10 +9,12 @@ import json
 import logging
 import os
 import re
+import ssl
 import time
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +27,7 @@ from lextables.models import spending
 from lextables.models.accepted_requests import (
     error_status,
     in_words,
+    reason_of,
     refused_part,
     without_part,
 )
@@ -76,11 +79,15 @@ _WRONG_FORM = (
 _OTHER_REJECTION = ("rejects the request", "correct what it names")
 _WRONG_KEY = ("rejects the key", f"set {KEY} to a key of this server")
 _REDIRECTED = ("redirects the request", "set llm to the final address")
+_UNPAID = ("asks for money", "pay for its account, or leave llm empty")
+_TOO_LONG = ("finds the request too long", "raise its limit, or set llm to another")
 # {status: what the server does, how to fix it}
 _REJECTIONS = {
     401: _WRONG_KEY,
     403: _WRONG_KEY,
+    402: _UNPAID,
     404: ("has no such model or path", "correct the model's name, or llm"),
+    413: _TOO_LONG,
     **dict.fromkeys(range(300, 400), _REDIRECTED),
 }
 Answer = TypeVar("Answer")
@@ -102,13 +109,19 @@ class Refused(BadInput):
         self.reason = reason
 
 
+@cache
+def _tls_context() -> ssl.SSLContext:
+    """Return the context of all connections; it takes a tenth of a second to load."""
+    return httpx2.create_ssl_context()
+
+
 class MeteredTransport(httpx2.BaseTransport):
     """Sends requests within budget and rate limit, and limits the duration and size of answers."""
 
     def __init__(self, ledger: Ledger, price: Price | None) -> None:
         self._ledger = ledger
         self._price = price
-        self._context = httpx2.create_ssl_context()
+        self._context = _tls_context()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer; raises `BadInput` before sending if the call could exceed the budget."""
@@ -194,7 +207,7 @@ async def _body(answer: httpx2.Response) -> bytes:
     except httpx2.DecodingError as error:
         what = f"the answer is no valid gzip data ({error})"
         raise BadInput(what, where=where) from None
-    return bytes(body).strip()
+    return bytes(body).removeprefix(BOM_UTF8).strip()
 
 
 class Api:
@@ -336,7 +349,7 @@ class Api:
         try:
             response = self._client.post(call.path, cast_to=httpx2.Response, body=body)
         except openai.APIStatusError as error:
-            raise self._status_error(error) from None
+            raise self._status_error(error, body) from None
         except openai.APIConnectionError as error:
             cause = error.__cause__
             raise self._no_answer(str(cause) or type(cause).__name__) from None
@@ -349,11 +362,13 @@ class Api:
             check(answer)
         except _WRONG_FORM as error:
             detail = f"{type(error).__name__}: {error}; it begins {text[:60]!r}"
-            do = "set llm to the base address of an OpenAI-compatible API"
+            do = "set llm to the base address of an OpenAI-compatible API; it usually ends in /v1"
+            if '"choices"' in text:
+                do = "update the server, or set llm to another"
             raise BadInput(
                 f"the answer does not have the form of OpenAI's API ({detail})",
                 where=f"{self._model} at {self._base}",
-                do=f"{do}; it usually ends in /v1",
+                do=do,
             ) from None
         return answer
 
@@ -363,25 +378,29 @@ class Api:
             what, where=self._base, do="try again later; answers so far are cached"
         )
 
-    def _status_error(self, error: openai.APIStatusError) -> BadInput:
-        """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one."""
+    def _status_error(
+        self, error: openai.APIStatusError, asked: JsonObject
+    ) -> BadInput:
+        """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one.
+
+        An internal error that names a part of the request ``asked`` is permanent.
+        """
         status = error.status_code
-        body = error.body
-        code = ""
-        message = body
-        if isinstance(body, Mapping):
-            code = body.get("code") or ""
-            message = body.get("message") or body.get("detail") or body
-        words = f"{code} {message or ''}".split()
+        words = (reason_of(error.body) or str(error.body or "")).split()
         whole_reason = self._without_key(" ".join(words))
         reason = whole_reason[:200] or "no reason"
         is_temporary = status in (408, 409, 429) and _NO_MONEY not in reason
-        if is_temporary or status >= 500:
+        is_internal = status >= 500 and refused_part(whole_reason, asked) is None
+        if is_temporary or is_internal:
             wait = error.response.headers.get("retry-after")
             if wait:
                 reason += f"; Retry-After: {wait:.40}"
             return self._no_answer(f"status {status} ({reason})")
         what, do = _REJECTIONS.get(status, _OTHER_REJECTION)
+        if _NO_MONEY in reason:
+            what, do = _UNPAID
+        elif "context" in reason and "length" in reason:
+            what, do = _TOO_LONG
         return Refused(
             whole_reason,
             what=f"the server {what} (status {status}: {reason})",

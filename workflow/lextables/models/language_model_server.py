@@ -8,6 +8,7 @@ the remaining probability is negligible.
 
 import heapq
 import math
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -48,8 +49,10 @@ TOLERANCE = 1e-3
 REASONING_TOKENS = 8192
 # Tokens; no server cuts prompts to fewer.
 SHORTEST_CONTEXT = 64
-# Fields of a message for its reasoning.
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+# In the names of a message's fields and of its parts: they hold reasoning.
+REASONING = re.compile("reason|think")
+# In the finish_reason of an answer that reached the number of tokens.
+CUT = re.compile("length|max", re.IGNORECASE)
 # Upper bound of the tokens that a message adds to its text.
 TOKENS_PER_MESSAGE = 8
 
@@ -284,16 +287,26 @@ def read_text(answer: JsonObject) -> Written:
         return Written("")
     choice = answer["choices"][0]
     if "message" in choice:
-        text = choice["message"]["content"]
+        text = (choice["message"] or {}).get("content")
     else:
         text = choice["text"]
     if isinstance(text, list):  # parts, of which some are reasoning
-        parts = [part["text"] for part in text if part["type"] == "text"]
-        text = "".join(parts)
+        text = "".join(_part_text(part) for part in text)
     if not isinstance(text, str | None):
         raise TypeError(f"its text is {type(text).__name__}")
-    is_cut = choice.get("finish_reason") == "length"
-    return Written(text or "", is_cut)
+    is_cut = CUT.search(str(choice.get("finish_reason"))) is not None
+    # Half of a surrogate pair cannot be stored.
+    storable = (text or "").encode(errors="replace").decode()
+    return Written(storable, is_cut)
+
+
+def _part_text(part: Any) -> str:
+    """Return the text of a part of an answer; empty for reasoning."""
+    if isinstance(part, str):
+        return part
+    if REASONING.search(str(part.get("type"))):
+        return ""
+    return part.get("text") or ""
 
 
 def _is_unanswered(answer: JsonObject) -> bool:
@@ -306,20 +319,27 @@ def _is_unanswered(answer: JsonObject) -> bool:
 
 def tokens_read(answer: JsonObject) -> int | None:
     """Return how many tokens of the prompt the server read by its own count; None if it does not say."""
-    usage = answer.get("usage") or {}
-    tokens = usage.get("prompt_tokens")
+    usage = answer.get("usage")
+    tokens = _count(usage, "prompt_tokens")
     # Servers that do not count say 0, or another constant.
-    if not isinstance(tokens, int) or tokens < SHORTEST_CONTEXT:
+    if tokens < SHORTEST_CONTEXT or not isinstance(usage, Mapping):
         return None
-    details = usage.get("prompt_tokens_details") or {}
     # Some servers count tokens that they had separately.
-    return tokens + (details.get("cached_tokens") or 0)
+    return tokens + _count(usage.get("prompt_tokens_details"), "cached_tokens")
+
+
+def _count(counts: Any, name: str) -> int:
+    """Return a count of a server; 0 if it has none of this name."""
+    try:
+        return int(counts[name])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return 0
 
 
 def _reasons_first(answer: JsonObject) -> bool:
     """Whether an answer begins with reasoning, so that its first token says nothing about the answer."""
     message = answer["choices"][0].get("message") or {}
-    if any(message.get(name) for name in REASONING_FIELDS):
+    if any(value and REASONING.search(name) for name, value in message.items()):
         return True
     tokens = read_tokens(answer) or {b"": 0.0}
     likeliest = max(tokens, key=lambda token: tokens[token])
@@ -390,7 +410,7 @@ def _probability(log_probability: Any) -> float:
 def _bytes(token: JsonObject) -> bytes:
     if token.get("bytes") is not None:
         return bytes(list(token["bytes"]))
-    return str(token.get("token", "")).encode()
+    return str(token.get("token", "")).encode(errors="replace")
 
 
 def _parallel(logprobs: JsonObject) -> Iterator[tuple[bytes, float]]:

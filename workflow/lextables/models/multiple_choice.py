@@ -23,11 +23,12 @@ from lextables.pipeline.files import JsonObject
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
 # The letter may follow words such as "The answer is", or precede a punctuation mark; "A clause" is no letter.
-_LEAD = (
-    r"(?i:(?:the |my )?(?:correct |best )?(?:answer|option|choice)(?: is| would be)?)"
-)
+_LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"
+# How answers begin that are written in LaTeX or in a block of JSON.
+_FORM = r"(?:boxed\b\W*|json\b\W*)?"
 _LETTER = re.compile(
-    rf"^\W*(?:{_LEAD}\W*([A-Z])\b(?!')|([A-Za-z])\W*(?:$|\n)|([A-Z])\s?[).:,;\]*\"]+(?=\s|$)|\(([A-Za-z])\))"
+    rf"^\W*{_FORM}(?:{_LEAD}\W*{_FORM}([A-Z])\b(?!')|([A-Za-z])\W*(?:$|\n)"
+    r"|([A-Z])\s?[).:,;\]*\"]+(?=\s|$)|\(([A-Za-z])\))"
 )
 
 

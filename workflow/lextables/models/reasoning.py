@@ -1,18 +1,35 @@
 """The reasoning of language models, which is never an answer.
 
-Models of several families write their reasoning between marks: `<think>`, `<thinking>`, `<reasoning>` and the
-like, `[THINK]` (Magistral), `◁think▷` (Kimi), `<|begin_of_thought|>`, `<|START_THINKING|>` (Command), and the
-channels of gpt-oss.
+Models of several families write their reasoning between marks: `<think>`, `<thought_process>` and the like,
+`[THINK]` (Magistral), `◁think▷` (Kimi), `<|begin_of_thought|>`, `<|START_THINKING|>` (Command), words or
+tokens of their own (Apertus, Gemma, Granite, s1), and the channels of gpt-oss.
 """
 
 import re
 
-_NAMES = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
+_NAMES = (
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflect(?:ion)?|scratchpad|analysis)"
+)
+# Names that are marks only between angle brackets.
+_MORE_NAMES = rf"(?:{_NAMES}|monologue|rationale|planning|cot)"
+_PREFIX = r"(?:[\w-]{1,20}[:_-]|ant)?"
+_SUFFIX = r"(?:[_-](?:process|steps?|trace|content|text))?"
 _MARK = re.compile(
-    rf"<\|?(/|end_of_|end_)?(?:begin_of_|start_)?(?:\w{{1,20}}:)?{_NAMES}\|?>"
-    rf"|\[(/)?{_NAMES}\]|◁(/)?{_NAMES}▷",
+    rf"<\s?[|｜]?(/|end[_▁](?:of[_▁])?)?\s?(?:(?:begin[_▁]of|start)[_▁])?{_PREFIX}{_MORE_NAMES}{_SUFFIX}"
+    rf"(?:\s[^<>]{{0,80}})?[|｜]?>|\[(/)?{_NAMES}\]|◁(/)?{_NAMES}▷",
     re.IGNORECASE,
 )
+# Pairs of an opening and an end mark of other forms.
+_OTHER_MARKS = (
+    ("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
+    ("<unused94>", "<unused95>"),  # Gemma
+    ("<|channel>", "<channel|>"),
+    ("Here is my thought process:", "Here is my response:"),  # Granite
+    ("Here's my thought process:", "Here's my response:"),
+    ("<|im_start|>think", "<|im_start|>answer"),  # s1
+)
+# Tokens around an answer that a server should have removed.
+_SPECIAL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,40}[|｜]>|</s>|<end_of_turn>")
 _LONGEST_MARK = 50  # characters, with white space behind it
 # How answers begin that begin with reasoning; a token may be a part of it.
 _STARTS = (
@@ -24,6 +41,10 @@ _STARTS = (
     "<|start_thinking|>",
     "[think",
     "◁think",
+    "<|inner_prefix|>",
+    "<unused94>",
+    "<|channel>",
+    "<|im_start|>think",
 )
 # Of gpt-oss: the mark of a channel, that of the answer, and both as they are without special tokens.
 _CHANNEL = "<|channel|>"
@@ -43,6 +64,13 @@ def answer_of(text: str) -> str:
         return final.partition("<|")[0] if _FINAL.search(text) else ""
     if _PLAIN_CHANNEL.match(text):
         return text.rpartition(_PLAIN_FINAL)[2] if _PLAIN_FINAL in text else ""
+    for opening, end in _OTHER_MARKS:
+        text = text.replace(opening, "<think>").replace(end, "</think>")
+    return _SPECIAL_TOKEN.sub("", _outside_marks(text))
+
+
+def _outside_marks(text: str) -> str:
+    """Return the parts of a text that are not between marks."""
     marks = list(_MARK.finditer(text))
     if not marks:
         return text

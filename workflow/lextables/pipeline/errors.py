@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,11 +14,13 @@ from lextables.pipeline.redaction import redacted
 # Maximum characters of each part of a sentence, which may quote a whole file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
+# Characters that a terminal obeys, and line ends.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
 def _short(text: str) -> str:
-    text = redacted(text)
+    text = _CONTROLS.sub(" ", redacted(text))
     if len(text) > LONGEST:
         return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
     return text
