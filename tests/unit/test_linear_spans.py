@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import LogisticRegression
 
 from lextables.metrics.spans import Gold, nbest_rows, paper_matches, scores
@@ -26,11 +27,13 @@ from lextables.models.linear import (
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.candidates import (
     Candidates,
+    candidate_features,
     candidates,
     context_features,
     dates,
     new_answers,
     overlap_features,
+    part_words,
     text_features,
     titles,
 )
@@ -354,6 +357,89 @@ def test_the_mentions_of_a_part(span, text, features):
     expected = [math.log(count), is_defined, distance, *others]
     contract = text.format(" z" * 2000)
     assert features_of(contract, span)[16:] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "words"),
+    [
+        (
+            "Now we, Acme Co, shall (by law) pay.",
+            "Acme Co",
+            "0 before: ,|before: ,|1 before: we|before: we|2 before: now|before: now|"
+            "0 after: ,|after: ,|1 after: shall|after: shall|2 after: (|after: (|3 after: by|after: by|"
+            "in: acme|in: co|begins: acme|no capitals|inside|2 words",
+        ),
+        (
+            "ACME it is.",
+            "ACME",
+            "0 after: it|after: it|1 after: is|after: is|2 after: .|after: .|"
+            "in: acme|begins: acme|capitals|at the start|1 words",
+        ),
+        # Only the 60 characters on each side are beside a part.
+        (
+            f"now{'b' * 59} Acme {'c' * 59}later",
+            "Acme",
+            f"0 before: {'b' * 59}|before: {'b' * 59}|0 after: {'c' * 59}|after: {'c' * 59}|"
+            "in: acme|begins: acme|no capitals|inside|1 words",
+        ),
+    ],
+)
+def test_the_words_in_and_beside_a_part(text, part, words):
+    found = units_of([text])
+    start = text.index(part)
+    ends = [[start, 0], [start + len(part), len(text)]]
+    zero = np.zeros(2, dtype=int)
+    given = Candidates(zero, zero, zero, *np.array(ends), np.array([True, False]))
+    hasher = FeatureHasher(2**14, input_type="string")
+    expected = hasher.transform([words.split("|"), []]).toarray()
+    assert (part_words(given, found).toarray() == 2 * expected).all()
+
+
+def test_the_features_of_candidates_by_hand():
+    found = units_of(["One here. Two there. Three more.", "", "Lone one."])
+    logits = np.array([1.0, 3.0, -1.0, 0.5])
+    columns = [
+        [0, 0, 0, 2],  # contract
+        [1, 0, 2, 3],  # first unit
+        [1, 1, 2, 3],  # last unit
+        [10, 0, 21, 0],  # start
+        [20, 20, 26, 9],  # end
+    ]
+    is_part = np.array([False, False, True, False])
+    given = Candidates(*np.array(columns), is_part)
+    total = math.log(math.exp(1) + math.exp(3) + math.exp(-1))
+    lengths = [math.log(11), math.log(21), math.log(6), math.log(10)]
+    expected = {
+        "highest": [3, 3, -1, 0.5],
+        "lowest": [3, 1, -1, 0.5],
+        # A run of two repeats its second unit.
+        "mean": [3, 7 / 3, -1, 0.5],
+        "before": [1, -12, 3, -12],
+        "after": [-1, -1, -12, -12],
+        "below the best": [0, 0, 4, 0],
+        "above the best other": [2, 2, -4, 12.5],
+        "total": [total, total, total, 0.5],
+        "rank": [0, 0, math.log(3), 0],
+        "first": [1, 1, 0, 1],
+        "first two": [1, 1, 0, 1],
+        "first four": [1, 1, 1, 1],
+        "length": lengths,
+        "square": [length**2 / 5 for length in lengths],
+        "share before": [10 / 32, 0, 21 / 32, 0],
+        "start": [math.log(11), 0, math.log(22), 0],
+        "units": [math.log(4), math.log(4), math.log(4), math.log(2)],
+        "is a unit": [1, 0, 0, 1],
+        "is a part": [0, 0, 1, 0],
+        "is a run of two": [0, 1, 0, 0],
+        "is a run of three": [0, 0, 0, 0],
+        "above -2": [5, 5, 1, 2.5],
+        "above 0": [3, 3, 0, 0.5],
+        "above 2": [1, 1, 0, 0],
+        "lowest of a run": [0, 1, 0, 0],
+        "beside a unit": [1, 0, 0, -12],
+    }
+    features = candidate_features(given, found, logits)
+    assert features == pytest.approx(np.column_stack([*expected.values()]))
 
 
 @pytest.mark.parametrize(
