@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -52,8 +53,11 @@ _NO_TEXT = {
     b"\x28\xb5\x2f\xfd": "a Zstandard file",
     b"7z\xbc\xaf": "a 7z file",
     b"%PDF-": "a PDF file",
+    _GZIP: "compressed twice",
 }
 _OTHER_SEPARATORS = (";", "\t")
+_ONE_LINE = 'write each prediction on one line, as {"name": value, …}'
+_INDEX = re.compile(r"(Unnamed: \d+)?")  # the name of the column of pandas' index
 
 Records = Iterator[tuple[str, JsonObject]]  # (place in the file, {name: value})
 
@@ -77,16 +81,16 @@ class File:
     def json_lines(self) -> Records:
         """Yield the object of each line of JSON lines."""
         for place, line in self.lines():
-            record = parsed(line, place)
+            record = json_value(line, place, _ONE_LINE)
             if not isinstance(record, dict):
-                do = 'write it as {"name": value, …}'
-                raise BadInput("is not a JSON object", where=place, do=do)
+                raise BadInput("is not a JSON object", where=place, do=_ONE_LINE)
             yield place, record
 
     def table(self, *needed: str) -> Records:
         """Yield {column: cell} for each row of a csv file with a header.
 
-        Raises `BadInput` for a repeated column, or if one of ``needed`` is missing.
+        The column of pandas' index is left out.  Raises `BadInput` for a repeated column,
+        or if one of ``needed`` is missing.
         """
         lines = self.text.encode().splitlines(keepends=True)
         rows = records.csv_rows(lines, self.name)
@@ -102,12 +106,16 @@ class File:
             )
             do = "save it with commas, and with points in numbers"
             raise BadInput(what, where=place, do=do)
+        index = [column for column in header if _INDEX.fullmatch(column)]
         for column in needed:
             if column not in header:
                 do = f"name the columns in the first row: {', '.join(needed)}"
                 raise BadInput(f"the column {column!r} is missing", where=place, do=do)
         for place, cells in rows:
-            yield place, dict(zip(header, cells, strict=True))
+            record = dict(zip(header, cells, strict=True))
+            for column in index:
+                del record[column]
+            yield place, record
 
 
 @dataclass(frozen=True)

@@ -138,8 +138,13 @@ def predictions(
     if form == "nbest":
         content = parsed(file.text, file.name)
         released_nbest(content, file.name)
-        for question in content:
-            identified(question, contract_of, "question", file.name)
+        named = {}
+        for question, entries in content.items():
+            name = identified(question, contract_of, "question", file.name)
+            if name in named:
+                raise repeated(f"the question {name!r}", file.name)
+            named[name] = entries
+        content = named
     else:
         content = _outputs(file, form, contract_of)
     check_complete(test, content, "test questions", file.name)
