@@ -237,9 +237,13 @@ def test_loss_weights_are_not_saved_and_must_fit_the_heads(encoder):
     weighed = load(encoder(), [2, 3], "own", seed=0, weights=[two, three])
     assert plain.state_dict().keys() == weighed.state_dict().keys()
     assert "weights" in dict(weighed.named_buffers())
-    says = r"weights of \[3, 2\] answers for heads of \[2, 3\]"
-    with pytest.raises(ValueError, match=says):
-        MultiHead(plain.body, plain.own, [2, 3], weights=[three, two])
+    for weights, says in (
+        ([three, two], r"weights of \[3, 2\] answers for heads of \[2, 3\]"),
+        ([two], "argument 2 is longer than argument 1"),
+        ([two, three, two], "argument 2 is shorter than argument 1"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            MultiHead(plain.body, plain.own, [2, 3], weights=weights)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "deberta"])
