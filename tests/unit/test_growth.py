@@ -6,30 +6,48 @@ would be sixteen times.
 """
 
 import io
+import json
 import re
 import signal
+import tempfile
 import time
 import zipfile
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from lextables.corpora import overlaps
 from lextables.corpora.caselaw import casebody
 from lextables.corpora.caselaw.volume import _cleaned
 from lextables.corpora.edgar import exhibits, pages
-from lextables.papers.lawngnli.citations import parentheticals, resolution
-from lextables.papers.lawngnli.hypotheses import accuracy
+from lextables.metrics.spans import paper_words
+from lextables.models import (
+    accepted_requests,
+    files,
+    folders,
+    in_parts,
+    multiple_choice,
+    prompts,
+    reasoning,
+)
+from lextables.papers.lawngnli.citations import case_index, parentheticals, resolution
+from lextables.papers.lawngnli.evaluation import statistics
+from lextables.papers.lawngnli.hypotheses import accuracy, difficulty
 from lextables.papers.lawngnli.premises import citation_removal
 from lextables.papers.lawngnli.released import text as released
 from lextables.pipeline import errors, redaction
+from lextables.pipeline.files import json_value
 from lextables.pipeline.job import Lines
 from lextables.review import contract_html, contract_text
 from lextables.review.contract_word import read_word
 from lextables.review.readable import is_readable
-from lextables.sources import characters, records
+from lextables.sources import characters, fetch, records
 from lextables.sources.transfer import quoted
 from lextables.tables import words
+from lextables.tasks import submitted
+from lextables.tasks.retrieval import submitted as retrieval_submitted
 from lextables.tasks.retrieval.rankers import language_model
 from lextables.tasks.spans import asking, candidates, squad, units
 
@@ -68,6 +86,60 @@ def read_parentheticals(text):
 
 def removed_signal(text):
     return citation_removal._JOINT.fullmatch(text)
+
+
+def named_option(text):
+    return multiple_choice.parsed(text, ["Yes", "No"])
+
+
+def error_of_server(text):
+    reason = accepted_requests.reason_of({"error": {"message": text}})
+    body = {"max_tokens": 1, "messages": [{"role": "system"}, {"role": "user"}]}
+    return accepted_requests.is_filtered(reason), accepted_requests.refused_part(
+        reason, body
+    )
+
+
+def error_in_answer(text):
+    return accepted_requests.error_status(text.encode())
+
+
+def filled_prompt(text):
+    return prompts.plain_template([["user", "$text"]]).filled(text=text)
+
+
+def predictions(form):
+    def read(text):
+        with suppress(errors.BadInput):
+            file = submitted.File("mine", submitted.text_of(text.encode(), "mine"))
+            records_of_file = file.table() if form == "csv" else file.json_lines()
+            list(records_of_file)
+
+    return read
+
+
+def trec_fields(text):
+    with suppress(errors.BadInput):
+        return retrieval_submitted._fields(text, "mine")
+
+
+def json_of_strangers(text):
+    with suppress(errors.BadInput):
+        return json_value(text, "mine")
+
+
+def overlaps_of(text):
+    return overlaps.run_hashes(text, overlaps.WordHashes())
+
+
+def kind_of(name):
+    def fault(text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, name)
+            path.write_text(text)
+            return fetch.fault_of(path)
+
+    return fault
 
 
 # (name, function, beginning, repeated part, end)
@@ -247,6 +319,99 @@ TEXTS = [
     ("rating: words", language_model._RATING.match, "answer", " is", " x"),
     ("quote: words", partial(asking.where, "a " * 2000 + "b"), "", "a ", ""),
     ("quote: blanks", partial(asking.where, "a b"), "a", " ", "c"),
+    # More of what strangers write, through the functions that read it
+    ("reasoning: marks", reasoning.answer_of, "", "<think>A</think>", "B"),
+    ("reasoning: open tags", reasoning.answer_of, "", "<think ", "B"),
+    ("reasoning: prefixes", reasoning.answer_of, "<", "a_", "think>"),
+    ("reasoning: hyphens", reasoning.answer_of, "<", "a-", "B"),
+    ("reasoning: blanks", reasoning.answer_of, "<think", " ", "B"),
+    ("reasoning: special tokens", reasoning.answer_of, "", "<|a", "B"),
+    ("reasoning: special bars", reasoning.answer_of, "", "<|", "B"),
+    ("reasoning: blanks before a channel", reasoning.answer_of, "", " ", "analysisA"),
+    ("reasoning: channels", reasoning.answer_of, "", "<|channel|>final", "B"),
+    ("reasoning: blanks of a channel", reasoning.answer_of, "<|channel|>", " ", "B"),
+    ("reasoning: granite", reasoning.answer_of, "", "Here is my response:", "B"),
+    ("reasoning of a prompt", reasoning.closed, "", "<think ", "<think>"),
+    ("first token", reasoning.begins_reasoning, "", "<", ""),
+    ("choice: blanks", named_option, "", " ", "B"),
+    ("choice: the answer is", named_option, "", "the answer is ", "B"),
+    ("choice: marks", named_option, "B", ")", "x"),
+    ("choice: forms", named_option, "", "boxed ", "B"),
+    ("error: system", error_of_server, "", "system ", "x"),
+    ("error: role", error_of_server, "", "role ", "x"),
+    ("error: user", error_of_server, "", "user, ", "x"),
+    ("error: invalid", error_of_server, "", "invalid ", "x"),
+    ("error: content", error_of_server, "", "content ", "x"),
+    ("error: parameters", error_of_server, "", "max_token ", "x"),
+    ("error in an answer: nested", error_in_answer, "", '{"error":', "1"),
+    ("error in an answer: text", error_in_answer, '{"error": "', "a", '"}'),
+    ("error in an answer: codes", error_in_answer, '{"error": {"code": "', "5", '"}}'),
+    ("library: memory", finds(in_parts._MESSAGES), "", "out of ", "x"),
+    ("library: status", finds(in_parts._MESSAGES), "", "CUBLAS_STATUS_", "x"),
+    ("message: controls", lambda text: str(errors.BadInput(text)), "", "\x1b[", "x"),
+    ("similar names", lambda text: errors.did_you_mean(text, ["acord"]), "", "ac", "x"),
+    ("prompt: turns", prompts.fence, "", "=", "x"),
+    ("prompt: marks", filled_prompt, "", "<|", "x"),
+    ("prompt: brackets", filled_prompt, "", "[/", "INST"),
+    ("predictions: csv", predictions("csv"), "a,b\n", "1,2\n", ""),
+    ("predictions: quotes", predictions("csv"), 'a,b\n1,"', '""', '"'),
+    ("predictions: columns", predictions("csv"), "a", ",Unnamed: 1", "\n"),
+    ("predictions: blank lines", predictions("csv"), "a,b\n", "\n", ""),
+    ("predictions: JSON lines", predictions("jsonl"), "", '{"a": 1}\n', ""),
+    ("predictions: JSON", predictions("jsonl"), '{"a": [0', ",0", "]}"),
+    ("predictions: run", trec_fields, "a Q0 b 1 1", " x", ""),
+    ("predictions: blanks in a run", trec_fields, "a Q0 b 1", " ", "1 x"),
+    ("predictions: Q0", trec_fields, "a", " Q0", " b 1 1 x"),
+    ("JSON: names", json_of_strangers, '{"a": 1', ', "b": 1', "}"),
+    ("JSON: halves", json_of_strangers, '["', "\\ud800", '"]'),
+    ("JSON: surrogates", json_of_strangers, '["', "\\ud83d\\ude00", '"]'),
+    ("words of a span", paper_words, "", "a. ", "b"),
+    ("words of texts", overlaps_of, "", "1.", "a"),
+    ("words of texts: commas", overlaps_of, "", "1,", "a"),
+    ("names: before a form", candidates.names, "Acme", " ", "Inc."),
+    ("names: line ends before a form", candidates.names, "Acme,", "\n", "Inc."),
+    ("names: before and", candidates.names, "A", "  ", "and B"),
+    ("titles: numbers", candidates.titles, "", "1.", " AGREEMENT"),
+    ("titles: exhibits", candidates.titles, "", "EXHIBIT 1 ", "AGREEMENT"),
+    ("download: index", kind_of("a.idx"), "", "CIK|", ""),
+    ("download: page", kind_of("a.txt"), "", " ", "<html>"),
+    ("download: JSON lines", kind_of("a.jsonl"), "", "{}\n", ""),
+    ("download: csv", kind_of("a.csv"), "", "a,b\n", ""),
+    ("parenthetical: verb", accuracy.without_leading_verb, "", "holding ", "that x"),
+    ("parenthetical: word", accuracy.without_leading_verb, "", "a", "ing that"),
+    ("parenthetical: and", accuracy.without_leading_verb, "holding", " and", " that"),
+    (
+        "parenthetical: that",
+        accuracy.without_leading_verb,
+        "holding that ",
+        "a, b ",
+        "",
+    ),
+    ("parenthetical: metadata", accuracy.metadata_keyword, "", "quot ", "x"),
+    ("parenthetical: opinions", accuracy.more_metadata, "", "J., ", "x"),
+    ("difficulty: quotes", difficulty.has_quotation_mark, "", "a'", "x"),
+    ("difficulty: words", difficulty.words, "", "a'", "x"),
+    ("negation", statistics.has_negation_word, "", "nota ", "x"),
+    ("case: parties", case_index.parties, "A", " ", "v. B"),
+    ("case: versus", case_index.parties, "A", " v.", " B"),
+    ("case: roles", case_index.parties, "A", ", appellant", " v. B"),
+    ("case: citation", case_index.citation_key, "1 ", "A ", "1"),
+    ("case: digits", case_index.citation_key, "", "1", " U.S. 1"),
+    (
+        "case: footnote marks",
+        casebody.from_html,
+        "<section><article class='opinion'><p>",
+        "[Footnote 1/",
+        "</p>",
+    ),
+    ("parentheticals: weights", read_parentheticals, "1 U.S. 1 (1970) (", "A", ")"),
+    ("parentheticals: items", read_parentheticals, "1 U.S. 1 (1970) (", "(1) a ", ")"),
+    ("parentheticals: item blanks", read_parentheticals, "1 U.S. 1 ((1)", " ", "a)"),
+    ("parentheticals: pages", read_parentheticals, "1 U.S. 1, 2", ", 3", " (a)"),
+    ("parentheticals: notes", read_parentheticals, "1 U.S. 1, 2 n. 3", ", 3", " (a)"),
+    ("parentheticals: sources", read_parentheticals, "", "A Treatise 1 (1970) ", "x"),
+    ("parentheticals: titles", read_parentheticals, "1 U.S. 1. ", "A", " 1 (1970)"),
+    ("parentheticals: Id.", read_parentheticals, "1 U.S. 1. ", "Id. (a) ", "x"),
     # Error messages, logs and names
     ("message: slashes", redaction.redacted, "", "a:/", ""),
     ("message: logins", redaction.redacted, "", "a:/b:c", " @"),
@@ -424,3 +589,58 @@ def test_the_time_to_read_a_word_file_grows_about_linearly(tmp_path, kind):
         return word_file(folder, *WORD_FILES[kind](size // 40))
 
     check(lambda path: read_word(path, lambda part: None), path)
+
+
+# Folders of models: (file, beginning, repeated part, end)
+MODEL_FILES = {
+    "keys": ("config.json", '{"a": 1', ', "b{}": 1', "}"),
+    "lists": ("config.json", '{"a": [1', ", 1", "]}"),
+    "methods": ("config.json", '{"method": "get_', "a_", 'features"}'),
+    "activations": ("config.json", '{"a": "sentence_transformers.', "a.", '"}'),
+    "nested": ("config.json", "", '{"a":', "1"),
+    "modules": (
+        "modules.json",
+        '[{"type": "a", "path": "a"}',
+        ', {"type": "a", "path": "a"}',
+        "]",
+    ),
+    "path of a module": ("modules.json", '[{"type": "a", "path": "', "a/", '"}]'),
+    "type of a module": ("modules.json", '[{"path": "a", "type": "', "a.", '"}]'),
+    "weights": (
+        "model.safetensors.index.json",
+        '{"weight_map": {"a": "a.safetensors"',
+        ', "{}": "b.safetensors"',
+        "}}",
+    ),
+    "parts of weights": (
+        "model.safetensors.index.json",
+        '{"weight_map": {"a": "',
+        "a/",
+        '"}}',
+    ),
+    "tokenizer": ("tokenizer_config.json", '{"a": {"b": 1', ', "c{}": 1', "}}"),
+}
+
+
+@pytest.mark.parametrize("kind", MODEL_FILES)
+def test_the_time_to_check_a_model_folder_grows_about_linearly(tmp_path, kind):
+    name, beginning, part, end = MODEL_FILES[kind]
+
+    def read(folder):
+        with suppress(errors.BadInput):
+            files.check_named_code(folder)
+        with suppress(errors.BadInput):
+            folders.fault(folder)
+
+    def folder(size):
+        path = tmp_path / str(size)
+        if not path.exists():
+            path.mkdir()
+            (path / "config.json").write_text("{}")
+            parts = [part.replace("{}", str(n)) for n in range(size // len(part))]
+            (path / name).write_text(beginning + "".join(parts) + end)
+        return path
+
+    check(read, folder)
+    if kind not in ("nested",):
+        json.loads((folder(SIZES[0]) / name).read_text())
