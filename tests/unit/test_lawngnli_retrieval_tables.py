@@ -151,6 +151,16 @@ def test_table17_has_the_number_of_candidates_and_the_recall_of_a_random_order(m
         ].value
         == 0.5
     )
+    columns = {row: [of for name, of in found if name == row] for row, _ in found}
+    whole = [f"Long premise / Recall@{cutoff}" for cutoff in (1, 10, 100)]
+    filtered = [
+        f"Long premise filtered by BM25 retrieval / Recall@{cutoff}"
+        for cutoff in (1, 10, 100)
+    ]
+    # The candidates are the same opinions, whole or filtered.
+    assert columns["N"] == [*whole, *filtered]
+    assert columns["Candidates per query"] == whole
+    assert columns[f"{ENTAIL} / a random order, as expected"] == whole
     decimals = {row: cell.decimals for (row, of), cell in found.items() if of == column}
     assert decimals == {
         "N": None,
