@@ -6,11 +6,14 @@ from io import BytesIO
 
 import pytest
 
+from lextables.metrics import ranking
+from lextables.models import prompts
 from lextables.pipeline import registry
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line
+from lextables.review.contract import check_file
 from lextables.review.contract_text import read_contract
 from lextables.sources import archives, records
 from lextables.tasks import submitted
@@ -195,3 +198,58 @@ def test_advice_about_a_file_that_is_too_large_works(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match="leave out columns and rows"):
         size_checked(tmp_path / "a", bytes(101), monkeypatch)
     size_checked(tmp_path / "a", bytes(100), monkeypatch)
+
+
+def prompt(text, path):
+    path.write_text(text)
+    return prompts.load(path)
+
+
+def contract_file(name, path):
+    path.write_text(TERMS)
+    (path.parent / "empty.txt").touch()
+    check_file(path.parent / name)
+
+
+FILES = [
+    ("put one line --- between them", prompt, "a\n---\nb\n---\nc\n", "a\n---\nb\n"),
+    (r"write \${name}, or \$\$ for the sign itself", prompt, "a $ b", "a $$ ${b}"),
+    ("set config key contract to the path of a contract", contract_file, "", "a"),
+    (
+        "set config key contract to the path of a contract",
+        contract_file,
+        "absent.txt",
+        "a",
+    ),
+    (
+        "set config key contract to the path of a contract",
+        contract_file,
+        "empty.txt",
+        "a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("advice", "function", "faulty", "corrected"), FILES)
+def test_advice_about_other_files_works(tmp_path, advice, function, faulty, corrected):
+    with pytest.raises(BadInput, match=advice):
+        function(faulty, tmp_path / "a")
+    function(corrected, tmp_path / "a")
+
+
+METRICS = [
+    ("write it as NDCG@10", "NDCG", "NDCG@10"),
+    ("choose from NDCG@k, Recall@k and <n>-star precision@k", "MAP@5", "Recall@5"),
+    (
+        "choose from NDCG@k, Recall@k and <n>-star precision@k",
+        "0-star precision@5",
+        "4-star precision@5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("advice", "faulty", "corrected"), METRICS)
+def test_advice_about_a_metric_works(advice, faulty, corrected):
+    with pytest.raises(BadInput, match=advice):
+        ranking.by_name(faulty)
+    assert ranking.by_name(corrected) is not None

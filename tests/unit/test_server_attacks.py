@@ -444,3 +444,39 @@ def test_the_words_of_an_error_do_not_repeat_the_request():
     assert reason == "Extra inputs body"
     assert not is_filtered(reason) and refused_part(reason, repeated) is None
     assert reason_of({"error": {"error": {"error": {"error": {"error": {}}}}}}) == ""
+
+
+# What a message says is done, and then the model answers
+
+
+@pytest.mark.parametrize("key", ["sk-test key", "sk-test\n", '"sk-téèst"'])
+def test_advice_about_a_key_works(key, model, monkeypatch):
+    monkeypatch.setenv(api.KEY, key)
+    with pytest.raises(BadInput, match="set it to the key only"):
+        model(always(200, chat("B")))
+    monkeypatch.setenv(api.KEY, "sk-test-key")
+    served, _ = model(always(200, chat("B")))
+    assert texts(served) == ["B"]
+
+
+ADVICE = [
+    (always(401, {"error": "no"}), "set OPENAI_API_KEY to a key of this server"),
+    (always(402, {"error": "no"}), "pay for its account"),
+    (always(404, {"error": "no"}), "correct the model's name, or llm"),
+    (always(308, b""), "set llm to the final address"),
+    (always(413, b""), "raise its limit, or set llm to another"),
+    (always(200, chat(5)), "update the server, or set llm to another"),
+    (always(200, b"<html>"), "set llm to the base address of an OpenAI-compatible API"),
+    (always(200, chat("B"), Content_Encoding="br"), "encoding br"),
+    (always(500, b""), "try again later; answers so far are cached"),
+]
+
+
+@pytest.mark.parametrize(("faulty", "advice"), ADVICE)
+def test_advice_about_a_server_works(faulty, advice, model):
+    served, _ = model(faulty)
+    with pytest.raises(BadInput, match=advice):
+        texts(served)
+    # After the correction the server answers, or another one does.
+    served, _ = model(always(200, chat("B")))
+    assert texts(served) == ["B"]

@@ -1041,3 +1041,159 @@ def test_ranks_that_agree_with_the_scores_are_read(taken, ranks, is_read):
     else:
         with pytest.raises(BadInput, match=r"; (correct it|give the best document)"):
             taken("retrieval", RUN.format(*ranks), "trec")
+
+
+# What a message says is done, and then the file is read
+ADVICE = [
+    (
+        "classification",
+        "csv",
+        "save it with commas, and with points in numbers",
+        ANSWERS.replace(",", ";"),
+        ANSWERS,
+    ),
+    (
+        "retrieval",
+        "csv",
+        "name the columns in the first row: query_id, document_id, score",
+        "cap,d1,1\nas is,d1,1\n",
+        CSV + "cap,d1,1\nas is,d1,1\n",
+    ),
+    (
+        "classification",
+        "csv",
+        "remove one of the two",
+        ANSWERS.replace("e1,No", "e1,Yes,0.75\ne1,No"),
+        ANSWERS,
+    ),
+    ("classification", "csv", "correct its id", ANSWERS.replace("e1", "E1"), ANSWERS),
+    (
+        "classification",
+        "csv",
+        "predict each of them",
+        ANSWERS.replace('e2,"a, b",1\ne2,c,0\ne2,d,0\n', ""),
+        ANSWERS,
+    ),
+    (
+        "classification",
+        "csv",
+        "give one for each choice",
+        ANSWERS.replace("e2,d,0\n", ""),
+        ANSWERS,
+    ),
+    (
+        "classification",
+        "jsonl",
+        "give the probabilities of all choices",
+        OBJECTS.replace("0.75", "0.25"),
+        OBJECTS,
+    ),
+    (
+        "classification",
+        "jsonl",
+        "give one for each, in this order: 'No', 'Yes'",
+        OBJECTS.replace("[0.25, 0.75]", "[1]"),
+        OBJECTS,
+    ),
+    (
+        "classification",
+        "jsonl",
+        "choose from 'No', 'Yes'",
+        OBJECTS.replace("[0.25, 0.75]", '{"no": 1}'),
+        OBJECTS.replace("[0.25, 0.75]", '{"No": 1, "Yes": 0}'),
+    ),
+    (
+        "classification",
+        "jsonl",
+        "correct one of the two",
+        OBJECTS.replace('"e1"', '"e1", "head_id": "h2"'),
+        OBJECTS.replace('"e1"', '"e1", "head_id": "h1"'),
+    ),
+    (
+        "classification",
+        "jsonl",
+        "write it as text",
+        OBJECTS.replace('"e1"', '"e1", "head_id": 1'),
+        OBJECTS.replace('"e1"', '"e1", "head_id": "h1"'),
+    ),
+    (
+        "classification",
+        "jsonl",
+        "write it as a list or an object",
+        OBJECTS.replace("[0.25, 0.75]", "0.25"),
+        OBJECTS,
+    ),
+    (
+        "classification",
+        "jsonl",
+        "add it",
+        OBJECTS.replace('"probabilities"', '"scores"'),
+        OBJECTS,
+    ),
+    ("classification", "jsonl", ONE_LINE, f"[{OBJECTS}]", OBJECTS),
+    (
+        "retrieval",
+        "trec",
+        "give query, Q0, document, rank, score, tag",
+        TREC + "cap d1 2 -8 x",
+        TREC + "cap Q0 d1 2 -8 x",
+    ),
+    (
+        "retrieval",
+        "trec",
+        "give query, Q0, document, rank, score, tag, separated by tabs",
+        TREC.replace("cap Q0", "cap of it"),
+        TREC,
+    ),
+    (
+        "retrieval",
+        "trec",
+        "give the best document the highest score",
+        TREC + "cap Q0 d1 2 8 x",
+        TREC + "cap Q0 d1 2 -8 x",
+    ),
+    ("answers", "jsonl", "correct the ids", lines("elsewhere.org"), lines()),
+    (
+        "answers",
+        "jsonl",
+        "or give its index, from 0",
+        lines(SOLD={"2": 1}),
+        lines(SOLD={"1": 1, "0": 0}),
+    ),
+    (
+        "spans",
+        "nbest",
+        "predict it, with the empty text if there is no answer",
+        with_rent(),
+        with_rent(span("")),
+    ),
+    (
+        "spans",
+        "nbest",
+        "give the 3 with the highest probabilities",
+        with_rent(*map(span, ("This", "Lease", "is", "made"))),
+        with_rent(*map(span, ("This", "Lease", "is"))),
+    ),
+    (
+        "spans",
+        "nbest",
+        "copy spans from the contract's text",
+        with_rent(span("ada quill")),
+        with_rent(span("Ada Quill")),
+    ),
+    (
+        "spans",
+        "nbest",
+        'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}',
+        with_rent("Ada Quill"),
+        with_rent({"text": "Ada Quill", "probability": 0.5}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("task", "form", "advice", "faulty", "corrected"), ADVICE)
+def test_advice_about_predictions_works(taken, task, form, advice, faulty, corrected):
+    with pytest.raises(BadInput) as error:
+        taken(task, faulty, form)
+    assert advice in str(error.value)
+    assert taken(task, corrected, form).rows
