@@ -225,6 +225,26 @@ def test_a_baseline_keeps_its_name_in_tables_of_rerankers(data, table, row):
     assert {cell.baseline for cell in scores} == {"Baseline"}
 
 
+def test_table_d5_has_published_rows_and_additional_language_models(data):
+    asked = {"asked": True, "baseline": False, "runs": ["first"]}
+    systems = [
+        system("BM25", "GPT4o", **asked),
+        system("BM25", "GPT4o", pairwise=True, **asked),
+        # Neither published nor additional.
+        system("BM25", "Theirs", **asked),
+        system("BM25", "Mine", additional=True, **asked),
+        # Additional, but no language model.
+        system("BM25", "Words", additional=True, **asked | {"asked": False}),
+    ]
+    cells = computed(data, "table_d5", *systems)
+    rows = {row for (row, _), cell in cells.items() if cell.value is not None}
+    assert rows == {
+        "BM25 / GPT4o / pointwise",
+        "BM25 / GPT4o / pairwise",
+        "BM25 / Mine / pointwise",
+    }
+
+
 def test_a_tuned_encoder_is_compared_with_itself_and_not_with_a_linear_model(data):
     bare = system("Bi-Encoder", runs=["first"], model="minilm")
     linear = system("Words", runs=["second"], model="minilm", trained=True)

@@ -240,6 +240,8 @@ def test_losses_are_shown_by_category_and_question_with_additional_rows(data, tm
         and found["N-1", 'Claude 3 "haiku"'] == 0.1
     )
     assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
+    # The appendix lists the questions in the same order, N-2 before N-10.
+    assert list(dict.fromkeys(row for row, _ in found)) == TABLES.rows("table_b")
 
 
 def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_path):
