@@ -166,7 +166,8 @@ def project(tmp_path, monkeypatch):
     for name, text in FILES.items():
         write(project / name, text)
     monkeypatch.setattr(module, "ROOT", project)
-    monkeypatch.setattr(scripts, "WORKFLOW", project)
+    monkeypatch.setattr(scripts, "PACKAGE", project / "lextables")
+    monkeypatch.setattr(scripts, "SCRIPTS", project / "scripts")
     monkeypatch.chdir(tmp_path)
     yield project
     forget()

@@ -19,8 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ROOT", "compare", "load", "published", "score"]
 
-# The folder of the Snakefile, config.yaml and resources/.
-ROOT = Path(__file__).parents[2]
+
+def find_root() -> Path:
+    """Return the folder of the Snakefile, config.yaml and resources/.
+
+    It is the clone, or the folder ``project`` that the wheel adds to the package.
+    """
+    package = Path(__file__).parent
+    installed = package / "project"
+    return installed if installed.is_dir() else package.parents[1]
+
+
+ROOT = find_root()
 
 # The version is in pyproject.toml: here, a new version would change the code of every rule.
 _PROJECT = ROOT / "pyproject.toml"

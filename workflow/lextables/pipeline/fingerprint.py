@@ -16,6 +16,8 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# The folder of the scripts in an installed wheel.  It has the same fingerprints as a clone.
+INSTALLED = "lextables/project/workflow/"
 # No result depends on these modules: errors, logs, locks, GPU leases, versions, checks of
 # users' models, functions for notebooks.  They, and what only they import, are left out.
 INFRASTRUCTURE = """
@@ -59,7 +61,7 @@ def digests(*modules: str) -> dict[str, str]:
     found: dict[str, str] = {}
     while waiting:
         file = waiting.pop()
-        name = file.relative_to(ROOT).as_posix()
+        name = file.relative_to(ROOT).as_posix().removeprefix(INSTALLED)
         if name in found or file in ignored:
             continue
         package = ".".join(Path(name).parent.parts)

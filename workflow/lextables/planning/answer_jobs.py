@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from snakemake.iocontainers import Wildcards
-
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import any_of
 

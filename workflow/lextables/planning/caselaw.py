@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.corpora.caselaw.ingest import FetchedVolumes
 from lextables.planning.job_resources import JobResources
-from lextables.planning.rule_values import Files, Resource
+from lextables.planning.rule_values import Files, Resource, Wildcards
 from lextables.planning.sources import SourceParams, read_record
 from lextables.tasks.resources import volume_minutes
 
@@ -58,7 +56,7 @@ class Volumes:
         for volume in self.of_shard(wildcards):
             if "/" in volume:
                 file = {"source": SOURCE, "file": f"{volume}.zip"}
-                pins += self.sources.pins(Wildcards(fromdict=file))
+                pins += self.sources.pins(Wildcards(**file))
         return pins
 
     def runtime(self, seconds: float) -> Resource:

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from snakemake.iocontainers import Wildcards
-
-from lextables.planning.rule_values import Files, InputFunction, Params, Values
+from lextables.planning.rule_values import (
+    Files,
+    InputFunction,
+    Params,
+    Values,
+    Wildcards,
+)
 from lextables.planning.runs import Runs
 from lextables.tasks.classification.plan import ClassificationTask
 

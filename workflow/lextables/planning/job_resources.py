@@ -7,11 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.models.files import model_files
 from lextables.pipeline.config import REHEARSALS
-from lextables.planning.rule_values import Params, Resource
+from lextables.planning.rule_values import Params, Resource, Wildcards
 from lextables.planning.runs import Runs
 from lextables.tasks import resources
 from lextables.tasks.resources import ModelSizes, Speed, Work

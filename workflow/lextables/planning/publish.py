@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.models import prompts
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.tables import Tables, run_folders
 
 # The fields of a task that the formats of its data set depend on.

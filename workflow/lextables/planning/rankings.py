@@ -9,11 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.pipeline.run import Run
 from lextables.planning.job_resources import JobResources, per_attempt
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.runs import Runs
 from lextables.planning.scripts import fingerprint_of
 from lextables.tasks.plan import ASK, SEARCH, Spec

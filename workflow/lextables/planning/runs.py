@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.tasks.plan import Spec
 
 FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"

@@ -14,17 +14,18 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from snakemake.iocontainers import Wildcards
-
+import lextables
 from lextables import ROOT
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.files import read_record
 from lextables.pipeline.fingerprint import fingerprint
+from lextables.planning.rule_values import Wildcards
 from lextables.registry import modules
 
 DIGITS = 16  # hexadecimal digits of a digest
-WORKFLOW = ROOT / "workflow"
+SCRIPTS = ROOT / "workflow/scripts"
+PACKAGE = Path(lextables.__file__).parent
 # A digest, and {names of modules: their fingerprint}.
 Fingerprints = tuple[str, dict[str, str]]
 # Fingerprints for the next run and for jobs, which need not parse the modules.  The digest
@@ -52,7 +53,7 @@ def fingerprint_of(script: str, *computed: str) -> str:
     state, fingerprints = stored_fingerprints()
     names = " ".join([script, *computed])
     if names not in fingerprints:
-        path = WORKFLOW / "scripts" / script
+        path = SCRIPTS / script
         fingerprints[names] = fingerprint(str(path), *computed)
         record = [digest_of([state, fingerprints]), fingerprints]
         # Not if the code has changed since the state was read.
@@ -76,15 +77,16 @@ def stored_fingerprints() -> Fingerprints:
 def state_of_code() -> str:
     """Return the digest of all names and files of the code; empty if one is unreadable."""
     names: list[str] = []
-    for folder in ("lextables", "scripts"):
+    paths: list[Path] = []
+    for folder in (PACKAGE, SCRIPTS):
         # `Path.glob` does not follow links to folders.
-        names += glob(  # noqa: PTH207
-            f"{folder}/**", root_dir=WORKFLOW, recursive=True, include_hidden=True
-        )
-    names = sorted(name for name in names if "__pycache__" not in name)
+        files = glob("**", root_dir=folder, recursive=True, include_hidden=True)  # noqa: PTH207
+        for name in sorted(files):
+            if "__pycache__" not in name:
+                names.append(name)
+                paths.append(folder / name)
     with suppress(OSError):
-        contents = content_of(WORKFLOW / name for name in names)
-        return digest_of([names, contents])
+        return digest_of([names, content_of(paths)])
     return ""
 
 

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
 from lextables.planning.project import HUB, Project
-from lextables.planning.rule_values import Files, Params, Values
+from lextables.planning.rule_values import Files, Params, Values, Wildcards
 from lextables.sources.fetch import Provenance, content_key
 from lextables.sources.registry import SourceFile, file_regex, resolve
 

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.pipeline.errors import BadInput
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.runs import Runs
 from lextables.planning.sources import edgar_contracts
 from lextables.tasks.plan import Spec

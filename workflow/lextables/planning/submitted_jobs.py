@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, Params, Values
+from lextables.planning.rule_values import Files, Params, Values, Wildcards
 from lextables.planning.scripts import fingerprint_of
 from lextables.tasks.answers.collection import ANSWERED_FROM
 from lextables.tasks.retrieval.collection import files

@@ -6,11 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.planning import planner
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, InputFunction, Params
+from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.scripts import content_of, digest_of, package_modules
 from lextables.registry.paper import TableEntry
 from lextables.sources.registry import registry_texts

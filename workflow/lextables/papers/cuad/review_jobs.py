@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from snakemake.iocontainers import Wildcards
-
 from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import Cuad
 from lextables.papers.cuad.reviewer import Reviewer
 from lextables.pipeline.errors import BadInput
+from lextables.planning.rule_values import Wildcards
 from lextables.planning.runs import Runs
 
 
