@@ -65,8 +65,10 @@ lint: $(VENV)/.test
 
 # The package and Snakemake's logger plugin are imported from this folder.  The path is relative, so that the folder
 # can be moved or copied; an editable installation by pip would continue to import the package from the old place.
-INSTALL := import os, pathlib, sysconfig; folder = sysconfig.get_path("purelib"); \
-  pathlib.Path(folder, "lextables.pth").write_text(os.path.relpath("workflow", folder) + "\n")
+INSTALL := import os, pathlib, sys, sysconfig; folder = sysconfig.get_path("purelib"); \
+  pathlib.Path(folder, "lextables.pth").write_text(os.path.relpath("workflow", folder) + "\n"); \
+  command = pathlib.Path(sysconfig.get_path("scripts"), "lextables"); \
+  command.write_text(f"\#!{sys.executable}\nfrom lextables.cli import main\nmain()\n"); command.chmod(0o755)
 $(VENV)/.run: envs/requirements.txt Makefile
 	@"$(PYTHON)" -c "$(SUPPORTED)" 2>/dev/null || { echo "lextables needs Python 3.11, 3.12 or 3.13:" \
 	  "install it, or set its path with \`make run PYTHON=/path/to/python\`" >&2; exit 1; }

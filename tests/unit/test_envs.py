@@ -3,8 +3,10 @@
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
+from itertools import chain
 
 from lextables import ROOT
 
@@ -34,6 +36,19 @@ def test_direct_dependencies_are_in_the_lock():
     assert names((ENVS / "requirements.in").read_text()) <= names(LOCK)
     dev = (ENVS / "requirements-dev.txt").read_text()
     assert names((ENVS / "requirements-dev.in").read_text()) <= names(dev)
+
+
+def test_the_wheel_requires_the_same_packages_from_their_tested_major_version_on():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    required = [*project["dependencies"], *chain(*extras)]
+    listed = (ENVS / "requirements.in").read_text()
+    assert names("\n".join(required)) == names(listed)
+    versions = dict(line.split("==") for line in LOCK.splitlines() if "==" in line)
+    for requirement in required:
+        name, bound = requirement.split(">=" if ">=" in requirement else "==")
+        version = versions[name.partition("[")[0]]
+        assert bound in (version, version.split(".")[0]), requirement
 
 
 # Packages that are used without an import: {package: reason}

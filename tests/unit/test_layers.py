@@ -24,6 +24,7 @@ LAYERS = (
     ("publish",),
     ("planning",),
     ("notebook",),
+    ("cli",),
     ("papers", *(f"papers.{paper}" for paper in PAPERS)),
     ("registry.schemas",),
 )

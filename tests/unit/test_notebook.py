@@ -21,20 +21,19 @@ import pytest
 
 import lextables
 from helpers import forked
-from helpers.registered import read
 from helpers.rule_script import Files, run_script
+from helpers.sample_data import write_data_set
 from lextables import ROOT
+from lextables.cli import app
 from lextables.metrics import HIGH, LOW, STRICT
 from lextables.metrics.intervals import mean_interval
 from lextables.notebook import project, scoring
 from lextables.pipeline.content import sha256_of
-from lextables.pipeline.dataset import write_all
 from lextables.pipeline.errors import BadInput
-from lextables.registry import modules
 from lextables.tables import comparison
 from lextables.tasks.submitted import PLACES, store
 
-SAMPLE = "results/sample/data"
+DATA = "results/data"
 
 
 def test_the_package_imports_quickly_and_lists_its_functions():
@@ -97,8 +96,12 @@ def test_published_values_of_a_table_have_numbers_and_decimals():
         ("load", ["maud_extract"], "did you mean 'maud_extraction'"),
         ("load", [["acord"]], "no data set ['acord']; did you mean 'acord'"),
         ("load", ["cuad", ""], "no data ''; choose from release, sample"),
-        ("load", ["cuad", None, "/no"], "'/no' cannot be used as a path ([Errno 2]"),
-        ("load", ["cuad", None, "a\0"], "cannot be used as a path (embedded null"),
+        (
+            "load",
+            ["cuad", "release", "/no"],
+            "'/no' cannot be used as a path ([Errno 2]",
+        ),
+        ("load", ["cuad", "release", "a\0"], "cannot be used as a path (embedded null"),
         (
             "score",
             ["anli", "x.csv"],
@@ -124,14 +127,10 @@ def test_a_bad_argument_is_named_with_similar_or_allowed_ones(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A working folder with data sets of the sample, and predictions for them."""
+    """A working folder with the sample's data sets as the release's, and predictions for them."""
     folder = tmp_path_factory.mktemp("project")
-    source = {"source": "x", "file": "x", "variant": "sample", "comparable": False}
     for name in ("acord", "cuad", "maud", "privacy"):
-        tables = modules.module(name, "schema").TABLES[name]
-        counts = write_all(tables, read(name, name).of, folder / SAMPLE / name)
-        census = json.dumps({"data": counts, "notes": {}, "sources": [source]})
-        (folder / SAMPLE / name / "census.json").write_text(census)
+        write_data_set(name, folder / DATA / name)
     hits = lextables.load("acord", folder=folder)["judgements"]
     hits = hits.rename(columns={"clause_id": "document_id"})
     for seed in range(3):
@@ -152,7 +151,7 @@ def folder(tmp_path_factory):
 
 
 def rows_of(folder, table):
-    return pq.read_table(folder / SAMPLE / f"{table}.parquet").to_pylist()
+    return pq.read_table(folder / DATA / f"{table}.parquet").to_pylist()
 
 
 def write_spans(folder, name, rng):
@@ -183,41 +182,52 @@ def write_probabilities(path, asked):
 def test_data_sets_are_frames_of_their_tables(folder):
     frames = lextables.load("acord", folder=folder)
     assert {*frames} == {"clauses", "judgements", "queries", "ratings"}
-    path = folder / SAMPLE / "acord"
+    path = folder / DATA / "acord"
     for name, frame in frames.items():
         assert frame.equals(pd.read_parquet(path / f"{name}.parquet"))
         assert frame.attrs["folder"] == str(path)
 
 
-def test_the_release_is_preferred_if_it_is_built(folder, tmp_path):
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results/sample").symlink_to(folder / "results/sample")
-    assert len(lextables.load("acord", folder=tmp_path)["queries"]) == 24
+def test_the_sample_is_loaded_only_if_it_is_asked_for(folder, tmp_path):
+    sample = tmp_path / "results/sample/data"
+    sample.mkdir(parents=True)
+    (sample / "acord").symlink_to(folder / DATA / "acord")
+    with pytest.raises(BadInput, match="acord is not built.* --data release"):
+        lextables.load("acord", folder=tmp_path)
+    with pytest.warns(project.SampleWarning, match="acord: the sample's texts are"):
+        frames = lextables.load("acord", "sample", tmp_path)
+    assert {frame.attrs["data"] for frame in frames.values()} == {"sample"}
+    released = lextables.load("acord", folder=folder)
+    assert {frame.attrs["data"] for frame in released.values()} == {"release"}
+
+
+def test_a_missing_table_is_named_with_the_mirrors_of_the_last_run(tmp_path):
     released = tmp_path / "results/data/acord"
     released.mkdir(parents=True)
     census = released / "census.json"
     census.write_text('{"data": {}, "sources": []}')
     assert lextables.load("acord", folder=tmp_path) == {}
     census.write_text('{"data": {"queries": {}}, "sources": []}')
-    missing = "not built: queries.parquet is missing; run in this folder: .* --force "
+    mirror = tmp_path / "raw files"
+    (tmp_path / "results/config.yaml").write_text(f"mirror: ['{mirror}']\n")
+    missing = f"not built: queries.parquet is missing; .* --mirror '{mirror}' "
     with pytest.raises(BadInput, match=missing):
         lextables.load("acord", folder=tmp_path)
-    assert lextables.load("acord", "sample", tmp_path)
 
 
 @pytest.mark.parametrize("data", ["sample", "release"])
 def test_the_error_for_a_missing_data_set_is_a_command_that_snakemake_accepts(
     tmp_path, monkeypatch, data
 ):
-    root = tmp_path / "a b"
-    root.symlink_to(ROOT)
-    monkeypatch.setattr(project, "ROOT", root)
     with pytest.raises(BadInput, match="the data set acord is not built") as error:
         lextables.load("acord", data, tmp_path)
     command = str(error.value).partition("run in this folder: ")[2].rstrip(".")
     program, *arguments = shlex.split(command)
-    assert program == str(root / ".venv/bin/snakemake")
-    run = forked.snakemake(tmp_path, "--dry-run", *arguments)
+    assert program == "lextables"
+    started = []
+    monkeypatch.setattr(app, "execute", started.extend)
+    app.app(arguments, standalone_mode=False)
+    run = forked.snakemake(tmp_path, "--dry-run", *started)
     assert run.code == 0, run.output
     assert "acord" in run.output
 
@@ -251,7 +261,7 @@ TASKS = {
 def scripted(folder, out, monkeypatch, name, files):
     """Yield the scores that the rules write, {(metric, group): row}, for each file."""
     kind, form, *tables = TASKS[name]
-    place = folder / SAMPLE / name
+    place = folder / DATA / name
     checked, scored = (
         [place / f"{table}.parquet" for table in names.split()] for names in tables
     )
@@ -335,6 +345,98 @@ def test_a_comparison_is_the_paired_test_of_the_units(folder, monkeypatch):
     ends = mean_interval(first, (0, 1))
     assert [*scores[pair["one"]].loc["all"]] == pytest.approx([first.mean(), *ends])
     assert pair["differs"] == (pair["p"] < 0.05) and pair["untested"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "key"),
+    [
+        ("acord", "ranking0.csv", "query_id"),
+        ("maud", "maud.jsonl", "example_id"),
+        ("privacy", "privacy.jsonl", "document_id"),
+    ],
+)
+def test_objects_have_the_scores_of_their_files(folder, monkeypatch, name, file, key):
+    monkeypatch.chdir(folder)
+    is_csv = file.endswith(".csv")
+    frame = pd.read_csv(file) if is_csv else pd.read_json(file, lines=True)
+    scores = lextables.score(name, file)
+    assert scores.attrs["data"] == "release"
+    pd.testing.assert_frame_equal(lextables.score(name, frame), scores)
+    records = frame.to_dict("records")
+    pd.testing.assert_frame_equal(lextables.score(name, records), scores)
+    with pytest.raises(BadInput, match=f"{key!r}|{key} is missing|no .* is answered"):
+        lextables.score(name, frame.rename(columns={key: "id"}))
+    with pytest.raises(BadInput, match="the predictions have no rows"):
+        lextables.score(name, frame[:0])
+
+
+def test_spans_and_seeds_can_be_objects(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    nbest = json.loads(Path("spans0.json").read_text())
+    scores = lextables.score("cuad", "spans0.json")
+    pd.testing.assert_frame_equal(lextables.score("cuad", nbest), scores)
+    files = ["ranking0.csv", "ranking1.csv"]
+    frames = [pd.read_csv(file) for file in files]
+    scores = lextables.score("acord", files)
+    pd.testing.assert_frame_equal(lextables.score("acord", frames), scores)
+    with pytest.raises(BadInput, match="cannot be written as JSON"):
+        lextables.score("cuad", {"q": [np.ones(1)]})
+
+
+def test_a_part_of_the_predictions_is_scored_if_it_is_asked_for(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    hits = pd.read_csv("ranking0.csv")
+    scores = lextables.score("acord", "ranking0.csv").set_index(["metric", "group"])
+    tested = [name for name in scores.loc["NDCG@10"].index if name.startswith("query")]
+    queries = sorted(name.removeprefix("query: ") for name in tested)
+    part = hits[hits["query_id"].isin(queries[:3])]
+    with pytest.raises(BadInput, match=r"predict each of them, or use partial \("):
+        lextables.score("acord", part)
+    found = lextables.score("acord", part, partial=True).set_index(["metric", "group"])
+    assert found.loc[("NDCG@10", "all"), "n"] == 3
+    values = [
+        scores.loc[("NDCG@10", f"query: {name}"), "value"] for name in queries[:3]
+    ]
+    assert found.loc[("NDCG@10", "all"), "value"] == pytest.approx(fmean(values))
+    complete = lextables.score("acord", "ranking0.csv", partial=True)
+    again = lextables.score("acord", "ranking0.csv")
+    pd.testing.assert_frame_equal(complete, again)
+    other = hits[hits["query_id"].isin(queries[2:5])]
+    both = lextables.score("acord", [part, other], partial=True)
+    assert set(both.query("metric == 'NDCG@10' and group == 'all'")["n"]) == {1}
+
+
+@pytest.mark.parametrize(
+    ("name", "file"), [("cuad", "spans0.json"), ("maud", "maud.jsonl")]
+)
+def test_a_part_of_the_questions_has_fewer_units(
+    folder, monkeypatch, tmp_path, name, file
+):
+    monkeypatch.chdir(folder)
+    part = tmp_path / file
+    if name == "cuad":
+        nbest = json.loads(Path(file).read_text())
+        part.write_text(json.dumps(dict([*nbest.items()][::2])))
+    else:
+        lines = Path(file).read_text().splitlines()
+        part.write_text("\n".join(lines[::2]))
+    scores = lextables.score(name, part, partial=True)
+    assert 0 < scores["n"].sum() < lextables.score(name, file)["n"].sum()
+
+
+def test_a_part_of_the_answered_pairs_is_scored(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    answers = pd.read_json("privacy.jsonl", lines=True)
+    scores = lextables.score("privacy", answers)
+    part = answers[answers["question_id"] == answers["question_id"][0]]
+    found = lextables.score("privacy", part, partial=True)
+    assert 0 < found["n"].max() < scores["n"].max()
+
+
+def test_a_part_without_any_prediction_is_refused(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(BadInput, match="no prediction for 82 of the 82"):
+        lextables.score("cuad", "none.json", partial=True)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The papers and data sets that a notebook can name, and where their results are."""
 
 import shlex
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.dataset import Census
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_json
+from lextables.pipeline.registry import mapping
 from lextables.registry import packages
 from lextables.registry.paper import Paper
 
@@ -82,33 +84,43 @@ class DataSet:
         missing = [file for file in files if not (self.path / file).is_file()]
         if not missing:
             return
-        snakemake = (ROOT / ".venv/bin/snakemake", "--snakefile", ROOT / "Snakefile")
-        config = ("--config", f"papers=[{self.paper}]", f"data={self.data}")
-        words = (*snakemake, "--force", "--cores", 2, self._census, *config)
+        command = ["lextables", "run", str(self._census), "--data", self.data]
+        for mirror in self._mirrors():
+            command += ["--mirror", str(mirror)]
+        command += ["--set", f"papers={self.paper}", "--", "--force"]
         what = f"the data set {self.name} is not built: {missing[0]} is missing"
-        do = f"run in this folder: {shlex.join(map(str, words))}"
+        do = f"run in this folder: {shlex.join(command)}"
         raise BadInput(what, where=str(self.folder), do=do)
 
+    def _mirrors(self) -> list[Path]:
+        """The folders with raw files of the last run that made a report here."""
+        file = self.folder / "results/config.yaml"
+        if self.data == "sample" or not file.is_file():
+            return []
+        folders = mapping(file).get("mirror", [])
+        return [(ROOT / folder).resolve() for folder in folders]
 
-def data_set(name: str, data: Data | None, folder: str | Path | None) -> DataSet:
+
+class SampleWarning(UserWarning):
+    """Numbers of the sample say nothing about a paper."""
+
+
+def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
     """Return the data set with a name; a paper's name stands for the data set of that name.
 
-    Without ``data`` it is the release's if that is built, and otherwise the sample's.
-    ``folder`` is the working folder of Snakemake, by default the current folder if it has
-    results, and otherwise the project's.  Raises `BadInput` for an unknown name or folder.
+    ``folder`` is the working folder of Snakemake, by default the current folder, or a clone
+    with results if the current folder has none.  Warns if ``data`` is the sample.  Raises
+    `BadInput` for an unknown name or folder.
     """
     papers = {}
     for paper, entry in registry().items():
         papers.update(dict.fromkeys((paper, *entry.data, *entry.tasks), paper))
     known(name, papers, "data set")
-    if data is not None:
-        known(data, ("sample", "release"), "data")
+    known(data, ("sample", "release"), "data")
     if folder is None:
-        folder = Path.cwd() if Path("results").is_dir() else ROOT
-    place = path_of(folder, is_there=True)
-    if data:
-        return DataSet(name, papers[name], data, place)
-    released = DataSet(name, papers[name], "release", place)
-    if released.is_built:
-        return released
-    return DataSet(name, papers[name], "sample", place)
+        has_results = not Path("results").is_dir() and (ROOT / "results").is_dir()
+        folder = ROOT if has_results else Path.cwd()
+    if data == "sample":
+        text = f"{name}: the sample's texts are invented; its numbers say nothing about a paper"
+        warnings.warn(text, SampleWarning, stacklevel=3)
+    return DataSet(name, papers[name], data, path_of(folder, is_there=True))

@@ -1,16 +1,17 @@
 """Runs of submitted predictions, scored in a temporary folder by the code of the rules."""
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-
-from snakemake.iocontainers import Wildcards
+from typing import Any
 
 from lextables import ROOT
-from lextables.notebook.project import Data, data_set, path_of, registry
+from lextables.notebook.partial import copy_without
+from lextables.notebook.project import Data, DataSet, data_set, path_of, registry
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
@@ -23,7 +24,7 @@ from lextables.planning.job_resources import JobResources
 from lextables.planning.project import Project
 from lextables.planning.project import load as load_project
 from lextables.planning.rankings import Rankings
-from lextables.planning.rule_values import Params
+from lextables.planning.rule_values import Params, Wildcards
 from lextables.planning.runs import Runs
 from lextables.planning.spans import SpanRuns
 from lextables.planning.submitted_jobs import SubmittedJobs
@@ -40,7 +41,7 @@ from lextables.tasks.plan import SUBMITTED
 from lextables.tasks.retrieval import collection as retrieval_collection
 from lextables.tasks.retrieval import scoring as retrieval_scoring
 from lextables.tasks.spans import scoring as span_scoring
-from lextables.tasks.submitted import store
+from lextables.tasks.submitted import Incomplete, store
 
 Files = str | Path | Sequence[str | Path]  # a file, or one for each seed
 Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`
@@ -105,13 +106,15 @@ def scored_runs(
     name: str,
     systems: Mapping[str, Files],
     format: str | None,
-    data: Data | None,
+    data: Data,
     folder: str | Path | None,
+    partial: bool = False,
 ) -> Iterator[ScoredRuns]:
     """Yield the scored runs of ``systems``, {name of a row: its files}.
 
-    Inside the block the working folder is ``folder``.  The arguments are those of
-    `scoring.score`, which also says what is raised.
+    Inside the block the working folder is ``folder``, or with ``partial`` a copy with what
+    was predicted.  The arguments are those of `scoring.score`, which also says what is
+    raised.
     """
     papers = registry()
     entries = [_entry(row, name, files, format) for row, files in systems.items()]
@@ -138,9 +141,30 @@ def scored_runs(
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
     ):
         project = load_project(ROOT, ROOT, {}, values)
+        if partial:
+            copy = Path(root, "predicted")
+            _copy_predicted(project, found, copy)
+            os.chdir(copy)
         for run in _submitted_runs(project):
             _score(project, run, Path(root, run.folder))
         yield ScoredRuns(of_name, project, Path(root))
+
+
+def _copy_predicted(project: Project, found: DataSet, copy: Path) -> None:
+    """Copy a data set to the working folder ``copy``, without test items that a file lacks.
+
+    Raises `BadInput` for a file that is wrong in another way, or lacks all.
+    """
+    missing: set[Any] = set()
+    for run in _submitted_runs(project):
+        try:
+            _store(project, run, copy / "checked" / run.folder)
+        except Incomplete as error:
+            if error.has_none:
+                raise
+            missing.update(error.missing)
+    target = copy / found.path.relative_to(found.folder)
+    copy_without(found.path, target, project.tasks[found.name], missing)
 
 
 def _entry(row: str, paper: str, files: Files, format: str | None) -> dict[str, object]:
@@ -163,17 +187,23 @@ def _submitted_runs(project: Project) -> list[Run]:
 
 def _score(project: Project, run: Run, folder: Path) -> None:
     """Check and score submitted predictions, as the rules of their task do."""
-    parts = {**vars(run), "dataset": run.data_set}
-    wildcards = Wildcards(fromdict=parts)
-    settings = project.specs[run].settings
+    wildcards = Wildcards(**vars(run), dataset=run.data_set)
+    kind = project.tasks[run.data_set].task
+    _store(project, run, folder)
+    predictions = folder / "predictions.parquet"
+    rows, units = SCORERS[kind](Runs(project), wildcards, predictions)
+    write(SCORES, rows, folder / "scores.parquet")
+    write(UNITS, units, folder / "units.parquet")
+
+
+def _store(project: Project, run: Run, folder: Path) -> None:
+    """Check submitted predictions, and write them into ``folder``."""
+    wildcards = Wildcards(**vars(run), dataset=run.data_set)
     jobs = SubmittedJobs(project)
     task = jobs.task(wildcards)
     reader = import_module(f"lextables.tasks.{task['task']}.submitted")
+    settings = project.specs[run].settings
     store(reader, settings, jobs.tables(wildcards), task, folder)
-    predictions = folder / "predictions.parquet"
-    rows, units = SCORERS[task["task"]](Runs(project), wildcards, predictions)
-    write(SCORES, rows, folder / "scores.parquet")
-    write(UNITS, units, folder / "units.parquet")
 
 
 def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:

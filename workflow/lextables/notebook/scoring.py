@@ -1,5 +1,6 @@
 """Scores and paired tests of submitted predictions, as DataFrames."""
 
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -8,10 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from lextables.metrics import HIGH, LOW, STRICT
+from lextables.notebook.objects import Predictions, written
 from lextables.notebook.project import Data
 from lextables.notebook.runs import Files, ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
+from lextables.tasks.submitted import Incomplete
 
 ROW = "submitted predictions"  # in messages
 # Held while `scored_runs` changes the working folder of the process.
@@ -19,18 +22,21 @@ WORKING_FOLDER = threading.Lock()
 
 
 def score(
-    name: str,
-    files: Files,
+    data_set: str,
+    predictions: Predictions,
     format: str | None = None,
-    data: Data | None = None,
+    data: Data = "release",
     folder: str | Path | None = None,
+    partial: bool = False,
 ) -> pd.DataFrame:
-    """Return the scores of submitted predictions on the test part of a data set.
+    """Return the scores of predictions on the test part of a data set.
 
-    ``name`` is a paper or a data set, ``files`` a file or a list with a file for each seed,
-    and ``format`` their format, by default by the files' names (docs/adding.md).  ``data``
-    and ``folder`` are those of `load`.  A row is a metric of a group (``all``, or a part of
-    the test set):
+    ``data_set`` is a data set or a paper.  ``predictions`` are a file, a frame or a list of
+    records with the columns of a file, or {question id: n-best spans}; a list of files or
+    frames has one for each seed.  ``format`` is the format of files, by default by their
+    names (docs/adding.md).  ``data`` and ``folder`` are those of `load`.  With ``partial``
+    only what all seeds predict is scored.  A row is a metric of a group (``all``, or a part
+    of the test set):
 
     - ``mode``: ``paper``, as the released evaluator computes it, or ``strict``, as the
       paper's text defines it; a metric with one definition has ``paper`` only;
@@ -38,18 +44,25 @@ def score(
       sampling interval, NaN if there is none;
     - ``n``: the units of the value, such as gold spans; ``seeds``: the number of files.
 
-    Raises `lextables.pipeline.errors.BadInput`, with the pipeline's sentence, for a file
-    that the pipeline does not accept, and as `load` does.
+    `attrs` of the frame has the ``data``.  Raises `lextables.pipeline.errors.BadInput`, with
+    the pipeline's sentence, for predictions that the pipeline does not accept, and as
+    `load` does.
     """
-    with WORKING_FOLDER, scored_runs(name, {ROW: files}, format, data, folder) as runs:
-        return _scores(runs)
+    with WORKING_FOLDER, tempfile.TemporaryDirectory(prefix="lextables-") as objects:
+        systems = {ROW: written(predictions, Path(objects))}
+        try:
+            with scored_runs(data_set, systems, format, data, folder, partial) as runs:
+                return _scores(runs)
+        except Incomplete as error:
+            do = f"{error.do}, or use partial (partial=True, --partial)"
+            raise BadInput(error.what, where=error.where, do=do) from None
 
 
 def compare(
     name: str,
     systems: Mapping[str, Files],
     format: str | None = None,
-    data: Data | None = None,
+    data: Data = "release",
     folder: str | Path | None = None,
 ) -> pd.DataFrame:
     """Return the paired tests of submitted predictions, as the paper's tables have them.
@@ -101,6 +114,7 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
         }
         rows.append(row)
     frame = pd.DataFrame(rows)
+    frame.attrs["data"] = runs.project.config.data
     numbers = ["value", "low", "high"]
     return frame.astype(dict.fromkeys(numbers, float))
 
@@ -125,4 +139,6 @@ def _pairs(runs: ScoredRuns) -> pd.DataFrame:
         for pair in comparison.compare(runs.cells(table), (), units_of):
             rows.append({"table": table, **asdict(pair), "differs": pair.differs})
     names = [field.name for field in fields(comparison.Pair)]
-    return pd.DataFrame(rows, columns=["table", *names, "differs"])
+    frame = pd.DataFrame(rows, columns=["table", *names, "differs"])
+    frame.attrs["data"] = runs.project.config.data
+    return frame

@@ -47,15 +47,15 @@ def published(paper: str | None = None, table: str | None = None) -> pd.DataFram
 
 
 def load(
-    name: str, data: Data | None = None, folder: str | Path | None = None
+    name: str, data: Data = "release", folder: str | Path | None = None
 ) -> dict[str, pd.DataFrame]:
     """Return {table: its rows} of a data set, as the pipeline built it.
 
     ``name`` is a data set; a paper's name stands for its data set of that name.  ``data``
-    is ``release`` or ``sample``, by default the release's data set if it is built, and
-    otherwise the sample's.  ``folder`` is the working folder of Snakemake, by default the
-    current folder if it has results, and otherwise the project's.  `attrs` of each frame
-    has the ``folder`` that it was read from.
+    is ``release``, the published data, or ``sample``, whose texts are invented; then there
+    is a warning.  ``folder`` is the working folder of Snakemake, by default the current
+    folder if it has results, and otherwise a clone's.  `attrs` of each frame has the
+    ``data`` and the ``folder`` that it was read from.
 
     Raises `lextables.pipeline.errors.BadInput` for an unknown name, and for a data set that
     is not built or lacks a table, with the command that builds it.
@@ -65,6 +65,7 @@ def load(
     frames = {}
     for table in found.tables:
         frame = read_table(found.path / f"{table}.parquet").to_pandas()
+        frame.attrs["data"] = data
         frame.attrs["folder"] = str(found.path)
         frames[table] = frame
     return frames

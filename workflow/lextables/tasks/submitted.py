@@ -59,6 +59,21 @@ _OTHER_SEPARATORS = (";", "\t")
 _ONE_LINE = 'write each prediction on one line, as {"name": value, …}'
 _INDEX = re.compile(r"(Unnamed: \d+)?")  # the name of the column of pandas' index
 
+
+class Incomplete(BadInput):
+    """A file lacks predictions; ``missing`` are the ids, or pairs of ids, of what it lacks.
+
+    ``has_none`` tells that it lacks all.
+    """
+
+    def __init__(
+        self, what: str, where: str, missing: Collection[Any], has_none: bool
+    ) -> None:
+        super().__init__(what, where=where, do="predict each of them")
+        self.missing = missing
+        self.has_none = has_none
+
+
 Records = Iterator[tuple[str, JsonObject]]  # (place in the file, {name: value})
 
 
@@ -248,13 +263,13 @@ def repeated(what: str, place: str) -> BadInput:
 def check_complete(
     expected: Collection[Any], found: Collection[Any], things: str, name: str
 ) -> None:
-    """Raise `BadInput` if the file ``name`` lacks some of the ``expected`` things."""
+    """Raise `Incomplete` if the file ``name`` lacks some of the ``expected`` things."""
     missing = sorted(set(expected) - set(found))
     if missing:
         first = _named(missing[0])
         counted = f"{len(missing)} of the {len(expected)} {things}"
         what = f"no prediction for {counted}, the first {first}"
-        raise BadInput(what, where=name, do="predict each of them")
+        raise Incomplete(what, name, missing, len(missing) == len(expected))
 
 
 def _named(item: Any) -> str:

@@ -1,0 +1,191 @@
+"""The command `lextables`: the commands of Snakemake that it starts, its pages and its start."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from helpers import forked
+from lextables import ROOT
+from lextables.cli import app as command_line
+from lextables.cli import doctor
+from lextables.cli import snakemake_command as built
+from lextables.models import api
+from lextables.pipeline.errors import BadInput
+
+COMMANDS = "run plan fetch rehearsal review list doctor score compare".split()
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Return a function that gives the words after ``snakemake`` of a command line."""
+
+    def words(*arguments):
+        commands = []
+        monkeypatch.setattr(command_line, "execute", commands.append)
+        command_line.app([*map(str, arguments)], standalone_mode=False)
+        (found,) = commands
+        return found
+
+    return words
+
+
+def config_of(words):
+    return dict(word.split("=", 1) for word in words[words.index("--config") + 1 :])
+
+
+def test_a_table_is_built_from_the_release_with_its_paper(started):
+    words = started("run", "acord_table_d3", "cuad", "--cores", 3, "--dry-run")
+    assert words[: words.index("--config")] == [
+        *("--snakefile", str(ROOT / "Snakefile")),
+        *("--workflow-profile", str(ROOT / "profiles/default")),
+        *("--cores", "3", "--dry-run", "acord_table_d3", "cuad"),
+    ]
+    wanted = {"data": "release", "models": "available", "papers": "[acord,cuad]"}
+    assert config_of(words) == wanted
+
+
+def test_targets_without_a_paper_use_the_papers_of_the_configuration(started):
+    assert "papers" not in config_of(started("run", "acord", "overlaps"))
+    assert config_of(started("run", "--data", "sample")) == {"data": "sample"}
+
+
+def test_settings_come_last_and_options_of_snakemake_follow(started):
+    words = started(
+        *("run", "acord", "--set", "models=paper", "--set", "papers=[cuad]"),
+        *("--profile", "slurm", "--", "--forcerun", "x"),
+    )
+    assert config_of(words) == {
+        "data": "release",
+        "models": "paper",
+        "papers": "[cuad]",
+    }
+    assert words[words.index("acord") :][:3] == ["acord", "--forcerun", "x"]
+    assert str(ROOT / "profiles/slurm") in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target", "config"),
+    [
+        (["plan", "cuad"], "plan", {"papers": "[cuad]", "models": "available"}),
+        (["fetch", "cuad"], "fetch", {"papers": "[cuad]", "models": "paper"}),
+        (["rehearsal", "acord"], "rehearsal", {"data": "sample", "papers": "[acord]"}),
+        (["review", "/a b,c.txt"], "review", {"contract": '["/a b,c.txt"]'}),
+    ],
+)
+def test_other_commands_start_their_targets(started, arguments, target, config):
+    words = started(*arguments)
+    assert target in words[: words.index("--config")]
+    assert config.items() <= config_of(words).items()
+
+
+def test_the_pipeline_reads_mirrors_and_contracts_with_blanks_and_commas(
+    started, tmp_path
+):
+    mirror = tmp_path / "raw, files: [1]"
+    mirror.mkdir()
+    words = started("run", "acord_data", "--mirror", mirror, "--mirror", tmp_path, "-n")
+    run = forked.snakemake(tmp_path, *words)
+    assert run.code == 0, run.output
+    contract = tmp_path / "a, b: 'c'.txt"
+    contract.write_text("The term is a year.")
+    words = started("review", contract, "--data", "sample")
+    run = forked.snakemake(tmp_path, "--dry-run", *words)
+    assert run.code == 0, run.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "--set", "seeds"], "--set seeds has no value; write --set key=value"),
+        (["run", "--profile", "x"], "no profile 'x'; choose from default, slurm"),
+        (["list", "acor"], "there is no paper 'acor'; did you mean 'acord'"),
+        (["compare", "acord", "a.csv"], "a.csv has no name; write NAME=FILE"),
+    ],
+)
+def test_a_bad_argument_gets_a_sentence(started, arguments, sentence):
+    with pytest.raises(BadInput, match=sentence):
+        started(*arguments)
+
+
+def test_a_command_without_snakemake_names_the_extra(monkeypatch):
+    monkeypatch.setattr(built, "find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"pip install 'lextables\[pipeline\]'"):
+        built.execute([])
+
+
+def test_the_exit_code_and_the_command_are_those_of_snakemake(tmp_path):
+    (tmp_path / "argparse.py").write_text("1 / 0")  # not imported
+    program = (
+        "from lextables.cli.snakemake_command import execute; execute(['--cores'])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 2
+    assert run.stderr.startswith("snakemake --cores\n")
+    assert "expected" in run.stderr and "ZeroDivisionError" not in run.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_each_command_has_an_example(name):
+    page = CliRunner().invoke(command_line.app, [name, "--help"])
+    assert page.exit_code == 0
+    examples = [
+        line for line in page.output.splitlines() if f"  lextables {name}" in line
+    ]
+    assert examples
+    for example in examples:
+        words = shlex.split(example)
+        assert words[:2] == ["lextables", name]
+
+
+def test_pages_and_lists_import_no_slow_libraries(tmp_path):
+    program = """
+import json, sys
+from lextables.cli.app import app
+app(sys.argv[1:], standalone_mode=False)
+print(json.dumps([name for name in ("torch", "snakemake", "transformers", "spacy") if name in sys.modules]))
+"""
+    for words in (["--help"], ["score", "--help"], ["list", "acord"], ["doctor"]):
+        run = subprocess.run(
+            [sys.executable, "-c", program, *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(run.stdout.splitlines()[-1]) == [], words
+
+
+def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_path):
+    (tmp_path / "acord").mkdir()
+    monkeypatch.setenv(doctor.KEY, "x")
+    monkeypatch.setattr(doctor, "_is_installed", lambda name: name != "snakemake")
+    lines = [*doctor.lines([tmp_path, tmp_path / "none"])]
+    text = "\n".join(lines)
+    missing = (
+        r"extra pipeline  missing  1 of \d+ packages, such as snakemake; pip install"
+    )
+    assert re.search(missing, text)
+    assert re.search(r"extra lawngnli  ok       \d packages", text)
+    assert f"mirror          ok       {tmp_path}: acord" in text
+    assert f"mirror          missing  {tmp_path / 'none'} is no folder" in text
+    assert "API key         ok" in text
+    assert doctor.KEY == api.KEY
+
+
+def test_the_commands_are_those_of_the_reference():
+    commands = {
+        command.name or command.callback.__name__
+        for command in command_line.app.registered_commands
+    }
+    assert commands == {*COMMANDS}

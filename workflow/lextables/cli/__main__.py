@@ -1,0 +1,5 @@
+"""`python -m lextables.cli` is the command `lextables`."""
+
+from lextables.cli import main
+
+main()
