@@ -14,13 +14,13 @@ from lextables.pipeline.redaction import redacted
 # Maximum characters of each part of a sentence, which may quote a whole file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
-# Characters that a terminal obeys, and line ends.
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_LINE_ENDS = re.compile(r"[\t-\r\x85]+")
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # by a terminal
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
 def _short(text: str) -> str:
-    text = _CONTROLS.sub(" ", redacted(text))
+    text = _OBEYED.sub("?", _LINE_ENDS.sub(" ", redacted(text)))
     if len(text) > LONGEST:
         return f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
     return text
