@@ -58,8 +58,8 @@ try:
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
     from lextables.planning.job_resources import JobResources, per_attempt
+    from lextables.planning.jobs import COMBINING, PREDICTING, Jobs
     from lextables.planning.project import load, source_files
-    from lextables.planning.runs import Runs
     from lextables.planning.scripts import (
         any_of,
         code,
@@ -69,6 +69,7 @@ try:
         package_modules,
     )
     from lextables.planning.sources import SourceParams
+    from lextables.tasks.spans.jobs import window_files
 except ModuleNotFoundError as error:
     sys.exit(
         f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
@@ -88,15 +89,13 @@ if STANDALONE and command_line.started_by_snakemake():
         rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config)
     )
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
-RUNS = Runs(PROJECT)
-RESOURCES = JobResources(RUNS)
+RESOURCES = JobResources(PROJECT)
+JOBS = Jobs(PROJECT, RESOURCES)
 SOURCE_PARAMS = SourceParams(PROJECT)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results
-RUN = RUNS.folder()  # pattern of the folders of runs
+RUN = JOBS.folder()  # pattern of the folders of runs
 # Small jobs run where Snakemake runs, unless the config has them sent to the cluster.
 SMALL_JOBS_ARE_LOCAL = not CONFIG.submit_small_jobs
-# Cache of the embeddings of texts.  No rule's output: it can be deleted at any time.
-KEPT_VECTORS = f"{RESULTS}/work/vectors"
 
 if STANDALONE:
     command_line.show_configuration(PROJECT)

@@ -7,7 +7,7 @@
 from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 from lextables.papers.cuad.review_jobs import ReviewJobs
 
-REVIEWS = ReviewJobs(RUNS)
+REVIEWS = ReviewJobs(JOBS)
 # `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
 # content, so that contracts with the same file name do not collide.
 REVIEW = f"{RESULTS}/review/{{contract}}"

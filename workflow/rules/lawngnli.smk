@@ -222,7 +222,7 @@ else:
         params:
             code=code("lawngnli_examples.py"),
             encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
-            vectors=KEPT_VECTORS,
+            vectors=JOBS.vectors,
             parser=LAWNGNLI.parser["model"],
             seed=PROJECT.papers["lawngnli"].seed,
             filtered=CONFIG.difficulty_filters,

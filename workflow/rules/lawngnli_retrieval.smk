@@ -48,7 +48,7 @@ rule lawngnli_retrieval:
         code=code("lawngnli_retrieval.py"),
         encoder=lambda wildcards: PROJECT.identified(LAWNGNLI_POOL_ENCODER),
         seed=PROJECT.papers["lawngnli"].seed,
-        vectors=KEPT_VECTORS,
+        vectors=JOBS.vectors,
         device=CONFIG.device,
     message:
         "Encoding the majority opinions and finding the most similar ones of each test hypothesis (Section 4.2)."

@@ -6,7 +6,7 @@
 
 from lextables.planning.estimate import Estimates, targets_of_plan
 
-ESTIMATES = Estimates(PROJECT, RESOURCES, SHARDS)
+ESTIMATES = Estimates(JOBS, SHARDS)
 
 
 rule plan:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,38 +13,23 @@ from lextables import ROOT
 from lextables.notebook.partial import copy_without
 from lextables.notebook.project import Data, DataSet, data_set, path_of, registry
 from lextables.pipeline.config import load as load_config
-from lextables.pipeline.dataset import Row, read, write
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import SCORES, Run
-from lextables.pipeline.units import UNITS
+from lextables.pipeline.run import Run
 from lextables.planning import submitted
-from lextables.planning.answer_jobs import AnswerJobs
-from lextables.planning.classification import Classification
 from lextables.planning.job_resources import JobResources
+from lextables.planning.jobs import Jobs, PlannedJob
 from lextables.planning.project import Project
 from lextables.planning.project import load as load_project
-from lextables.planning.rankings import Rankings
-from lextables.planning.rule_values import Params, Wildcards
-from lextables.planning.runs import Runs
-from lextables.planning.spans import SpanRuns
-from lextables.planning.submitted_jobs import SubmittedJobs
+from lextables.planning.rule_values import Params
 from lextables.registry import modules
 from lextables.tables import published
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
-from lextables.tasks.answers import collection as answer_collection
-from lextables.tasks.answers import scoring as answer_scoring
-from lextables.tasks.answers.collection import ANSWERED_FROM
-from lextables.tasks.classification import scoring as classification_scoring
-from lextables.tasks.classification.settings import ScoreSettings
+from lextables.tasks.job import Job
 from lextables.tasks.plan import SUBMITTED
-from lextables.tasks.retrieval import collection as retrieval_collection
-from lextables.tasks.retrieval import scoring as retrieval_scoring
-from lextables.tasks.spans import scoring as span_scoring
-from lextables.tasks.submitted import Incomplete, store
+from lextables.tasks.submitted import Incomplete
 
 Files = str | Path | Sequence[str | Path]  # a file, or one for each seed
-Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`
 
 
 @dataclass(frozen=True)
@@ -141,30 +126,31 @@ def scored_runs(
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
     ):
         project = load_project(ROOT, ROOT, {}, values)
+        jobs = Jobs(project, JobResources(project))
         if partial:
             copy = Path(root, "predicted")
-            _copy_predicted(project, found, copy)
+            _copy_predicted(jobs, found, copy)
             os.chdir(copy)
         for run in _submitted_runs(project):
-            _score(project, run, Path(root, run.folder))
+            _score(jobs, run, Path(root, run.folder))
         yield ScoredRuns(of_name, project, Path(root))
 
 
-def _copy_predicted(project: Project, found: DataSet, copy: Path) -> None:
+def _copy_predicted(jobs: Jobs, found: DataSet, copy: Path) -> None:
     """Copy a data set to the working folder ``copy``, without test items that a file lacks.
 
     Raises `BadInput` for a file that is wrong in another way, or lacks all.
     """
     missing: set[Any] = set()
-    for run in _submitted_runs(project):
+    for run in _submitted_runs(jobs.project):
         try:
-            _store(project, run, copy / "checked" / run.folder)
+            _store(jobs, run, copy / "checked" / run.folder)
         except Incomplete as error:
             if error.has_none:
                 raise
             missing.update(error.missing)
     target = copy / found.path.relative_to(found.folder)
-    copy_without(found.path, target, project.tasks[found.name], missing)
+    copy_without(found.path, target, jobs.project.tasks[found.name], missing)
 
 
 def _entry(row: str, paper: str, files: Files, format: str | None) -> dict[str, object]:
@@ -185,74 +171,28 @@ def _submitted_runs(project: Project) -> list[Run]:
     return [run for run in project.specs if run.experiment == SUBMITTED]
 
 
-def _score(project: Project, run: Run, folder: Path) -> None:
-    """Check and score submitted predictions, as the rules of their task do."""
-    wildcards = Wildcards(**vars(run), dataset=run.data_set)
-    kind = project.tasks[run.data_set].task
-    _store(project, run, folder)
-    predictions = folder / "predictions.parquet"
-    rows, units = SCORERS[kind](Runs(project), wildcards, predictions)
-    write(SCORES, rows, folder / "scores.parquet")
-    write(UNITS, units, folder / "units.parquet")
+def _score(jobs: Jobs, run: Run, folder: Path) -> None:
+    """Check and score submitted predictions, as the rules do."""
+    predictions = _store(jobs, run, folder)
+    names = {"scores": "scores.parquet", "units": "units.parquet"}
+    _do(jobs.score(run), {"predictions": predictions}, folder, names)
 
 
-def _store(project: Project, run: Run, folder: Path) -> None:
-    """Check submitted predictions, and write them into ``folder``."""
-    wildcards = Wildcards(**vars(run), dataset=run.data_set)
-    jobs = SubmittedJobs(project)
-    task = jobs.task(wildcards)
-    reader = import_module(f"lextables.tasks.{task['task']}.submitted")
-    settings = project.specs[run].settings
-    store(reader, settings, jobs.tables(wildcards), task, folder)
+def _store(jobs: Jobs, run: Run, folder: Path) -> list[str]:
+    """Check submitted predictions, and write them into ``folder``; return the file."""
+    names = {"predictions": "predictions.parquet", "record": "run.json"}
+    return _do(jobs.of_runs(run), {}, folder, names)["predictions"]
 
 
-def _retrieval(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
-    jobs = Rankings(runs, JobResources(runs))
-    task = jobs.scored_task(wildcards)
-    collection = retrieval_collection.load(jobs.tables(wildcards), task)
-    rows = retrieval_scoring.scores(
-        read(predictions), collection, jobs.queries(wildcards)
-    )
-    return rows, retrieval_scoring.by_query(rows, collection)
-
-
-def _spans(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
-    jobs = SpanRuns(runs)
-    questions, answers = runs.project.tables(wildcards.dataset, "questions", "answers")
-    return span_scoring.score(
-        predictions,
-        questions,
-        answers,
-        jobs.tasks[wildcards.dataset].evaluator,
-        jobs.scoring(wildcards),
-    )
-
-
-def _classification(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
-    jobs = Classification(runs, "")
-    examples, heads = jobs.tables("examples", "heads")(wildcards)
-    (test,) = jobs.splits("test")(wildcards)
-    return classification_scoring.score(
-        read(predictions),
-        read(examples),
-        read(heads),
-        test,
-        ScoreSettings(**jobs.scores(wildcards)),
-        Path(examples).with_name("census.json"),
-    )
-
-
-def _answers(runs: Runs, wildcards: Wildcards, predictions: Path) -> Scored:
-    jobs = AnswerJobs(runs)
-    task = jobs.scored_task(wildcards)
-    tables = jobs.tables(*ANSWERED_FROM)(wildcards)
-    collection = answer_collection.load(tables, task["names"])
-    return answer_scoring.of_answers(read(predictions), collection, task["smoothing"])
-
-
-SCORERS: Mapping[str, Callable[[Runs, Wildcards, Path], Scored]] = {
-    "retrieval": _retrieval,
-    "spans": _spans,
-    "classification": _classification,
-    "answers": _answers,
-}
+def _do(
+    planned: PlannedJob,
+    inputs: Mapping[str, list[str]],
+    folder: Path,
+    names: Mapping[str, str],
+) -> dict[str, list[str]]:
+    """Do a planned job with other ``inputs``; return its outputs, {role: files}."""
+    outputs = {role: [str(folder / name)] for role, name in names.items()}
+    given = {name: value for name, value in planned.params.items() if name != "module"}
+    job = Job({**planned.inputs, **inputs}, outputs, **given)
+    import_module(f"lextables.tasks.{planned.action.module}").run(job)
+    return outputs

@@ -19,6 +19,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
 from lextables.planning.job_resources import RECORDS, JobResources
+from lextables.planning.jobs import Jobs
 from lextables.planning.project import HUB, Project
 from lextables.planning.rule_values import Values
 from lextables.planning.scripts import any_of
@@ -28,13 +29,13 @@ from lextables.sources.fetch import mirror_file
 from lextables.sources.registry import PUBLISHED, resolve
 from lextables.tables.published import PublishedCell, load
 from lextables.tasks.plan import Spec
-from lextables.tasks.resources import VOLUME_MARGIN
+from lextables.tasks.resources import VOLUME_MARGIN, Work
 
 PLAN = "plan"  # the target
 VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
 SECONDS_OF_MINUTE = 60
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
-STEPS = r"data|ask|retrieve_[a-z]+|rerank[a-z_]*"  # of rules named after a data set
+STEPS = r"data|(?:ask|retrieve|rerank)_[a-z_]+?"  # of rules named after a data set
 TABLE_RULES = ("table", "figure")
 Kind = tuple[str, str, str]
 
@@ -46,9 +47,18 @@ class Estimates:
     ``shards`` are {shard of case law: its volumes}.
     """
 
-    project: Project
-    resources: JobResources
+    planned: Jobs
     shards: Mapping[str, Sequence[str]]
+
+    @property
+    def project(self) -> Project:
+        """The project of the jobs."""
+        return self.planned.project
+
+    @property
+    def resources(self) -> JobResources:
+        """The resources of the jobs."""
+        return self.planned.resources
 
     @cached_property
     def _run_in(self) -> dict[str, Run]:
@@ -274,11 +284,14 @@ class Estimates:
 
     def _gpu_seconds(self, job: Any, runs: Sequence[Run]) -> float:
         """The estimated seconds of a job on a GPU."""
+        work: Work | None
         if runs:
             work = self.resources.sizes.work(runs)
         elif hasattr(job.wildcards, "encoder"):
-            work = self.resources.encoding(job.wildcards)
-        else:  # over case law
+            work = self.planned.encoding(job.wildcards).work()
+        else:
+            work = None
+        if work is None:  # over case law
             return SECONDS_OF_MINUTE * job.resources["runtime"] / VOLUME_MARGIN
         return self.resources.seconds(work)
 

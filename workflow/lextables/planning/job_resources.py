@@ -1,23 +1,21 @@
 """Resources of rules: memory, time and GPU.  Each retry of a job requests more."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from lextables.models.files import model_files
 from lextables.pipeline.config import REHEARSALS
+from lextables.planning.project import Project
 from lextables.planning.rule_values import Params, Resource, Wildcards
-from lextables.planning.runs import Runs
 from lextables.tasks import resources
+from lextables.tasks.actions import MODEL_THREADS, Action
 from lextables.tasks.resources import ModelSizes, Speed, Work
 
 TEXTS = "resources/costs/texts.csv"
 RECORDS = "resources/costs/records.csv"
 SPEEDS = "speeds.csv"  # of a rehearsal with the papers' models on a GPU, in its results
-ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
 
 
 def per_attempt(amount: int) -> Resource:
@@ -33,14 +31,14 @@ def per_attempt(amount: int) -> Resource:
 class JobResources:
     """The resources of jobs under the configuration."""
 
-    runs: Runs
+    project: Project
     shares: dict[str, float] = field(default_factory=dict)
     """{data set: share of the published number of texts that it is built with}."""
 
     @property
     def gpus(self) -> int:
         """GPUs of a job with a model; profiles/default has one for one job at a time."""
-        return int(self.runs.project.context.gpu)
+        return int(self.project.context.gpu)
 
     @property
     def model_threads(self) -> int:
@@ -49,7 +47,7 @@ class JobResources:
         The sample's models are so small that two jobs with one core each are faster than
         one job with two.
         """
-        return 1 if self.runs.project.config.data == "sample" else 4
+        return 1 if self.project.config.data == "sample" else MODEL_THREADS
 
     @cached_property
     def on_gpu(self) -> Params:
@@ -60,7 +58,7 @@ class JobResources:
         """
         found: Params = {"gpu": self.gpus}
         if self.gpus:
-            found.update(**self.runs.project.config.gpu_resources)
+            found.update(**self.project.config.gpu_resources)
         if "gpu" in found.get("gres", ""):
             del found["gpu"]
         return found
@@ -68,7 +66,7 @@ class JobResources:
     @cached_property
     def sizes(self) -> ModelSizes:
         """The sizes of the models of the planned runs."""
-        project = self.runs.project
+        project = self.project
         own = {}
         for extra in project.config.extra_models:
             folder = project.weight_paths.get(extra.key, {}).get("folder")
@@ -88,7 +86,7 @@ class JobResources:
     @cached_property
     def speed(self) -> Speed:
         """The speed of the device: config key tflops, else as measured, else a default."""
-        project = self.runs.project
+        project = self.project
         if project.config.tflops:
             return Speed(project.config.tflops)
         if not self.gpus:
@@ -107,7 +105,7 @@ class JobResources:
 
     def limited(self, minutes: int) -> int | float:
         """Return ``minutes``, at most config key max_runtime."""
-        return min(minutes, self.runs.project.config.max_runtime or math.inf)
+        return min(minutes, self.project.config.max_runtime or math.inf)
 
     def runtime(self, minutes: int) -> Resource:
         """Return a resource: ``minutes``, as many more at each retry, and a limit."""
@@ -117,22 +115,18 @@ class JobResources:
 
         return requested
 
-    def run_work(self, **fixed: str) -> Callable[[Wildcards], Work]:
-        """Return a function of wildcards: the work of a job that makes one run.
+    def mem_mb(self, action: Action, work: Work | None) -> int:
+        """Return the memory of a job, in MB: by the ``work`` of its model if it runs one."""
+        if work is None:
+            return action.mem_mb
+        return resources.mem_mb(work, bool(self.gpus))
 
-        ``fixed`` are the parts of the run that are no wildcards of the rule.
-        """
-
-        def work(wildcards: Wildcards) -> Work:
-            return self.sizes.work([self.runs.run_of(wildcards, **fixed)])
-
-        return work
-
-    def encoding(self, wildcards: Wildcards) -> Work:
-        """Return the work of a job that encodes all texts of a data set."""
-        dataset = getattr(wildcards, "dataset", "")
-        length = int(getattr(wildcards, "length", ENCODED_LENGTH))
-        return self.sizes.encoding(wildcards.encoder, dataset, length)
+    def minutes(self, action: Action, work: Work | None) -> int:
+        """Return the time of a job: by the ``work`` of its model if it runs one."""
+        if work is None:
+            return action.minutes
+        estimated = resources.minutes(self.seconds(work), bool(self.gpus))
+        return max(estimated, action.minutes) if action.asks else estimated
 
     def of_small_model(self, minutes: int, mem_mb: int = resources.LEAST_MB) -> Params:
         """Return the resources of a job with a small model."""
@@ -141,47 +135,3 @@ class JobResources:
             "mem_mb": per_attempt(mem_mb),
             "runtime": self.runtime(minutes),
         }
-
-    def of_model(self, work_of: Callable[[Wildcards], Work]) -> Params:
-        """Return the resources of a job with a model that does ``work_of`` its wildcards."""
-
-        def mem_mb(wildcards: Wildcards, attempt: int) -> int:
-            return resources.mem_mb(work_of(wildcards), bool(self.gpus)) * attempt
-
-        def runtime(wildcards: Wildcards, attempt: int) -> int | float:
-            seconds = self.seconds(work_of(wildcards))
-            minutes = resources.minutes(seconds, bool(self.gpus))
-            return self.limited(minutes * attempt)
-
-        return {**self.on_gpu, "mem_mb": mem_mb, "runtime": runtime}
-
-    def of_asking(self, minutes: int, work_of: Callable[[Wildcards], Work]) -> Params:
-        """Return the resources of a job that asks a language model, for ``minutes`` at least.
-
-        A model on a server needs neither a GPU nor memory of this machine.
-        """
-        local = self.of_model(work_of)
-
-        def mem_mb(wildcards: Wildcards, attempt: int) -> int:
-            if self.runs.asked_locally(wildcards):
-                return local["mem_mb"](wildcards, attempt)
-            return resources.LEAST_MB * attempt
-
-        def runtime(wildcards: Wildcards, attempt: int) -> int | float:
-            least = self.limited(minutes * attempt)
-            if self.runs.asked_locally(wildcards):
-                return max(least, local["runtime"](wildcards, attempt))
-            return least
-
-        found: Params = {"mem_mb": mem_mb, "runtime": runtime}
-        for name, value in self.on_gpu.items():
-            found[name] = self._if_local(value)
-        return found
-
-    def _if_local(self, value: Any) -> Resource:
-        """A resource that jobs which ask a server do not have."""
-
-        def requested(wildcards: Wildcards, attempt: int) -> Any:
-            return value if self.runs.asked_locally(wildcards) else None
-
-        return requested

@@ -7,20 +7,20 @@ from lextables.papers.cuad import reviewer
 from lextables.papers.cuad.registry import Cuad
 from lextables.papers.cuad.reviewer import Reviewer
 from lextables.pipeline.errors import BadInput
+from lextables.planning.jobs import Jobs
 from lextables.planning.rule_values import Wildcards
-from lextables.planning.runs import Runs
 
 
 @dataclass(frozen=True)
 class ReviewJobs:
     """The review of the contract in the configuration, and the run that reads it."""
 
-    runs: Runs
+    jobs: Jobs
 
     @cached_property
     def reviewer(self) -> Reviewer:
         """The run whose model reads the contract."""
-        project = self.runs.project
+        project = self.jobs.project
         paper = project.papers["cuad"]
         assert isinstance(paper, Cuad)
         plan = project.plans["cuad"]
@@ -32,7 +32,7 @@ class ReviewJobs:
 
         The contract is read, so that an unreadable file fails before any training.
         """
-        contract = self.runs.project.config.contract
+        contract = self.jobs.project.config.contract
         if not contract:
             raise BadInput(
                 "contract is empty",
@@ -48,38 +48,38 @@ class ReviewJobs:
 
     def page(self, wildcards: Wildcards) -> str:
         """Input: the page of the review."""
-        return f"{self.runs.project.results}/review/{self.name}.html"
+        return f"{self.jobs.project.results}/review/{self.name}.html"
 
     def reviewer_files(self, wildcards: Wildcards) -> list[str]:
         """Input: the files of the reviewer's run; none if it was made under another configuration."""
         if wildcards.contract != self.name:
             raise BadInput(
-                f"{wildcards.contract} is not the review of {self.runs.project.config.contract}",
+                f"{wildcards.contract} is not the review of {self.jobs.project.config.contract}",
                 where="config",
                 do="run the target review, which has the name of the config's contract",
             )
         if not self.reviewer.planned:
             return []
-        return [f"{self.runs.project.results}/{path}" for path in self.reviewer.files]
+        return [f"{self.jobs.project.results}/{path}" for path in self.reviewer.files]
 
     def marks(self, wildcards: Wildcards) -> str:
         """Input: the precision of the reviewer's marks."""
-        return self.runs.file(self.reviewer.run, "marks.parquet")
+        return self.jobs.file(self.reviewer.run, "marks.parquet")
 
     def predictions(self, wildcards: Wildcards) -> list[str]:
         """Input: the predictions of a run; none if it was made under another configuration."""
-        run = self.runs.run_of(wildcards)
-        if run not in self.runs.project.specs:
+        run = self.jobs.run_of(wildcards)
+        if run not in self.jobs.project.specs:
             return []
-        return [self.runs.file(run, "predictions.parquet")]
+        return [self.jobs.file(run, "predictions.parquet")]
 
     def run_folder(self, wildcards: Wildcards) -> str:
         """Param: the folder of the run that wildcards name."""
-        return f"{self.runs.project.results}/{self.runs.run_of(wildcards).folder}"
+        return f"{self.jobs.project.results}/{self.jobs.run_of(wildcards).folder}"
 
     def reviewer_folder(self, wildcards: Wildcards) -> str:
         """Param: the folder of the reviewer's run."""
-        return f"{self.runs.project.results}/{self.reviewer.run.folder}"
+        return f"{self.jobs.project.results}/{self.reviewer.run.folder}"
 
     def record(self, wildcards: Wildcards) -> str:
         """Param: the digest of the record of a run of another configuration."""
@@ -87,4 +87,4 @@ class ReviewJobs:
 
     def weights(self, wildcards: Wildcards) -> str:
         """Param: the folder of the reviewer's weights; "" for an off-the-shelf model."""
-        return self.reviewer.weights(self.runs.project.results)
+        return self.reviewer.weights(self.jobs.project.results)

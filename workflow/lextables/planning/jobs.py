@@ -1,0 +1,509 @@
+"""Jobs: for each planned run, what its action reads, its settings and its resources.
+
+A `PlannedJob` is a plain record that can be printed.  A rule has the jobs of one or several
+experiments (`RuleJobs`), and takes everything from the job that its wildcards name.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
+from lextables.planning.job_resources import JobResources
+from lextables.planning.project import Project
+from lextables.planning.rule_values import Files, Params, Resource, Values, Wildcards
+from lextables.planning.scripts import fingerprint_of
+from lextables.planning.sources import edgar_contracts
+from lextables.tasks.actions import Action, TaskJobs
+from lextables.tasks.answers.jobs import AnswerJobs
+from lextables.tasks.classification.jobs import ClassificationJobs, each_view, readings
+from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.resources import Work
+from lextables.tasks.retrieval.jobs import RetrievalJobs
+from lextables.tasks.spans.jobs import SHARDS, SpanJobs
+from lextables.tasks.spans.settings import CuttingSettings
+
+FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"
+PARTS = ("dataset", "experiment", "model", "condition", "seed")
+ENCODER = ("model", "weights", "revision", "found")
+SCRIPT = "task.py"
+TASKS: Mapping[str, type[TaskJobs]] = {
+    "retrieval": RetrievalJobs,
+    "spans": SpanJobs,
+    "classification": ClassificationJobs,
+    "answers": AnswerJobs,
+}
+# Experiments whose jobs take seconds and run where Snakemake runs.
+COMBINING = ("fuse", "join")
+# Experiments of runs that predict, of which each job makes one.
+PREDICTING = (
+    "read",
+    "quote",
+    "rerank-tuned",
+    "rerank-classified",
+    "retrieve-tuned",
+    "feedback",
+    "answer",
+    "mark",
+)
+# Experiments of systems that are not trained here, of which each job makes all runs.
+RANKING = ("retrieve", "rerank", ASK)
+ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """A job: its action, the files that it reads by role, and what the action is given.
+
+    ``params`` are compared between runs of the pipeline, and ``places`` are folders and
+    limits, which change no result.  ``work`` is what a model does on this machine, for its
+    time and memory; None for other jobs.
+    """
+
+    action: Action
+    inputs: Mapping[str, Files]
+    params: Params
+    places: Params = field(default_factory=dict)
+    work: Callable[[], Work | None] = lambda: None
+
+    @property
+    def code(self) -> str:
+        """The fingerprint of the job's code."""
+        names = [self.action.module]
+        if self.action.parts:
+            names.append(self.action.parts.format(self.params["part"]))
+        return fingerprint_of(SCRIPT, *(f"lextables.tasks.{name}" for name in names))
+
+
+@dataclass(frozen=True)
+class RankingRule:
+    """A rule for systems of one kind: their ``models``, and the ``conditions`` of their runs.
+
+    A job makes all runs of a system that is not trained here: every form of the queries, and
+    every way to read the documents.
+    """
+
+    name: str
+    dataset: str
+    experiment: str
+    models: tuple[str, ...]
+    conditions: tuple[str, ...]
+
+
+# Snakemake searches the texts of input functions for patterns, and a pattern is in a folder.
+@dataclass(frozen=True, repr=False)
+class RuleJobs:
+    """What a rule takes from its jobs, by wildcards.  ``folder`` is the pattern of their runs."""
+
+    of: Callable[[Wildcards], PlannedJob]
+    resources_of: JobResources
+    folder: str = ""
+
+    def inputs(self, wildcards: Wildcards) -> dict[str, Files]:
+        """Input: files by role."""
+        return dict(self.of(wildcards).inputs)
+
+    def params(self, wildcards: Wildcards) -> Params:
+        """Param: the action's module, and what it is given."""
+        return self.of(wildcards).params
+
+    def code(self, wildcards: Wildcards) -> str:
+        """Param: the fingerprint of the code."""
+        return self.of(wildcards).code
+
+    def places(self, wildcards: Wildcards, threads: int) -> Params:
+        """Param: folders, and limits on spending and rate.
+
+        Snakemake does not compare params that depend on the threads, so that other limits
+        rerun nothing.
+        """
+        return self.of(wildcards).places
+
+    def threads(self, wildcards: Wildcards) -> int:
+        """Threads of the job."""
+        return min(self.of(wildcards).action.threads, self.resources_of.model_threads)
+
+    @property
+    def resources(self) -> dict[str, Resource]:
+        """Resources: memory, time and, for a model on this machine, a GPU."""
+        requested: dict[str, Resource] = {
+            "mem_mb": self._mem_mb,
+            "runtime": self._runtime,
+        }
+        for name, value in self.resources_of.on_gpu.items():
+            requested[name] = self._with_model(value)
+        return requested
+
+    def _mem_mb(self, wildcards: Wildcards, attempt: int) -> int:
+        job = self.of(wildcards)
+        return self.resources_of.mem_mb(job.action, job.work()) * attempt
+
+    def _runtime(self, wildcards: Wildcards, attempt: int) -> int | float:
+        job = self.of(wildcards)
+        minutes = self.resources_of.minutes(job.action, job.work())
+        return self.resources_of.limited(minutes * attempt)
+
+    def _with_model(self, value: Any) -> Resource:
+        """A resource that only jobs with a model on this machine have."""
+
+        def requested(wildcards: Wildcards, attempt: int) -> Any:
+            return value if self.of(wildcards).work() else None
+
+        return requested
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The jobs of all planned runs, and of the features that they read."""
+
+    project: Project
+    resources: JobResources
+
+    @cached_property
+    def tasks(self) -> dict[str, TaskJobs]:
+        """{data set: the jobs of its task}."""
+        results = self.project.results
+        tasks = {}
+        for name, task in self.project.tasks.items():
+            data = f"{results}/data/{name}"
+            features = f"{results}/features/{task.task}"
+            tasks[name] = TASKS[task.task](name, task, data, features)
+        return tasks
+
+    # Rules of runs.
+
+    def folder(self, **fixed: str | int) -> str:
+        """Return the pattern of the folders of runs, such as ``results/runs/{dataset}/…``."""
+        parts = {}
+        for name in PARTS:
+            parts[name] = fixed.get(name, f"{{{name}}}")
+        return f"{self.project.results}/{FOLDER.format(**parts)}"
+
+    def rule(self, **fixed: str | int) -> RuleJobs:
+        """Return the jobs of a rule that makes one run; ``fixed`` are no wildcards of it."""
+
+        def of_wildcards(wildcards: Wildcards) -> PlannedJob:
+            return self.of_runs(self.run_of(wildcards, **fixed))
+
+        return RuleJobs(of_wildcards, self.resources, self.folder(**fixed))
+
+    def scoring(self) -> RuleJobs:
+        """Return the jobs that score runs."""
+
+        def of_wildcards(wildcards: Wildcards) -> PlannedJob:
+            return self.score(self.run_of(wildcards))
+
+        return RuleJobs(of_wildcards, self.resources, self.folder())
+
+    def ranking(self, rule: RankingRule) -> RuleJobs:
+        """Return the jobs of a rule for systems."""
+
+        def of_wildcards(wildcards: Wildcards) -> PlannedJob:
+            runs = [self.run_of(wildcards, condition=name) for name in rule.conditions]
+            return self.of_runs(*runs)
+
+        return RuleJobs(of_wildcards, self.resources)
+
+    def ranking_rules(self) -> list[RankingRule]:
+        """Return the rules of the systems that are not trained here."""
+        retrieved = [name for name, task in self.tasks.items() if _ranks(task)]
+        return ranking_rules(self.project.specs, retrieved)
+
+    def data_sets(self, *kinds: str) -> list[str]:
+        """Return the data sets with these kinds of tasks."""
+        tasks = self.project.tasks.items()
+        return [name for name, task in tasks if task.task in kinds]
+
+    def run_of(self, wildcards: Wildcards, **fixed: str | int) -> Run:
+        """Return the run that wildcards name; its seed is 0 if the rule has none."""
+        parts = {"seed": 0, **dict(wildcards.items()), **fixed}
+        return Run(
+            data_set=parts["dataset"],
+            experiment=parts["experiment"],
+            model=parts["model"],
+            condition=parts["condition"],
+            seed=int(parts["seed"]),
+        )
+
+    def spec(self, run: Run) -> Spec:
+        """Return the spec of a run; `BadInput` if this configuration has no such run."""
+        where = f"{self.project.results}/{run.folder}"
+        if self.project.paper_of.get(run.data_set) not in self.project.config.papers:
+            what = "config key papers leaves its paper out"
+            raise BadInput(what, where=where, do="add it there")
+        if run not in self.project.specs:
+            what = "there is no such run under this configuration"
+            raise BadInput(what, where=where)
+        return self.project.specs[run]
+
+    def file(self, run: Run, name: str) -> str:
+        """Return the path of a file of a run."""
+        return f"{self.project.results}/{run.folder}/{name}"
+
+    # Jobs.
+
+    def of_runs(self, run: Run, *others: Run) -> PlannedJob:
+        """Return the job that makes a run, or all runs of a system.
+
+        Runs of a system share everything but the settings of a ranking and what they read.
+        """
+        spec = self.spec(run)
+        task = self.tasks[run.data_set]
+        name = task.action(run, spec.settings)
+        action = task.ACTIONS[name]
+        specs = [spec, *(self.spec(other) for other in others)]
+        needed = [each for of_run in specs for each in of_run.needs]
+        inputs = {"data": task.tables(action)}
+        for role, runs in task.needs(name, needed).items():
+            inputs[role] = self._files(runs, "predictions.parquet")
+        inputs["records"] = self._files(needed, "run.json")
+        inputs["weights"] = self._files(spec.sources, "weights")
+        inputs["weight_records"] = self._files(spec.sources, "run.json")
+        choices = [spec.choice] if spec.choice else []
+        inputs["choice"] = self._files(choices, "run.json")
+        if action.census:
+            inputs["census"] = [self.project.census(run.data_set)]
+        inputs |= task.features(name, run, spec)
+        inputs |= self._sources(run, spec)
+        settings: Params = self.project.identified(spec.settings)
+        if _ranks(task) and name not in ("search", "train", "choose", "submitted"):
+            settings = {}
+            for each, of_run in zip((run, *others), specs, strict=True):
+                settings[each.condition] = self.project.identified(of_run.settings)
+        params: Params = {
+            "module": action.module,
+            "part": task.part(name, spec.settings),
+            "settings": settings,
+            "task": {
+                **task.fields(action),
+                **task.values(name, spec, self.project.specs),
+            },
+            "experiment": run.experiment,
+            "seed": run.seed,
+        }
+        if action.model:
+            params["device"] = self.project.config.device
+        places = {"vectors": self.vectors, "asking": self.asking, "work": ""}
+        if action.census or run.experiment == "pretrain":
+            parts = run.folder.removeprefix("runs/")
+            places["work"] = f"{self.project.results}/work/{parts}"
+        made = [run, *others]
+
+        def work() -> Work | None:
+            local = action.model and "api" not in spec.settings
+            return self.resources.sizes.work(made) if local else None
+
+        return PlannedJob(action, inputs, params, places, work)
+
+    def _files(self, runs: Iterable[Run], name: str) -> Files:
+        return [self.file(run, name) for run in runs]
+
+    def _sources(self, run: Run, spec: Spec) -> dict[str, Files]:
+        """Return the published files that a run reads."""
+        if run.experiment == "release":
+            archive = f"{self.project.results}/sources/{spec.settings['file']}"
+            return {"archive": [archive]}
+        if run.experiment == "pretrain":
+            if self.project.config.data == "release":
+                return {"contracts": edgar_contracts(self.project)}
+            return {"contracts": self.project.tables(run.data_set, "contracts")}
+        return {}
+
+    @property
+    def released_files(self) -> Files:
+        """The planned files of authors' weights."""
+        files = []
+        for run, spec in self.project.specs.items():
+            if run.experiment == "release":
+                files += self._sources(run, spec)["archive"]
+        return files
+
+    def score(self, run: Run) -> PlannedJob:
+        """Return the job that scores the predictions of a run."""
+        spec = self.spec(run)
+        task = self.tasks[run.data_set]
+        action = task.ACTIONS["score"]
+        inputs = {
+            "data": task.tables(action),
+            "predictions": [self.file(run, "predictions.parquet")],
+        }
+        if action.census:
+            inputs["census"] = [self.project.census(run.data_set)]
+        inputs |= task.features("score", run, spec)
+        params = {
+            "module": action.module,
+            "part": "",
+            "settings": {},
+            "task": {
+                **task.fields(action),
+                **task.values("score", spec, self.project.specs),
+            },
+            "experiment": run.experiment,
+        }
+        return PlannedJob(action, inputs, params)
+
+    @property
+    def vectors(self) -> str:
+        """The folder of cached vectors.  No rule's output: it can be deleted at any time."""
+        return f"{self.project.results}/work/vectors"
+
+    @property
+    def asking(self) -> Params:
+        """The folder of answers of language models, and limits on spending and rate."""
+        config = self.project.config
+        limits = {
+            "dollars": config.llm_budget,
+            "tokens": config.llm_tokens,
+            "concurrency": config.llm_concurrency,
+            "requests_a_minute": config.llm_requests_a_minute,
+        }
+        return {"kept": f"{self.project.results}/work/calls", "limits": limits}
+
+    # Features.
+
+    def windows(self) -> RuleJobs:
+        """Return the jobs that cut contracts into windows of tokens."""
+        return RuleJobs(self.windows_of, self.resources)
+
+    def tokens(self) -> RuleJobs:
+        """Return the jobs that tokenise texts."""
+        return RuleJobs(self.tokens_of, self.resources)
+
+    def encodings(self) -> RuleJobs:
+        """Return the jobs that encode texts with a frozen encoder."""
+        return RuleJobs(self.encoding, self.resources)
+
+    def windows_of(self, wildcards: Wildcards) -> PlannedJob:
+        """Return the job for windows of a length and a step.
+
+        Its settings are those of a training if there is one, which needs the windows before
+        its weights exist.
+        """
+        size = (int(wildcards.length), int(wildcards.step))
+        readers = []
+        for run, spec in self._specs_of(wildcards.dataset).items():
+            settings = spec.settings
+            same = (settings.get("max_length"), settings.get("step")) == size
+            if run.model == wildcards.model and same:
+                readers.append((run.experiment == "read", spec))
+        readers.sort(key=lambda reader: reader[0])
+        spec = self._reader([spec for _, spec in readers], wildcards)
+        names = CuttingSettings.model_fields.keys() & spec.settings.keys()
+        settings = {name: spec.settings[name] for name in sorted(names)}
+        weights = self._files(spec.sources, "weights")
+        values = {"shards": SHARDS}
+        return self._feature(wildcards, "windows", settings, values, weights)
+
+    def tokens_of(self, wildcards: Wildcards) -> PlannedJob:
+        """Return the job for the tokens of a tokenizer, at most a number of each text."""
+        length = int(wildcards.length)
+        readers = []
+        for spec in self._specs_of(wildcards.dataset).values():
+            if spec.settings.get("tokenizer", {}).get("model") == wildcards.model:
+                readers.append(spec)
+        first = self._reader(readers, wildcards)
+        every = readings(spec.settings for spec in readers)
+        views = each_view(each for each in every if each["max_length"] == length)
+        values = {"views": views, "length": length}
+        return self._feature(wildcards, "tokens", first.settings["tokenizer"], values)
+
+    def encoding(self, wildcards: Wildcards) -> PlannedJob:
+        """Return the job for an encoder's vectors of units, or of pieces of texts."""
+        size = int(wildcards.size)
+        of_spans = wildcards.task == "spans"
+        name_of_size = "max_length" if of_spans else "piece"
+        readers = []
+        for spec in self._specs_of(wildcards.dataset).values():
+            settings = spec.settings
+            linear = settings.get("kind") == "linear" and "weights" in settings
+            if not linear or settings["model"] != wildcards.encoder:
+                continue
+            if settings[name_of_size] == size:
+                readers.append(spec)
+        first = self._reader(readers, wildcards).settings
+        settings = {name: first[name] for name in ENCODER}
+        if of_spans:
+            values: Params = {}
+            settings["max_length"] = size
+            length = size
+        else:
+            views = each_view(readings(spec.settings for spec in readers))
+            values = {"views": views, "piece": size}
+            registered = self.project.context.models[wildcards.encoder]
+            settings["max_length"] = registered.max_length
+            length = ENCODED_LENGTH
+
+        def work() -> Work:
+            sizes = self.resources.sizes
+            return sizes.encoding(wildcards.encoder, wildcards.dataset, length)
+
+        return self._feature(wildcards, "vectors", settings, values, work=work)
+
+    def _reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
+        """Return the first run that reads features; `BadInput` if there is none."""
+        if not readers:
+            where = ", ".join(f"{name} {value}" for name, value in wildcards.items())
+            what = "no run under this configuration reads these features"
+            raise BadInput(what, where=where)
+        return readers[0]
+
+    def _specs_of(self, dataset: str) -> dict[Run, Spec]:
+        specs = self.project.specs.items()
+        return {run: spec for run, spec in specs if run.data_set == dataset}
+
+    def _feature(
+        self,
+        wildcards: Wildcards,
+        name: str,
+        settings: Values,
+        values: Params,
+        weights: Files | None = None,
+        work: Callable[[], Work | None] = lambda: None,
+    ) -> PlannedJob:
+        task = self.tasks[wildcards.dataset]
+        action = task.ACTIONS[name]
+        inputs = {"data": task.tables(action), "weights": weights or []}
+        params = {
+            "module": action.module,
+            "part": "",
+            "settings": self.project.identified(settings),
+            "task": values,
+        }
+        if action.model:
+            params["device"] = self.project.config.device
+        return PlannedJob(action, inputs, params, work=work)
+
+
+def _ranks(task: TaskJobs) -> bool:
+    """Whether a task has rankings, whose jobs can make several runs."""
+    return isinstance(task, RetrievalJobs)
+
+
+def ranking_rules(
+    specs: Mapping[Run, Spec], datasets: Iterable[str]
+) -> list[RankingRule]:
+    """Return the rules of the systems of these data sets that are not trained here.
+
+    Systems of one kind whose runs have the same conditions share a rule.
+    """
+    conditions: dict[tuple[str, str, str, str], list[str]] = {}
+    for run, spec in specs.items():
+        if run.experiment in RANKING and run.data_set in datasets:
+            kind = spec.settings["kind"].replace("-", "_")
+            system = (run.data_set, run.experiment, kind, run.model)
+            conditions.setdefault(system, []).append(run.condition)
+    models: dict[tuple[str, ...], list[str]] = {}
+    for (*parts, model), of_system in conditions.items():
+        models.setdefault((*parts, *of_system), []).append(model)
+    rules: dict[str, RankingRule] = {}
+    for (dataset, experiment, kind, *of_rule), names in sorted(models.items()):
+        name = f"{dataset}_{experiment}_{kind}"
+        number = sum(each.startswith(name) for each in rules)
+        if number:
+            name += f"_{number}"
+        rules[name] = RankingRule(
+            name, dataset, experiment, tuple(sorted(names)), tuple(of_rule)
+        )
+    return list(rules.values())

@@ -1,0 +1,99 @@
+"""What a task states of its actions: the tables, features and fields that each reads."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import Run
+from lextables.tasks.plan import Spec
+
+MODEL_THREADS = 4  # of a job with a model
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a task states of an action.
+
+    Its code is in ``module``, below `lextables.tasks`; ``parts`` is the pattern of the
+    modules of which it imports one, such as that for a kind of model.
+    ``tables`` are the tables of the data set that it reads, by the task's names for them,
+    and ``fields`` the fields of the registry's task.  ``census`` marks a training, whose
+    checkpoints belong to the data.  A job with a ``model`` requests memory, time and a GPU
+    by the work of its runs; with ``asks`` it asks a language model, for ``minutes`` at
+    least.  Other jobs request ``mem_mb`` and ``minutes``.
+    """
+
+    module: str
+    tables: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+    parts: str = ""
+    census: bool = False
+    model: bool = False
+    asks: bool = False
+    mem_mb: int = 4000
+    minutes: int = 30
+    threads: int = 1
+
+
+class TaskJobs(ABC):
+    """The jobs of one data set's task.
+
+    ``task`` is the registry's task of the data set ``name``, whose tables are in ``data``;
+    features are below ``folder``.
+    """
+
+    ACTIONS: ClassVar[Mapping[str, Action]]
+
+    def __init__(self, name: str, task: Any, data: str, folder: str) -> None:
+        self.name = name
+        self.task = task
+        self.data = data
+        self.folder = folder
+
+    @abstractmethod
+    def action(self, run: Run, settings: JsonObject) -> str:
+        """The name of the action that makes a run, one of `ACTIONS`."""
+
+    def tables(self, action: Action) -> list[str]:
+        """The files of the tables that an action reads, in their order."""
+        names = self.names()
+        return self.data_files([names.get(table, table) for table in action.tables])
+
+    def data_files(self, tables: Sequence[str]) -> list[str]:
+        """The files of these tables of the data set."""
+        return [f"{self.data}/{table}.parquet" for table in tables]
+
+    def names(self) -> Mapping[str, str]:
+        """{the task's name of a table: the data set's}."""
+        return {}
+
+    def fields(self, action: Action) -> JsonObject:
+        """The fields of the registry's task that an action reads."""
+        fields: JsonObject = self.task.model_dump(
+            mode="json", include=set(action.fields)
+        )
+        return fields
+
+    def part(self, action: str, settings: JsonObject) -> str:
+        """What is filled into `Action.parts`; "" for an action without parts."""
+        kind: str = self.task.task
+        return kind if action == "submitted" else ""
+
+    def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
+        """The files that a run reads besides tables and other runs, by role."""
+        return {}
+
+    def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
+        """The runs whose predictions an action reads, by role."""
+        return {"predictions": list(runs)}
+
+    def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:
+        """Values for the action that are neither settings of the run nor fields."""
+        return {}
+
+
+def submitted_action(tables: tuple[str, ...], *fields: str) -> Action:
+    """Return the action that checks submitted predictions against ``tables``."""
+    return Action("submission", tables, ("task", "test", *fields), "{}.submitted")

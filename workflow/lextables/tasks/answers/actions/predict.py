@@ -1,0 +1,38 @@
+"""Answer every question about each document, or mark the paragraphs that support the answers."""
+
+from importlib import import_module
+
+from lextables.pipeline.dataset import write
+from lextables.pipeline.run import recorded
+from lextables.tasks.answers import collection
+from lextables.tasks.answers.collection import MARKED, PREDICTIONS
+from lextables.tasks.answers.prediction import Prediction
+from lextables.tasks.answers.settings import ANSWERING, MARKING
+from lextables.tasks.job import Job
+
+MARK = "mark"  # the experiment of marked paragraphs
+
+
+def run(job: Job) -> None:
+    """Predict with a kind of models."""
+    marks = job.experiment == MARK
+    kinds = MARKING if marks else ANSWERING
+    predictor = import_module(f"lextables.tasks.answers.predictors.{job.part}")
+    with recorded(job.output("record"), job.settings) as record:
+        data = collection.load(job.inputs["data"], job.task["names"])
+        prediction = Prediction(
+            data,
+            kinds[job.settings["kind"]](**job.settings),
+            collection.marked_of(job.inputs["highlights"]),
+            job.device,
+            job.vectors,
+            job.asking,
+            job.threads,
+            record,
+        )
+        if marks:
+            marked = collection.marked_rows(data, predictor.mark(prediction))
+            record["marks"] = write(MARKED, marked, job.output("predictions"))
+        else:
+            answers = collection.prediction_rows(predictor.answer(prediction))
+            record["pairs"] = write(PREDICTIONS, answers, job.output("predictions"))

@@ -1,0 +1,64 @@
+"""The jobs of the answers task."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import Run
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.answers.collection import ANSWERED_FROM, WITHOUT_TEXT
+from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.resources import LEAST_MB
+
+MODULES = "answers.actions"
+MARK = "mark"  # the experiment of marked paragraphs
+WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
+WORDS = Action(
+    f"{MODULES}.predict", ANSWERED_FROM, ("names",), "answers.predictors.{}", threads=2
+)
+MODEL = replace(WORDS, model=True, threads=MODEL_THREADS)
+
+
+class AnswerJobs(TaskJobs):
+    """The jobs of a data set with documents and questions."""
+
+    ACTIONS: ClassVar = {
+        "prior": replace(WORDS, tables=WITHOUT_TEXT, threads=1),
+        "words": WORDS,
+        "vectors": MODEL,
+        "language-model": replace(MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440),
+        "submitted": submitted_action(ANSWERED_FROM, "names"),
+        "score": Action(
+            f"{MODULES}.score", ANSWERED_FROM, ("names", "smoothing", "folds")
+        ),
+    }
+    PARTS: ClassVar = {
+        "prior": "words",
+        "words": "words",
+        "vectors": "vectors",
+        "language-model": "language_model",
+    }
+
+    def action(self, run: Run, settings: JsonObject) -> str:
+        """The action that makes a run, by the kind of its model."""
+        if run.experiment == SUBMITTED:
+            return "submitted"
+        kind: str = settings["kind"]
+        if run.experiment != MARK and kind in WITHOUT_WORDS:
+            return "prior"
+        return kind if kind in self.ACTIONS else "words"
+
+    def names(self) -> Mapping[str, str]:
+        """The data set's names of the tables."""
+        names: Mapping[str, str] = self.task.names.model_dump()
+        return names
+
+    def part(self, action: str, settings: JsonObject) -> str:
+        """The module of the kind of model."""
+        return self.PARTS.get(action) or super().part(action, settings)
+
+    def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
+        """The human highlights, for a run that marks paragraphs."""
+        names = [self.names()["highlights"]] if run.experiment == MARK else []
+        return {"highlights": self.data_files(names)}

@@ -1,0 +1,20 @@
+"""Tokenise the texts or pairs of texts of a data set for one model, each once."""
+
+import logging
+
+from lextables.models.weights import weights_folder
+from lextables.tasks.classification.examples import texts_of
+from lextables.tasks.classification.features import tokenise
+from lextables.tasks.classification.settings import View
+from lextables.tasks.job import Job
+
+_log = logging.getLogger("lextables")
+
+
+def run(job: Job) -> None:
+    """Write the tokens, at most as many of each text as the job's ``task`` states."""
+    views = [View(**view) for view in job.task["views"]]
+    examples, texts = job.inputs["data"]
+    read = texts_of(examples, texts, views)
+    folder = weights_folder(job.settings)
+    _log.info("%s", tokenise(read, folder, job.task["length"], job.output("tokens")))

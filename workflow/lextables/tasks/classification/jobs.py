@@ -1,0 +1,135 @@
+"""The jobs of classification: tokens or vectors of texts, and the actions on them."""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import Run
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.resources import LEAST_MB
+
+MODULES = "classification.actions"
+EXAMPLES = ("examples", "heads")
+TEXTS = (*EXAMPLES, "texts")
+LINEAR = "linear"  # the kind of models without tokens
+LINEAR_THREADS = 2
+
+
+def _training(*splits: str) -> Action:
+    """The fine-tuning of classifiers on the first of ``splits``."""
+    return Action(
+        f"{MODULES}.train",
+        EXAMPLES,
+        splits,
+        census=True,
+        model=True,
+        threads=MODEL_THREADS,
+    )
+
+
+class ClassificationJobs(TaskJobs):
+    """The jobs of a data set with examples and heads."""
+
+    ACTIONS: ClassVar = {
+        "tokens": Action(f"{MODULES}.tokens", ("examples", "texts")),
+        "vectors": Action(
+            f"{MODULES}.vectors",
+            ("examples", "texts"),
+            model=True,
+            threads=MODEL_THREADS,
+        ),
+        "search": _training("training", "validation"),
+        "single-task": _training("final", "test"),
+        "train": _training("final", "test"),
+        "choose": Action(f"{MODULES}.choose", EXAMPLES, ("validation",)),
+        "train_linear": Action(
+            f"{MODULES}.train_linear",
+            TEXTS,
+            ("final",),
+            mem_mb=LEAST_MB,
+            threads=LINEAR_THREADS,
+        ),
+        "predict": Action(
+            f"{MODULES}.predict", EXAMPLES, ("test",), model=True, threads=MODEL_THREADS
+        ),
+        "predict_linear": Action(
+            f"{MODULES}.predict_linear", TEXTS, ("test",), mem_mb=LEAST_MB
+        ),
+        "ask": Action(
+            f"{MODULES}.ask",
+            TEXTS,
+            ("test",),
+            model=True,
+            asks=True,
+            mem_mb=LEAST_MB,
+            minutes=720,
+            threads=MODEL_THREADS,
+        ),
+        "submitted": submitted_action(
+            EXAMPLES, "names", "evaluator", "loss", "multi_label", "heads"
+        ),
+        "score": Action(
+            f"{MODULES}.score",
+            EXAMPLES,
+            ("test", "evaluator", "metrics", "unit", "multi_label", "groups", "views"),
+            census=True,
+        ),
+    }
+    EXPERIMENTS: ClassVar = {
+        "read": "predict",
+        "choice": "choose",
+        SUBMITTED: "submitted",
+    }
+
+    def action(self, run: Run, settings: JsonObject) -> str:
+        """The action that makes a run; models without tokens have their own."""
+        action: str = self.EXPERIMENTS.get(run.experiment, run.experiment)
+        if action in ("train", "predict") and settings.get("kind") == LINEAR:
+            return f"{action}_linear"
+        return action
+
+    def names(self) -> Mapping[str, str]:
+        """The data set's names of heads and texts."""
+        names: Mapping[str, str] = self.task.names.model_dump()
+        return names
+
+    def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
+        """Tokens, a file for each maximum length; vectors; or the authors' settings."""
+        settings = spec.settings
+        if action in ("search", "single-task", "train", "predict"):
+            return {"tokens": self._tokens(settings)}
+        if action in ("train_linear", "predict_linear"):
+            return {"vectors": self._vectors(settings)}
+        if action == "choose":
+            published = settings["published"]
+            names = ["published_settings"] if published else []
+            return {"published": self.data_files(names)}
+        return {}
+
+    def _tokens(self, settings: JsonObject) -> list[str]:
+        lengths = {reading["max_length"] for reading in readings([settings])}
+        folder = f"{self.folder}/{self.name}/{settings['tokenizer']['model']}"
+        return [f"{folder}/{length}/tokens.parquet" for length in sorted(lengths)]
+
+    def _vectors(self, settings: JsonObject) -> list[str]:
+        """The vectors that a linear model reads; none if it reads words."""
+        if "weights" not in settings:
+            return []
+        folder = f"{self.folder}/{self.name}/{settings['model']}"
+        return [f"{folder}/vectors/{settings['piece']}.parquet"]
+
+
+def readings(runs: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return the readings of settings; a run without views is a single reading."""
+    every: list[JsonObject] = []
+    for settings in runs:
+        every += settings.get("readings", [settings])
+    return every
+
+
+def each_view(readings: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return the different views of readings, sorted by their columns."""
+    views = [reading["view"] for reading in readings if reading.get("view")]
+    distinct = {(view["text"], view["pair"] or ""): view for view in views}
+    return [distinct[columns] for columns in sorted(distinct)]

@@ -1,0 +1,82 @@
+"""What an action of a task is given.
+
+An action, such as `train` or `predict`, is a module of the task's folder ``actions`` with a
+function ``run(job)``.  All actions have the same script, and a task states in its
+`actions.TaskJobs` what each of them reads.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lextables.pipeline.content import folder_content
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import chosen, counts_of, identity
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an action is given.
+
+    ``inputs`` and ``outputs`` are files by role: `data` (tables of the data set), `census`,
+    `predictions` and `records` (of the runs that this run needs), `weights` and
+    `weight_records` (of the runs whose weights it loads), `choice`, and the task's features.
+    ``settings`` are those of the run, ``task`` the fields of the registry's task.  ``part``
+    is the kind of model, as in the name of its module.  ``code`` is the fingerprint of the job's code,
+    ``device`` the config's choice, ``work`` the folder of checkpoints, ``vectors`` that of
+    cached vectors, ``asking`` the folder of cached answers and the limits of language models
+    (`models.spending.Limits`).
+    """
+
+    inputs: Mapping[str, Sequence[str]]
+    outputs: Mapping[str, Sequence[str]]
+    settings: JsonObject
+    task: JsonObject = field(default_factory=dict)
+    part: str = ""
+    experiment: str = ""
+    seed: int = 0
+    code: str = ""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    work: str = ""
+    vectors: str = ""
+    asking: JsonObject = field(default_factory=dict)
+    threads: int = 1
+
+    def output(self, role: str) -> str:
+        """The only file that the job writes in this role."""
+        (path,) = self.outputs[role]
+        return path
+
+    @property
+    def choice(self) -> JsonObject:
+        """The chosen settings; empty if there was nothing to choose."""
+        return chosen(self.inputs["choice"])
+
+    def identity(self, device: str) -> JsonObject:
+        """The identity of the checkpoints on a kind of ``device`` (`pipeline.run.identity`)."""
+        (census,) = self.inputs["census"]
+        start = map(folder_content, self.inputs["weights"])
+        return identity(counts_of(census), self.code, device, start)
+
+
+def from_rule(snakemake: Any) -> Job:
+    """Return the job of a rule's script."""
+    params = snakemake.params
+    planned = dict(params.job)
+    del planned["module"]
+    return Job(
+        _by_role(snakemake.input),
+        _by_role(snakemake.output),
+        **planned,
+        **params.places,
+        code=params.code,
+        threads=snakemake.threads,
+    )
+
+
+def _by_role(files: Any) -> dict[str, list[str]]:
+    """Return a rule's inputs or outputs as {role: paths}."""
+    by_role = {}
+    for role, paths in files.items():
+        by_role[role] = [paths] if isinstance(paths, str) else list(paths)
+    return by_role

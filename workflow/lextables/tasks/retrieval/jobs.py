@@ -1,0 +1,96 @@
+"""The jobs of retrieval: rankings, and the trainings of rankers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import Run
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.plan import SEARCH, SUBMITTED, Spec
+from lextables.tasks.resources import LEAST_MB
+
+MODULES = "retrieval.actions"
+TABLES = ("documents", "queries", "judgements")
+# The fields of the registry's task that hits depend on, and those that scores depend on.
+RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
+SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
+# Kinds of systems without a model on this machine.
+SEARCHING = Action(
+    f"{MODULES}.rank",
+    TABLES,
+    RANKED_BY,
+    "retrieval.rankers.{}",
+    mem_mb=LEAST_MB,
+    minutes=120,
+)
+RANKING = replace(SEARCHING, model=True, threads=MODEL_THREADS)
+TRAINING = replace(
+    RANKING, module=f"{MODULES}.train", parts="retrieval.{}_tuning", census=True
+)
+
+
+class RetrievalJobs(TaskJobs):
+    """The jobs of a data set with queries and documents.
+
+    Rankings are actions by the kind of their system.
+    """
+
+    ACTIONS: ClassVar = {
+        "bm25": SEARCHING,
+        "okapi": SEARCHING,
+        "embedding-api": SEARCHING,
+        "bi-encoder": RANKING,
+        "cross-encoder": RANKING,
+        "classifier": RANKING,
+        "linear": RANKING,
+        "feedback": RANKING,
+        "fusion": SEARCHING,
+        "language-model": replace(RANKING, asks=True, mem_mb=LEAST_MB, minutes=720),
+        "search": TRAINING,
+        "train": TRAINING,
+        "choose": Action(f"{MODULES}.choose", TABLES, SCORED_BY),
+        "submitted": submitted_action(TABLES, "names"),
+        "score": Action(f"{MODULES}.score", TABLES, SCORED_BY),
+    }
+    EXPERIMENTS: ClassVar = {
+        SEARCH: "search",
+        "train": "train",
+        "choice": "choose",
+        SUBMITTED: "submitted",
+    }
+
+    def action(self, run: Run, settings: JsonObject) -> str:
+        """The action that makes a run: the kind of system for a ranking."""
+        return self.EXPERIMENTS.get(run.experiment) or settings["kind"]
+
+    def names(self) -> Mapping[str, str]:
+        """The data set's name of the documents."""
+        return {"documents": self.task.names.documents}
+
+    def part(self, action: str, settings: JsonObject) -> str:
+        """The kind of system, as in the name of the module that ranks or trains with it."""
+        if action in ("choose", "score", "submitted"):
+            return super().part(action, settings)
+        kind: str = settings["kind"].replace("-", "_")
+        return kind
+
+    def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
+        """A choice reads the searches, and the hits that these reorder."""
+        if action != "choose":
+            return {"predictions": list(runs)}
+        searched = [run for run in runs if run.experiment == SEARCH]
+        hits = [run for run in runs if run.experiment != SEARCH]
+        return {"searched": searched, "hits": hits}
+
+    def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:
+        """The seed and the learning rate of each search; the queries that are scored."""
+        if action == "choose":
+            searches = self.needs(action, spec.needs)["searched"]
+            rates = [
+                (run.seed, specs[run].settings["learning_rate"]) for run in searches
+            ]
+            return {"rates": rates}
+        if action == "score":
+            return {"queries": spec.settings.get("queries")}
+        return {}

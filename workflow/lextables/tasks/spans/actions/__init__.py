@@ -1,0 +1,1 @@
+"""The actions of the task, one module each, with a function ``run``."""

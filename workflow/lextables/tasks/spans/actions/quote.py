@@ -1,0 +1,42 @@
+"""Write text outputs: quotes of a linear model's spans, or a constant."""
+
+import logging
+from pathlib import Path
+
+from lextables.metrics.containment import gold_texts
+from lextables.pipeline.dataset import read, write
+from lextables.pipeline.files import read_json
+from lextables.pipeline.run import recorded
+from lextables.tasks.job import Job
+from lextables.tasks.spans import outputs
+from lextables.tasks.spans.squad import contract_texts
+
+_log = logging.getLogger("lextables")
+
+
+def run(job: Job) -> None:
+    """Quote spans above the threshold that is best out of fold."""
+    settings = outputs.QuotingSettings(**job.settings)
+    contracts, question_rows, answers = job.inputs["data"]
+    with recorded(job.output("record"), settings.plain()) as record:
+        texts = contract_texts(contracts)
+        questions = list(read(question_rows))
+        test = outputs.contract_of(questions, "test")
+        if settings.kind == "fixed":
+            assert settings.output is not None
+            rows = outputs.fixed(test, texts, settings.output)
+        else:
+            assert settings.metric is not None
+            record["trained"] = read_json(job.inputs["weight_records"][0])
+            values_at = outputs.curve(
+                read(Path(job.inputs["weights"][0], outputs.OUT_OF_FOLD)),
+                outputs.contract_of(questions, "train"),
+                texts,
+                gold_texts(read(answers)),
+            )
+            threshold, best = outputs.best_threshold(values_at, settings.metric)
+            record |= {"threshold": threshold, "out_of_fold": best}
+            _log.info("threshold %.2f, out of fold: %s", threshold, best)
+            spans = read(job.inputs["predictions"][0])
+            rows = outputs.outputs(spans, test, texts, threshold)
+        write(outputs.OUTPUTS, rows, job.output("predictions"))

@@ -1,0 +1,22 @@
+"""Encode the text units of contracts with a frozen sentence encoder."""
+
+import logging
+from functools import partial
+
+from lextables.models import bi_encoder, device
+from lextables.models.weights import weights_folder
+from lextables.tasks.job import Job
+from lextables.tasks.spans.squad import contract_texts
+from lextables.tasks.spans.units import write_vectors
+
+_log = logging.getLogger("lextables")
+
+
+def run(job: Job) -> None:
+    """Write the vectors of the units of all contracts."""
+    settings = job.settings
+    where = device.pick(job.device)
+    model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
+    texts = contract_texts(job.inputs["data"][0])
+    encode = partial(bi_encoder.encode, model)
+    _log.info("encoded: %s", write_vectors(texts, encode, job.output("vectors")))

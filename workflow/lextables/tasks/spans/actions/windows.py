@@ -1,0 +1,28 @@
+"""Cut the training, held-out and test contracts into windows of tokens."""
+
+import logging
+from pathlib import Path
+
+from lextables.models.weights import weights_folder
+from lextables.tasks.job import Job
+from lextables.tasks.spans.features import write_parts
+from lextables.tasks.spans.settings import CuttingSettings
+
+_log = logging.getLogger("lextables")
+
+
+def run(job: Job) -> None:
+    """Write the windows of each part, in as many shards as the job's ``task`` states."""
+    settings = CuttingSettings(**job.settings)
+    contracts, questions, examples = map(Path, job.inputs["data"])
+    weights = next(iter(job.inputs["weights"]), None)
+    counts = write_parts(
+        contracts,
+        questions,
+        examples,
+        settings,
+        weights or weights_folder(settings.plain()),
+        Path(job.outputs["train"][0]).parents[1],
+        job.task["shards"],
+    )
+    _log.info("%s", counts)

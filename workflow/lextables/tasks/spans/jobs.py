@@ -1,0 +1,113 @@
+"""The jobs of span extraction: windows of tokens, and the actions on them."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from lextables.pipeline.files import JsonObject
+from lextables.pipeline.run import Run
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.plan import ASK, SUBMITTED, Spec
+from lextables.tasks.resources import LEAST_MB
+
+SHARDS = 8  # of a part of the windows
+MODULES = "spans.actions"
+CONTRACTS = ("contracts", "questions")
+ASKING_MINUTES = 720
+# {action: the parts of the windows that it trains on, or cuts by, and that it reads}
+WINDOWS: Mapping[str, Mapping[str, str]] = {
+    "search": {"train": "train", "read": "validation"},
+    "train": {"train": "train"},
+    "predict": {"train": "train", "read": "test"},
+}
+LINEAR = "linear"  # the kind of models without windows
+
+
+def window_files(folder: str, part: str) -> list[str]:
+    """Return the files of one part of the windows in ``folder``: train, validation or test."""
+    files = [f"{folder}/{part}/features.json"]
+    for shard in range(SHARDS):
+        files.append(f"{folder}/{part}/tokens-{shard:02}.parquet")
+        files.append(f"{folder}/{part}/windows-{shard:02}.parquet")
+    return files
+
+
+def _model_action(name: str, *tables: str, census: bool = False) -> Action:
+    """An action that runs a model."""
+    return Action(
+        f"{MODULES}.{name}", tables, census=census, model=True, threads=MODEL_THREADS
+    )
+
+
+def _asking_action(name: str) -> Action:
+    """An action that asks a language model."""
+    return Action(
+        f"{MODULES}.{name}",
+        CONTRACTS,
+        model=True,
+        asks=True,
+        mem_mb=LEAST_MB,
+        minutes=ASKING_MINUTES,
+        threads=MODEL_THREADS,
+    )
+
+
+class SpanJobs(TaskJobs):
+    """The jobs of a data set with contracts and questions."""
+
+    ACTIONS: ClassVar = {
+        "windows": Action(f"{MODULES}.windows", (*CONTRACTS, "training_examples")),
+        "vectors": _model_action("vectors", "contracts"),
+        "pretrain": _model_action("pretrain"),
+        "release": Action(f"{MODULES}.release"),
+        "search": _model_action("search", *CONTRACTS, census=True),
+        "choose": Action(f"{MODULES}.choose", (*CONTRACTS, "answers")),
+        "train": _model_action("train", *CONTRACTS, census=True),
+        "train_linear": Action(
+            f"{MODULES}.train_linear", ("contracts", "training_examples"), mem_mb=6000
+        ),
+        "predict": _model_action("predict", *CONTRACTS),
+        "predict_linear": Action(f"{MODULES}.predict_linear", CONTRACTS),
+        "ask": _asking_action("ask"),
+        "write": _asking_action("write"),
+        "quote": Action(f"{MODULES}.quote", (*CONTRACTS, "answers")),
+        "join": Action(f"{MODULES}.join", CONTRACTS),
+        "submitted": submitted_action(
+            CONTRACTS, "evaluator", "n_best", "linear", "loss", "heads"
+        ),
+        "score": Action(
+            f"{MODULES}.score",
+            ("questions", "answers"),
+            ("evaluator", "relaxed", "low_thresholds"),
+        ),
+    }
+    EXPERIMENTS: ClassVar = {"read": "predict", "choice": "choose"}
+
+    def action(self, run: Run, settings: JsonObject) -> str:
+        """The action that makes a run; models without windows have their own."""
+        if run.experiment == SUBMITTED:
+            return "submitted"
+        if run.experiment == ASK:
+            return "write" if self.task.quotes else "ask"
+        action: str = self.EXPERIMENTS.get(run.experiment, run.experiment)
+        if action in ("train", "predict") and settings.get("kind") == LINEAR:
+            return f"{action}_linear"
+        return action
+
+    def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
+        """Windows, the vectors of a linear model, or the zip with released weights."""
+        settings = spec.settings
+        if action in WINDOWS:
+            size = f"{settings['max_length']}x{settings['step']}"
+            folder = f"{self.folder}/{self.name}/{run.model}/{size}"
+            parts = WINDOWS[action]
+            return {role: window_files(folder, part) for role, part in parts.items()}
+        if action in ("train_linear", "predict_linear"):
+            return {"vectors": self._vectors(settings)}
+        return {}
+
+    def _vectors(self, settings: JsonObject) -> list[str]:
+        """The vectors that a linear model reads; none if it reads words."""
+        if "weights" not in settings:
+            return []
+        folder = f"{self.folder}/{self.name}/{settings['model']}"
+        return [f"{folder}/vectors/{settings['max_length']}.parquet"]

@@ -1,0 +1,86 @@
+# Features of texts, computed once for each model: windows or tokens for fine-tuned models, vectors for linear ones.
+#
+#   in    {RESULTS}/data/{dataset}/*.parquet, under the names in the registry
+#   out   {RESULTS}/features/<task>/{dataset}/{model}/...
+#   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
+
+WINDOWS = JOBS.windows()
+WINDOWS_FOLDER = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
+TOKENS = JOBS.tokens()
+ENCODINGS = JOBS.encodings()
+
+
+wildcard_constraints:
+    length=r"\d+",
+    step=r"\d+",
+    size=r"\d+",
+
+
+rule windows:
+    input:
+        unpack(WINDOWS.inputs),
+    output:
+        train=window_files(WINDOWS_FOLDER, "train"),
+        validation=window_files(WINDOWS_FOLDER, "validation"),
+        test=window_files(WINDOWS_FOLDER, "test"),
+    log:
+        f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}x{{step}}.log",
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=per_attempt(4000),
+    params:
+        code=WINDOWS.code,
+        job=WINDOWS.params,
+        places=WINDOWS.places,
+    message:
+        "Cutting the contracts of {wildcards.dataset} into windows of tokens for {wildcards.model}."
+    script:
+        "../scripts/task.py"
+
+
+# Each text once, for all heads.
+rule tokens:
+    input:
+        unpack(TOKENS.inputs),
+    output:
+        tokens=f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}.log",
+    # At the head of a long chain of jobs.
+    priority: 1
+    conda:
+        ENVIRONMENT
+    params:
+        code=TOKENS.code,
+        job=TOKENS.params,
+        places=TOKENS.places,
+    message:
+        "Tokenising the texts of {wildcards.dataset} for {wildcards.model}, {wildcards.length} tokens at most."
+    script:
+        "../scripts/task.py"
+
+
+# Units of contracts, or pieces of texts: shared by all linear models of a data set.
+rule vectors:
+    input:
+        unpack(ENCODINGS.inputs),
+    output:
+        vectors=f"{RESULTS}/features/{{task}}/{{dataset}}/{{encoder}}/vectors/{{size}}.parquet",
+    log:
+        f"{RESULTS}/logs/{{dataset}}/features/{{encoder}}/{{task}}-vectors-{{size}}.log",
+    wildcard_constraints:
+        task="spans|classification",
+    conda:
+        ENVIRONMENT
+    threads: ENCODINGS.threads
+    resources:
+        **ENCODINGS.resources,
+    params:
+        code=ENCODINGS.code,
+        job=ENCODINGS.params,
+        places=ENCODINGS.places,
+    message:
+        "Encoding the texts of {wildcards.dataset} with {wildcards.encoder}."
+    script:
+        "../scripts/task.py"
