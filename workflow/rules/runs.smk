@@ -219,7 +219,9 @@ rule combine:
 # One job makes all runs of a system that ranks: every form of the queries, and every way to read the documents.
 for ranking_rule in JOBS.ranking_rules():
     RANK = JOBS.ranking(ranking_rule)
-    RANK_FOLDERS = [JOBS.folder(condition=name, seed=0) for name in ranking_rule.conditions]
+    RANK_FOLDERS = [
+        JOBS.folder(condition=name, seed=0) for name in ranking_rule.conditions
+    ]
 
     rule:
         name:
