@@ -230,7 +230,7 @@ def rerank(arguments: argparse.Namespace) -> None:
 
 
 def score(arguments: argparse.Namespace) -> None:
-    """Score the hits of BM25, as the rule `retrieval_score`."""
+    """Score the hits of BM25, as the rule `score`."""
     data = loaded(arguments)
     found = scores(dataset.read(arguments.folder / "bm25-whole.parquet"), data)
     by_query(found, data)

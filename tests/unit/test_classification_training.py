@@ -18,7 +18,6 @@ from helpers.killed import killed
 from helpers.marked_contracts import equal
 from helpers.optimisers import CONSTANT
 from helpers.recorded_seeds import record_seeds
-from helpers.rule_script import Files, run_script
 from helpers.tiny_encoders import WORDS
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import Checkpoints
@@ -26,6 +25,7 @@ from lextables.pipeline.dataset import read, write_census
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.finite import NotFinite
 from lextables.tasks.classification import training
+from lextables.tasks.classification.actions import train as train_action
 from lextables.tasks.classification.examples import Text, by_head, of_splits
 from lextables.tasks.classification.features import read_tokens, tokenise
 from lextables.tasks.classification.reading import padded, read_heads
@@ -40,6 +40,7 @@ from lextables.tasks.classification.training import (
     read_while_training,
     usable,
 )
+from lextables.tasks.job import Job
 
 CPU = torch.device("cpu")
 HEADS = {
@@ -367,30 +368,29 @@ def test_changed_start_weights_in_the_same_folder_cause_a_new_training(
     start, output = tmp_path / "start/weights", tmp_path / "output"
 
     def job():
-        """Run the script as its rule does; return whether it trained, and the weights."""
+        """Train as the rule does; return whether it trained, and the weights."""
         before = len(trained)
         shutil.rmtree(output, ignore_errors=True)
         data = tmp_path / "data"
-        run_script(
-            "classification_train.py",
-            tmp_path / "log.txt",
-            Files(
-                census=tmp_path / "census.json",
-                data=[data / "examples", data / "heads"],
-                tokens=[tokens],
-                choice=[],
-                start_weights=[start],
-            ),
-            Files(weights=output / "weights", record=output / "run.json"),
-            params={
-                "settings": SETTINGS | {"weights": str(start)},
-                "splits": [["train"], ["test"]],
-                "device": "cpu",
-                "work": str(tmp_path / "work"),
-                "code": "0",
-            },
-            seed="0",
-            experiment="train",
+        inputs = {
+            "census": [tmp_path / "census.json"],
+            "data": [data / "examples", data / "heads"],
+            "tokens": [tokens],
+            "choice": [],
+            "weights": [start],
+        }
+        outputs = {"weights": [output / "weights"], "record": [output / "run.json"]}
+        train_action.run(
+            Job(
+                inputs,
+                outputs,
+                SETTINGS | {"weights": str(start)},
+                {"final": ["train"], "test": ["test"]},
+                experiment="train",
+                code="0",
+                device="cpu",
+                work=str(tmp_path / "work"),
+            )
         )
         return len(trained) > before, weights_in(output / "weights")
 

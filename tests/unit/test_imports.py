@@ -20,18 +20,7 @@ SLOW = (
     "huggingface_hub",
 )
 # Scripts that run many times, even for the sample data.
-OFTEN = (
-    "table",
-    "data",
-    "retrieval_choose",
-    "retrieval_score",
-    "classification_choose",
-    "classification_score",
-    "spans_choose",
-    "spans_join",
-    "spans_score",
-    "answers_score",
-)
+OFTEN = ("table", "data", "task")
 
 
 MODULES = (
@@ -40,6 +29,15 @@ MODULES = (
         f"tasks.{task}.submitted"
         for task in ("retrieval", "spans", "classification", "answers")
     ),
+    *(
+        f"tasks.{task}.actions.choose"
+        for task in ("retrieval", "spans", "classification")
+    ),
+    *(
+        f"tasks.{task}.actions.score"
+        for task in ("retrieval", "spans", "classification", "answers")
+    ),
+    "tasks.spans.actions.join",
 )
 # Imports the common libraries, then runs each program in a fork and prints its name and its slow imports.
 PROGRAM = """

@@ -22,7 +22,6 @@ from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.planning.caselaw import Volumes
 from lextables.planning.job_resources import JobResources
-from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams
 from lextables.registry.packages import load
 from lextables.sources.registry import load as load_sources
@@ -222,7 +221,7 @@ def volumes(tmp_path, monkeypatch):
 
     def of_shard(*names, **config):
         project = planned_project.load(monkeypatch, tmp_path, papers=["maud"], **config)
-        resources = JobResources(Runs(project))
+        resources = JobResources(project)
         return Volumes({"s": names}, SourceParams(project), resources)
 
     return of_shard

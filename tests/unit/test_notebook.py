@@ -21,7 +21,6 @@ import pytest
 
 import lextables
 from helpers import forked
-from helpers.rule_script import Files, run_script
 from helpers.sample_data import write_data_set
 from lextables import ROOT
 from lextables.cli import app
@@ -31,6 +30,7 @@ from lextables.notebook import project, scoring
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
+from lextables.tasks.job import Job
 from lextables.tasks.submitted import PLACES, store
 
 DATA = "results/data"
@@ -242,13 +242,11 @@ def test_calls_from_several_threads_wait_for_each_other(monkeypatch):
     )
 
 
-# Scores, against the scripts of the rules.
+# Scores, against the actions of the rules.
 
 CLASSIFIED = ("evaluator", "metrics", "unit", "multi_label", "views", "groups")
-SPANS = {
-    "evaluator": "spans",
-    "settings": {"relaxed": "Parties", "low_thresholds": [0.001, 0.0]},
-}
+# The fields of the task that are not its own here.
+OTHERS = {"relaxed": "Parties", "low_thresholds": [0.001, 0.0], "queries": None}
 # Data set: kind, format, tables for the check and for the scores.
 TASKS = {
     "acord": ("retrieval", "csv", *["clauses queries judgements"] * 2),
@@ -258,28 +256,32 @@ TASKS = {
 }
 
 
-def scripted(folder, out, monkeypatch, name, files):
-    """Yield the scores that the rules write, {(metric, group): row}, for each file."""
+def by_actions(folder, out, monkeypatch, name, files):
+    """Yield the scores that the actions write, {(metric, group): row}, for each file."""
     kind, form, *tables = TASKS[name]
     place = folder / DATA / name
     checked, scored = (
         [place / f"{table}.parquet" for table in names.split()] for names in tables
     )
     reader = import_module(f"lextables.tasks.{kind}.submitted")
-    task = project.registry()[name].tasks[name].model_dump(mode="json")
-    params = {"task": task, "queries": None, "splits": [["test"]], **SPANS}
+    scorer = import_module(f"lextables.tasks.{kind}.actions.score")
+    task = project.registry()[name].tasks[name].model_dump(mode="json") | OTHERS
+    scored_task = task
     if kind == "classification":
-        params["task"] = {key: task[key] for key in CLASSIFIED} | {"views": {}}
+        scored_task = {key: task[key] for key in CLASSIFIED} | {"views": {}}
+        scored_task["test"] = ["test"]
     for file in files:
         content = f"sha256:{sha256_of(folder / file)}"
         monkeypatch.setenv(PLACES, json.dumps({content: str(folder / file)}))
         store(reader, {"form": form, "content": content}, checked, task, out)
-        given = Files(predictions=out / "predictions.parquet", data=scored)
-        given.census = place / "census.json"
-        output = Files(scores=out / "scores.parquet", units=out / "units.parquet")
-        script = f"{kind}_score.py"
-        run_script(script, out / "log", given, output, params=params, experiment="x")
-        rows = pq.read_table(output.scores).to_pylist()
+        inputs = {
+            "predictions": [out / "predictions.parquet"],
+            "data": scored,
+            "census": [place / "census.json"],
+        }
+        made = {name: [out / f"{name}.parquet"] for name in ("scores", "units")}
+        scorer.run(Job(inputs, made, {}, scored_task, experiment="given"))
+        rows = pq.read_table(out / "scores.parquet").to_pylist()
         yield {(row["metric"], row["group"]): row for row in rows}
 
 
@@ -294,7 +296,7 @@ def scripted(folder, out, monkeypatch, name, files):
     ],
 )
 def test_scores_are_those_of_the_rules(folder, tmp_path, monkeypatch, name, files):
-    wanted = [*scripted(folder, tmp_path, monkeypatch, name, files)]
+    wanted = [*by_actions(folder, tmp_path, monkeypatch, name, files)]
     monkeypatch.chdir(folder)
     found = {}
     frame = lextables.score(name, files if len(files) > 1 else files[0])

@@ -7,22 +7,16 @@ from pathlib import Path
 
 import pytest
 from snakemake.iocontainers import Wildcards
-from snakemake.rules import Rule
 
 from helpers import planned_project
-from helpers.planned_project import some_run, wildcards_of
 from lextables import ROOT
 from lextables.models.resolve import MIRROR
-from lextables.models.spending import Limits
 from lextables.models.weights import PLACES
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import Run
 from lextables.planning import scripts
 from lextables.planning.job_resources import JobResources, per_attempt
 from lextables.planning.project import source_files
-from lextables.planning.runs import Runs
 from lextables.planning.sources import SourceParams, hub_weights
-from lextables.tasks.plan import Spec
 from lextables.tasks.resources import Speed, Work
 
 
@@ -65,51 +59,6 @@ def test_a_wrong_configuration_is_refused(planned, config, message):
         planned(**config)
 
 
-def test_a_run_has_its_files_settings_and_dependencies(planned):
-    project = planned()
-    runs = Runs(project)
-    read = some_run(project, "read")
-    wildcards = wildcards_of(read)
-    assert runs.run_of(wildcards) == read
-    assert runs.folder(**dict(wildcards.items())) == f"results/sample/{read.folder}"
-    assert runs.folder(seed=0).endswith("{model}/{condition}/seed0")
-    spec = project.specs[read]
-    assert runs.settings(wildcards).items() >= spec.settings.items()
-    assert runs.work_folder(wildcards) == f"results/sample/work/{read.folder[5:]}"
-    weights = runs.start_weights(wildcards)
-    assert weights == [
-        f"results/sample/{spec.sources[0].folder}/weights",
-        f"results/sample/{spec.sources[0].folder}/run.json",
-    ]
-    chosen = next(run for run, spec in project.specs.items() if spec.choice)
-    choice = project.specs[chosen].choice
-    assert runs.choice(wildcards_of(chosen)) == [
-        f"results/sample/{choice.folder}/run.json"
-    ]
-    searched = runs.needed_predictions(wildcards_of(choice))
-    assert searched and all(path.endswith("predictions.parquet") for path in searched)
-
-
-def test_other_runs_are_refused_with_the_reason(planned):
-    runs = Runs(planned())
-    with pytest.raises(BadInput, match="papers leaves its paper out"):
-        runs.spec(wildcards_of(Run("cuad", "read", "x", "y", 0)))
-    with pytest.raises(BadInput, match="no such run"):
-        runs.spec(wildcards_of(Run("maud", "read", "x", "y", 0)))
-
-
-def test_linear_models_read_the_vectors_of_their_encoder(planned):
-    project = planned(grid="small")
-    runs = Runs(project)
-    files = runs.vectors("{dataset}/{encoder}/{piece}", piece="piece")
-    found = {}
-    for run, spec in project.specs.items():
-        if spec.settings.get("kind") == "linear":
-            found["weights" in spec.settings] = files(wildcards_of(run))
-    assert found[False] == []
-    assert found[True] == ["maud/all-minilm-l6-v2/64"]
-
-
 def test_the_content_of_weights_in_a_folder_is_part_of_the_settings(
     planned, monkeypatch, tmp_path
 ):
@@ -125,42 +74,22 @@ def test_the_content_of_weights_in_a_folder_is_part_of_the_settings(
     assert project.identified(on_hub) == on_hub
 
 
-def test_limits_of_language_models_do_not_trigger_reruns(planned):
-    """Snakemake does not compare params that depend on threads."""
-    asking = Runs(planned()).asking
-    assert Rule._is_deriving_function(asking)
-    found = asking(None, 1)
-    assert found["kept"] == "results/sample/work/calls"
-    assert Limits(**found["limits"]) == Limits()
-
-
 def test_each_retry_requests_more_up_to_the_configured_time(planned):
-    resources = JobResources(Runs(planned(max_runtime=100)))
+    resources = JobResources(planned(max_runtime=100))
     assert [per_attempt(4000)(None, attempt) for attempt in (1, 3)] == [4000, 12000]
     assert [resources.runtime(60)(None, attempt) for attempt in (1, 2)] == [60, 100]
-    assert JobResources(Runs(planned())).runtime(60)(None, 3) == 180
+    assert JobResources(planned()).runtime(60)(None, 3) == 180
     small = resources.of_small_model(30, 5000)
     assert small["mem_mb"](None, 2) == 10000 and small["runtime"](None, 2) == 60
 
 
-def test_a_job_with_a_model_requests_memory_and_time_for_its_work(planned):
-    resources = JobResources(Runs(planned()))
-    work = Work("train", 10**9, trained=10**5)  # 12,120 s of a core
-    requested = resources.of_model(lambda wildcards: work)
-    assert (
-        requested["mem_mb"](None, 1) == 20000 and requested["mem_mb"](None, 2) == 40000
-    )
-    assert requested["runtime"](None, 2) == 2 * 780
-    assert requested["gpu"] == 0
-
-
 def test_the_speed_is_the_configured_one_or_a_default(planned):
-    assert JobResources(Runs(planned(device="cpu"))).speed == Speed(0.05)
-    assert JobResources(Runs(planned(device="cuda"))).speed.default == 40
-    resources = JobResources(Runs(planned(device="cuda", tflops=100)))
+    assert JobResources(planned(device="cpu")).speed == Speed(0.05)
+    assert JobResources(planned(device="cuda")).speed.default == 40
+    resources = JobResources(planned(device="cuda", tflops=100))
     assert resources.speed == Speed(100)
     assert resources.seconds(Work("train", 10**9, trained=10**6)) == 60 + 120
-    cores = JobResources(Runs(planned(device="cpu", data="release", tflops=1)))
+    cores = JobResources(planned(device="cpu", data="release", tflops=1))
     assert cores.seconds(Work("read", 10**9, read=10**6)) == (2000 + 120) / 4
 
 
@@ -178,21 +107,7 @@ def test_the_speed_is_the_configured_one_or_a_default(planned):
     ],
 )
 def test_jobs_with_a_model_request_the_configured_gpu(planned, config, expected):
-    assert JobResources(Runs(planned(**config))).on_gpu == expected
-
-
-@pytest.mark.parametrize(("found", "gpu"), [("package", 1), ("api", None)])
-def test_a_model_on_a_server_needs_no_gpu(planned, monkeypatch, found, gpu):
-    runs = Runs(planned(device="cuda"))
-    run = Run("maud", "ask", "model", "one", 0)
-    settings = {"api": "model"} if found == "api" else {}
-    monkeypatch.setitem(runs.project.specs, run, Spec(settings))
-    work = Work("ask", 10**10, read=10**7)  # 5,120 s
-    requested = JobResources(runs).of_asking(120, lambda wildcards: work)
-    wildcards = wildcards_of(run)
-    assert requested["gpu"](wildcards, 1) == gpu
-    assert requested["mem_mb"](wildcards, 1) == (24000 if gpu else 8000)
-    assert requested["runtime"](wildcards, 2) == (2 * 330 if gpu else 240)
+    assert JobResources(planned(**config)).on_gpu == expected
 
 
 def test_a_source_file_has_its_registered_digests_and_current_content(planned):

@@ -20,7 +20,7 @@ from lextables.planning.estimate import (
     weights_of,
 )
 from lextables.planning.job_resources import JobResources
-from lextables.planning.runs import Runs
+from lextables.planning.jobs import Jobs
 from lextables.planning.sources import hub_weights
 from lextables.tables.published import load
 from lextables.tasks.plan import Spec
@@ -34,7 +34,7 @@ def project(monkeypatch, tmp_path):
 @pytest.fixture
 def estimates(project):
     shards = {"us-1": ["us/1", "us/2"]}
-    return Estimates(project, JobResources(Runs(project)), shards)
+    return Estimates(Jobs(project, JobResources(project)), shards)
 
 
 def job(rule, number=1, norun=False, **wildcards):
@@ -144,13 +144,10 @@ def test_skipped_volumes_are_named(tmp_path, caplog, monkeypatch):
         (job("table", paper="maud", table="x"), ("table", "maud", "")),
         (job("maud_data"), ("data", "maud", "")),
         (
-            job("maud_retrieve_dense_1", dataset="maud", model="m"),
-            ("retrieve_dense", "maud", "m"),
+            job("maud_retrieve_bi_encoder_1", dataset="maud", model="m"),
+            ("retrieve_bi_encoder", "maud", "m"),
         ),
-        (
-            job("spans_vectors", dataset="cuad", encoder="e"),
-            ("spans_vectors", "cuad", "e"),
-        ),
+        (job("vectors", dataset="cuad", encoder="e"), ("vectors", "cuad", "e")),
         (job("fetch_source", source="maud", file="f"), ("fetch_source", "maud", "")),
         (job("other_data"), ("other_data", "", "")),
     ],
@@ -232,7 +229,7 @@ def test_results_are_comparable_if_the_file_that_would_be_read_is_the_papers(
         with mirrored.open("wb") as out:
             out.truncate(size)
     monkeypatch.setattr(type(project.context), "mirrors", mirrors)
-    estimates = Estimates(project, JobResources(Runs(project)), {})
+    estimates = Estimates(Jobs(project, JobResources(project)), {})
     fetching = job("fetch_source", source="maud", file=file)
     assert estimates._is_comparable(fetching) is expected
     assert estimates._is_comparable(job("table")) is True

@@ -10,7 +10,8 @@ from helpers import planned_project
 from lextables.papers.cuad.review_jobs import ReviewJobs
 from lextables.pipeline.errors import BadInput
 from lextables.planning.data_sets import data_jobs
-from lextables.planning.runs import Runs
+from lextables.planning.job_resources import JobResources
+from lextables.planning.jobs import Jobs
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
     contract = tmp_path / "lease #4.txt"
     contract.write_text("This Lease is made by the parties.", encoding="utf-8")
     project = load_project(papers=["cuad"], contract=str(contract))
-    jobs = ReviewJobs(Runs(project))
+    jobs = ReviewJobs(Jobs(project, JobResources(project)))
     assert jobs.name.startswith("lease _4.txt-")
     wildcards = Wildcards(fromdict={"contract": jobs.name})
     assert jobs.page(wildcards) == f"results/sample/review/{jobs.name}.html"
@@ -71,7 +72,8 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
 
 
 def test_a_review_needs_a_contract(load_project):
-    jobs = ReviewJobs(Runs(load_project(papers=["cuad"])))
+    project = load_project(papers=["cuad"])
+    jobs = ReviewJobs(Jobs(project, JobResources(project)))
     with pytest.raises(BadInput, match="contract is empty"):
         jobs.page(Wildcards())
 

@@ -88,11 +88,11 @@ def test_cuads_training_takes_hours_and_not_days():
 def test_measured_speeds_are_those_of_the_slowest_record(tmp_path):
     lines = [
         "data,rule,dataset,model,published,jobs,seconds,bytes,memory_mib,updates,tokens,device,measured",
-        "release,spans_train,cuad,roberta-base,1,1,10,,,20,1000000,H100,job",
-        "release,spans_search,cuad,roberta-base,1,1,20,,,20,1000000,H100,job",
-        "release,spans_read,cuad,roberta-base,1,1,5,,,0,1000000,H100,job",
-        "release,spans_read,cuad,roberta-base,1,1,5000,,,,,,job",
-        "release,spans_read,cuad,unregistered,1,1,5,,,0,1000000,H100,job",
+        "release,train,cuad,roberta-base,1,1,10,,,20,1000000,H100,job",
+        "release,search,cuad,roberta-base,1,1,20,,,20,1000000,H100,job",
+        "release,predict,cuad,roberta-base,1,1,5,,,0,1000000,H100,job",
+        "release,predict,cuad,roberta-base,1,1,5000,,,,,,job",
+        "release,predict,cuad,unregistered,1,1,5,,,0,1000000,H100,job",
     ]
     path = tmp_path / "records.csv"
     path.write_text("\n".join(lines))

@@ -125,9 +125,7 @@ def test_moving_the_code_does_not_repeat_downloads_or_training(finished, tmp_pat
         finished / "one", "--dry-run", "--snakefile", snakefile, is_copy=True
     )
     assert run.code == 0, run.output[-3000:]
-    assert not {"fetch_source", "acord_data", "retrieval_train"} & set(
-        run.output.split()
-    )
+    assert not {"fetch_source", "acord_data", "train"} & set(run.output.split())
     assert "table" in run.output.split()
 
 
@@ -261,7 +259,7 @@ def test_runs_of_other_library_versions_are_listed_and_rerun_on_request(finished
     again = (project / listed).read_text().split()
     assert again == [str(folder / "run.json")]
     run = snakemake(project, "--dry-run", "--forcerun", *again)
-    assert re.search(r"^acord_retrieve_dense +1$", run.output, re.M)
+    assert re.search(r"^acord_retrieve_bi_encoder +1$", run.output, re.M)
 
 
 def test_no_input_of_any_paper_is_an_absolute_path(finished):
@@ -313,7 +311,7 @@ def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
     release = ("data=release", "models=available", "mirror=resources/sample", *missing)
     code, output = plan("all", "--config", "papers=[acord]", *release)
     assert code == 0, output[-3000:]
-    assert "acord_retrieve_lexical" in output
+    assert "acord_retrieve_bm25" in output
     assert "lawngnli" not in output.split("Job stats:")[1]
 
 
@@ -452,7 +450,7 @@ def lawngnli(old, new):
 
 # Changed registry texts rerun the pages that show them, regardless of modification times.
 PAGES = "table figure report export"
-SPANS = "spans_join spans_score spans_train_linear spans_read_linear"
+SPANS = "combine score train predict"
 # (panel, change, {rule that reruns: number of jobs}, rules that do not rerun); without a
 # dict, the rules are all that rerun.  Of panel "all/cuad", only CUAD's tables are planned.
 RERUNS = [
@@ -460,8 +458,8 @@ RERUNS = [
     (
         "acord",
         in_turn(rewrite_weights, rewrite_predictions),
-        {"acord_retrieve_dense": 1, "given": 1, "retrieval_score": 2, "table": 2},
-        "acord_data retrieval_train fetch_source",
+        {"acord_retrieve_bi_encoder": 1, "submitted": 1, "score": 2, "table": 2},
+        "acord_data train fetch_source",
     ),
     (
         "acord",
@@ -505,7 +503,7 @@ RERUNS = [
         in_turn(
             commented("pipeline/config.py"),
             commented("metrics/ranking.py"),
-            grown("../scripts/spans_choose.py"),
+            grown("tasks/spans/actions/choose.py"),
             grown("metrics/spans.py"),
         ),
         f"{SPANS} table",
@@ -521,20 +519,15 @@ RERUNS = [
                 for task in ("retrieval", "spans", "classification")
             ),
         ),
-        {
-            "cuad_data": 1,
-            "retrieval_search": 1,
-            "spans_train": 2,
-            "classification_train": 3,
-        },
-        "maud_data acord_retrieve_dense classification_train_linear lawngnli_pairs",
+        {"cuad_data": 1, "search": 1, "train": 5},
+        "maud_data acord_retrieve_bi_encoder lawngnli_pairs",
     ),
     # The training on the first data set, and the trainings that start from its weights.
     (
         "all/lawngnli",
         grown("corpora/nli/raw.py"),
-        {"anli_data": 1, "classification_train": 2},
-        "lawngnli_pairs classification_train_linear",
+        {"anli_data": 1, "train": 2},
+        "lawngnli_pairs",
     ),
     # Volumes of case law are fetched once, and again if they change.
     (
@@ -547,7 +540,7 @@ RERUNS = [
     (
         "all/lawngnli",
         lawngnli("short: [short, long, long_512", "short: [long, long_512"),
-        "classification_read classification_score table",
+        "predict score table",
         "",
     ),
     (
@@ -557,7 +550,7 @@ RERUNS = [
             registered("prices.yaml", ": 2.5", ": 3.5"),
             prompt("policy_answer"),
         ),
-        "answers_ask answers_score table",
+        "ask score table",
         "",
     ),
 ]

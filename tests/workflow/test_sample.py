@@ -163,7 +163,7 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     run = snakemake(finished, "review", "--config", *config)
     assert run.code == 0, run.output[-4000:]
     assert "jobs to run." in run.output
-    assert "Fine-tuning" not in run.output
+    assert "  Training" not in run.output
     assert (folder / f"{name}.html").read_text(encoding="utf-8") == page
     assert len(list(folder.glob("lease of land.txt-*.html"))) == 2
 
@@ -561,7 +561,7 @@ def test_a_training_is_not_repeated_if_model_selection_selects_the_same_settings
         choice.relative_to(finished),
     )
     assert run.code == 0, run.output[-4000:]
-    assert "Fine-tuning minilm-fresh-head" in run.output.replace("bm25+", "")
+    assert "Training minilm-fresh-head" in run.output.replace("bm25+", "")
     assert json.loads(record.read_text()) == before
     assert weights.stat().st_ino == inode
     assert "unchanged since it was finished" in (record.parent / "log.txt").read_text()

@@ -36,7 +36,7 @@ REQUESTS = {
     (RULE, "60M"),
     (RULE, "1920M"),
     (RULE, "45:00"),
-    ("rule_retrieval_score", "30:00"),
+    ("rule_score", "30:00"),
 }
 # Holds a GPU until it is cancelled.
 OTHER_JOB = (

@@ -244,6 +244,22 @@ class Jobs:
 
     # Jobs.
 
+    def printed(self, run: Run) -> Params:
+        """Return the job of a run as a record to print: inputs, settings and resources."""
+        job = self.of_runs(run)
+        work = job.work()
+        settings = {"action": job.action.module, **job.params}
+        del settings["module"]
+        return {
+            "run": run.folder,
+            **settings,
+            "inputs": dict(job.inputs),
+            "threads": min(job.action.threads, self.resources.model_threads),
+            "mem_mb": self.resources.mem_mb(job.action, work),
+            "minutes": self.resources.minutes(job.action, work),
+            "gpu": self.resources.gpus if work else 0,
+        }
+
     def of_runs(self, run: Run, *others: Run) -> PlannedJob:
         """Return the job that makes a run, or all runs of a system.
 

@@ -1,4 +1,4 @@
-"""The scripts of span extraction, executed in sequence on the runs of a plan.
+"""The actions of span extraction, done in sequence on the runs of a plan.
 
 The grid has three trials, of which one diverges, so a search and a choice are executed too; the sample has
 neither.
@@ -6,6 +6,7 @@ neither.
 
 import json
 import zipfile
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,13 @@ import pytest
 from helpers import marked_contracts
 from helpers.marked_contracts import WINDOWS
 from helpers.optimisers import LINEAR
-from helpers.rule_script import Files, run_script
 from lextables.metrics.spans import LOW_THRESHOLDS
 from lextables.models.resolve import Model
 from lextables.models.weights import PLACES
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import read
 from lextables.pipeline.run import Run
+from lextables.tasks.job import Job
 from lextables.tasks.plan import Context
 from lextables.tasks.spans.plan import SpanPlanner, SpanTask
 from lextables.tasks.spans.settings import CuttingSettings
@@ -56,29 +57,28 @@ TASK = {
 OURS, THEIRS = (("ours", "paper-p100"), ("theirs", "as-released"))
 
 
-class Job:
-    """Runs scripts like rules do, for the runs of a plan, in the current directory."""
+class Runner:
+    """Does the actions of the runs of a plan, in the current directory."""
 
     def __init__(self, specs):
         self.specs = specs
 
-    def __call__(self, script, log, files, output, **params):
-        run_script(script, log, files, output, params=params, seed="0")
-
-    def run(self, script, run, files, *made, **params):
-        """Execute the script of one run, which writes the files ``made`` and a record; return its folder."""
-        folder = Path("results", run.folder)
-        output = Files(
-            **{Path(name).stem: str(folder / name) for name in made},
-            record=str(folder / "run.json"),
+    def __call__(self, action, files, output, **given):
+        outputs = {role: [*paths] for role, paths in output.items()}
+        roles = ("weights", "weight_records", "choice", "predictions", "records")
+        inputs = {role: [] for role in roles} | files
+        import_module(f"lextables.tasks.spans.actions.{action}").run(
+            Job(inputs, outputs, **given)
         )
-        common = {
-            "settings": self.specs[run].settings,
-            "device": "cpu",
-            "code": "c",
-            "work": "work",
-        }
-        self(script, str(folder / "log.txt"), files, output, **(common | params))
+
+    def run(self, action, run, files, *made):
+        """Do the action of one run, which writes the files ``made`` and a record; return its folder."""
+        folder = Path("results", run.folder)
+        output = {Path(name).stem: [str(folder / name)] for name in made}
+        output["record"] = [str(folder / "run.json")]
+        settings = self.specs[run].settings
+        common = {"settings": settings, "device": "cpu", "code": "c", "work": "work"}
+        self(action, files, output, **common)
         return folder
 
 
@@ -125,7 +125,7 @@ def done(tmp_path_factory):
         (here / "mirror/checkpoints/theirs.zip").touch()
         marked_contracts.data_set(DATA, SPLITS, seed=5)
         (DATA / "census.json").write_text(json.dumps({"data": {}}))
-        job = Job(laid_out(here / "mirror"))
+        job = Runner(laid_out(here / "mirror"))
         features(job, "ours", [])
         searched = [
             search(job, run)
@@ -148,9 +148,9 @@ def done(tmp_path_factory):
         record = here / "mirror/checkpoints/theirs.zip.json"
         record.write_text(json.dumps(provenance))
         theirs = job.run(
-            "spans_release.py",
+            "release",
             Run("any", "release", *THEIRS),
-            Files(file=str(here / "mirror/checkpoints/theirs.zip")),
+            {"archive": [str(here / "mirror/checkpoints/theirs.zip")]},
             "weights",
         )
         features(job, "theirs", [str(theirs / "weights")])
@@ -164,90 +164,64 @@ def features(job, model, given):
         for run, spec in job.specs.items()
         if run.model == model and "step" in spec.settings
     )
-    files = Files(
-        data=tables("contracts", "questions", "training_examples"), weights=given
-    )
+    files = {
+        "data": tables("contracts", "questions", "training_examples"),
+        "weights": given,
+    }
     parts = {part: windows(model, part) for part in ("train", "validation", "test")}
-    job(
-        "spans_features.py",
-        f"logs/{model}.log",
-        files,
-        Files(**parts),
-        settings={
-            name: spec.settings[name]
-            for name in CuttingSettings.model_fields.keys() & spec.settings.keys()
-        },
-        shards=2,
-    )
+    names = CuttingSettings.model_fields.keys() & spec.settings.keys()
+    settings = {name: spec.settings[name] for name in names}
+    job("windows", files, parts, settings=settings, task={"shards": 2})
 
 
 def search(job, run):
-    files = Files(
-        census=str(DATA / "census.json"),
-        data=tables("contracts", "questions"),
-        train=windows("ours", "train"),
-        read=windows("ours", "validation"),
-        start_weights=[],
-    )
-    return job.run("spans_search.py", run, files, "predictions.parquet")
+    files = {
+        "census": [str(DATA / "census.json")],
+        "data": tables("contracts", "questions"),
+        "train": windows("ours", "train"),
+        "read": windows("ours", "validation"),
+    }
+    return job.run("search", run, files, "predictions.parquet")
 
 
 def choose(job, searched):
     run = Run("any", "choice", *OURS)
     paths = [str(folder / "predictions.parquet") for folder in searched]
-    files = Files(data=tables("contracts", "questions", "answers"), searched=paths)
-    output = Files(record=f"results/{run.folder}/run.json")
-    job(
-        "spans_choose.py",
-        "logs/choice.log",
-        files,
-        output,
-        settings=job.specs[run].settings,
-    )
-    return Path("results", run.folder)
+    data = tables("contracts", "questions", "answers")
+    return job.run("choose", run, {"data": data, "predictions": paths})
 
 
 def train(job, model):
     choice = Path("results", Run("any", "choice", *model).folder) / "run.json"
-    files = Files(
-        census=str(DATA / "census.json"),
-        data=tables("contracts", "questions"),
-        train=windows(model[0], "train"),
-        start_weights=[],
-        choice=[str(choice)],
-    )
-    run = Run("any", "train", *model)
-    return job.run("spans_train.py", run, files, "weights")
+    files = {
+        "census": [str(DATA / "census.json")],
+        "data": tables("contracts", "questions"),
+        "train": windows(model[0], "train"),
+        "choice": [str(choice)],
+    }
+    return job.run("train", Run("any", "train", *model), files, "weights")
 
 
 def read_contracts(job, model, source):
-    files = Files(
-        data=tables("contracts", "questions"),
-        train=windows(model[0], "train"),
-        read=windows(model[0], "test"),
-        weights=[str(source / "weights")],
-        source_records=[str(source / "run.json")],
-    )
-    return job.run(
-        "spans_read.py",
-        Run("any", "read", *model),
-        files,
-        "predictions.parquet",
-        "reading",
-    )
+    files = {
+        "data": tables("contracts", "questions"),
+        "train": windows(model[0], "train"),
+        "read": windows(model[0], "test"),
+        "weights": [str(source / "weights")],
+        "weight_records": [str(source / "run.json")],
+    }
+    run = Run("any", "read", *model)
+    return job.run("predict", run, files, "predictions.parquet")
 
 
 def score(job, folder):
-    files = Files(
-        predictions=str(folder / "predictions.parquet"),
-        data=tables("questions", "answers"),
-    )
-    scored = Files(
-        scores=str(folder / "scores.parquet"), units=str(folder / "units.parquet")
-    )
-    settings = {"relaxed": None, "low_thresholds": LOW_THRESHOLDS}
-    params = {"evaluator": "spans", "settings": settings}
-    job("spans_score.py", "logs/score.log", files, scored, **params)
+    files = {
+        "predictions": [str(folder / "predictions.parquet")],
+        "data": tables("questions", "answers"),
+    }
+    scored = {name: [str(folder / f"{name}.parquet")] for name in ("scores", "units")}
+    task = {"evaluator": "spans", "relaxed": None, "low_thresholds": LOW_THRESHOLDS}
+    job("score", files, scored, settings={}, task=task)
     return folder
 
 
@@ -268,8 +242,6 @@ def test_a_search_reads_the_held_out_contracts_and_deletes_its_weights(done):
     for run in searched[:2]:
         made = Path("results", run.folder)
         assert sorted(path.name for path in made.glob("[!.]*")) == [
-            "log.txt",
-            "log.usage.json",
             "predictions.parquet",
             "run.json",
         ]

@@ -1,0 +1,319 @@
+"""Jobs: a stored record of one run of each action, and what a rule takes from a job."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from snakemake.iocontainers import Wildcards
+from snakemake.rules import Rule
+
+from helpers import planned_project
+from helpers.planned_project import some_run, wildcards_of
+from lextables.models.spending import Limits
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
+from lextables.planning.job_resources import JobResources
+from lextables.planning.jobs import (
+    COMBINING,
+    PREDICTING,
+    RANKING,
+    Jobs,
+    RankingRule,
+    ranking_rules,
+)
+from lextables.tasks.classification.jobs import each_view, readings
+from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.spans.jobs import window_files
+
+STORED = Path(__file__).parents[1] / "golden/jobs.json"
+PAPERS = ("acord", "contracteval", "cuad", "lawngnli", "maud", "privacy")
+CONFIGURATIONS = {
+    "sample": {},
+    "release": {"data": "release", "models": "paper", "device": "cuda"},
+}
+# Experiments with a rule of their own.
+OTHERS = {"pretrain", "release", "search", "single-task", "choice", "train", "ask"}
+
+
+def load_jobs(monkeypatch, folder, **config):
+    project = planned_project.load(monkeypatch, folder, **config)
+    return Jobs(project, JobResources(project))
+
+
+@pytest.fixture(scope="module", params=CONFIGURATIONS)
+def planned(request, tmp_path_factory):
+    """Yield the name of a configuration, and its jobs."""
+    with pytest.MonkeyPatch.context() as patched:
+        folder = tmp_path_factory.mktemp("working")
+        config = CONFIGURATIONS[request.param]
+        yield request.param, load_jobs(patched, folder, papers=PAPERS, **config)
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """Return a function for the jobs under a configuration."""
+
+    def of_config(papers=("maud",), **config):
+        return load_jobs(monkeypatch, tmp_path, papers=papers, **config)
+
+    return of_config
+
+
+def records(jobs):
+    """Return {task and action: the record of its first run}."""
+    first = {}
+    for run, spec in sorted(jobs.project.specs.items()):
+        task = jobs.tasks[run.data_set]
+        kind = f"{task.task.task} {run.experiment} {task.action(run, spec.settings)}"
+        if kind not in first:
+            first[kind] = json.loads(json.dumps(jobs.printed(run)))
+    return first
+
+
+def test_the_first_run_of_each_action_has_its_stored_job(planned):
+    name, jobs = planned
+    found = records(jobs)
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    if os.environ.get("LEXTABLES_GOLDEN"):
+        text = json.dumps(stored | {name: found}, indent=1, sort_keys=True)
+        STORED.write_text(text + "\n", encoding="utf-8")
+        pytest.skip("stored")
+    assert found.keys() == stored[name].keys()
+    for kind, record in found.items():
+        assert record == stored[name][kind], kind
+
+
+def test_each_run_has_one_rule(planned):
+    _, jobs = planned
+    assert not {*COMBINING, *PREDICTING, *RANKING} & (OTHERS - {"ask"})
+    known = {*COMBINING, *PREDICTING, *RANKING, *OTHERS, SUBMITTED}
+    assert {run.experiment for run in jobs.project.specs} <= known
+
+
+def test_each_input_of_a_job_is_a_list_of_paths(planned):
+    _, jobs = planned
+    for run in jobs.project.specs:
+        job = jobs.of_runs(run)
+        assert all(isinstance(paths, list) for paths in job.inputs.values())
+        assert json.loads(json.dumps(job.params)).keys() == job.params.keys()
+
+
+def test_a_job_reads_the_runs_that_its_run_depends_on(small):
+    jobs = small()
+    read = some_run(jobs.project, "read")
+    spec = jobs.project.specs[read]
+    folder = f"results/sample/{spec.sources[0].folder}"
+    inputs = jobs.rule(experiment="read").inputs(wildcards_of(read))
+    assert inputs["weights"] == [f"{folder}/weights"]
+    assert inputs["weight_records"] == [f"{folder}/run.json"]
+    chosen = next(run for run, spec in jobs.project.specs.items() if spec.choice)
+    choice = jobs.project.specs[chosen].choice
+    record = f"results/sample/{choice.folder}/run.json"
+    assert jobs.of_runs(chosen).inputs["choice"] == [record]
+    searched = jobs.of_runs(choice).inputs["predictions"]
+    assert searched and all(path.endswith("predictions.parquet") for path in searched)
+    work = jobs.of_runs(chosen).places["work"]
+    assert work == f"results/sample/work/{chosen.folder.removeprefix('runs/')}"
+    scored = jobs.score(read).inputs["predictions"]
+    assert scored == [f"results/sample/{read.folder}/predictions.parquet"]
+
+
+def test_a_choice_reads_the_authors_settings_only_without_a_search(small):
+    jobs = small()
+    choice = some_run(jobs.project, "choice")
+    assert jobs.of_runs(choice).inputs["published"] == []
+    jobs.project.specs[choice].settings["published"] = "roberta-base"
+    (path,) = jobs.of_runs(choice).inputs["published"]
+    assert path == "results/sample/data/maud/published_settings.parquet"
+
+
+def test_other_runs_are_refused_with_the_reason(small):
+    jobs = small()
+    with pytest.raises(BadInput, match="papers leaves its paper out"):
+        jobs.of_runs(Run("cuad", "read", "x", "y", 0))
+    with pytest.raises(BadInput, match="no such run"):
+        jobs.of_runs(Run("maud", "read", "x", "y", 0))
+
+
+@pytest.mark.parametrize(
+    ("find", "parts"),
+    [
+        ("windows_of", {"model": "minilm", "length": "64", "step": "8"}),
+        ("tokens_of", {"model": "none", "length": "64"}),
+        ("encoding", {"task": "classification", "encoder": "none", "size": "64"}),
+    ],
+)
+def test_features_that_no_run_reads_are_refused(small, find, parts):
+    wildcards = Wildcards(fromdict={"dataset": "maud", **parts})
+    with pytest.raises(BadInput, match="no run .* reads these features"):
+        getattr(small(), find)(wildcards)
+
+
+def test_features_have_the_settings_of_the_runs_that_read_them(small):
+    jobs = small(papers=("maud", "cuad"))
+    run = some_run(jobs.project, "train", "maud_extraction", "minilm")
+    settings = jobs.project.specs[run].settings
+    size = {"length": str(settings["max_length"]), "step": str(settings["step"])}
+    parts = {"dataset": run.data_set, "model": run.model, **size}
+    job = jobs.windows_of(Wildcards(fromdict=parts))
+    assert job.params["settings"]["max_question_length"] == 32
+    assert job.params["settings"]["weights"] == settings["weights"]
+    assert job.inputs["weights"] == []
+    folder = f"results/sample/features/spans/{run.data_set}/{run.model}"
+    made = window_files(f"{folder}/{size['length']}x{size['step']}", "train")
+    assert jobs.of_runs(run).inputs["train"] == made
+    assert len(made) == 17 and made[1].endswith("/train/tokens-00.parquet")
+    run = some_run(jobs.project, "train", "maud", "minilm")
+    settings = jobs.project.specs[run].settings
+    (path,) = jobs.of_runs(run).inputs["tokens"]
+    *_, model, length, _ = path.split("/")
+    parts = {"dataset": "maud", "model": model, "length": length}
+    job = jobs.tokens_of(Wildcards(fromdict=parts))
+    assert job.params["settings"]["weights"] == settings["tokenizer"]["weights"]
+    assert job.params["task"] == {"views": [], "length": settings["max_length"]}
+
+
+def test_encoders_of_linear_models_have_the_registered_length(small):
+    jobs = small(grid="small")
+    encoder = "all-minilm-l6-v2"
+    parts = {"task": "classification", "dataset": "maud", "encoder": encoder}
+    job = jobs.encoding(Wildcards(fromdict={**parts, "size": "64"}))
+    length = jobs.project.context.models[encoder].max_length
+    assert job.params["settings"]["max_length"] == length
+    assert job.params["task"]["piece"] == 64
+    read = set()
+    for run, spec in jobs.project.specs.items():
+        if spec.settings.get("kind") == "linear":
+            for path in jobs.of_runs(run).inputs["vectors"]:
+                read.add(path)
+    folder = f"results/sample/features/classification/maud/{encoder}"
+    assert read == {f"{folder}/vectors/64.parquet"}
+
+
+SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
+ALONE = {"text": "short", "pair": None}
+
+
+def test_each_view_of_the_readings_is_named_once():
+    runs = [
+        {"readings": [{"view": LONG}, {"view": SHORT}, {"view": ALONE}]},
+        {"view": LONG},
+        {"view": None, "max_length": 5},
+    ]
+    assert readings(runs)[-1] == runs[-1] and len(readings(runs)) == 5
+    assert each_view(readings(runs)) == [LONG, ALONE, SHORT]
+
+
+# Systems that rank.
+
+
+def test_systems_with_the_same_conditions_share_a_rule():
+    specs = {}
+    for model, conditions in {"b": "xy", "a": "xy", "c+d": "x"}.items():
+        for condition in conditions:
+            specs[Run("set", "retrieve", model, condition)] = Spec({"kind": "okapi"})
+    specs[Run("set", "train", "a", "x")] = Spec({"kind": "bi-encoder"})
+    specs[Run("other", "ask", "a", "x")] = Spec({"kind": "language-model"})
+    assert ranking_rules(specs, ["set"]) == [
+        RankingRule("set_retrieve_okapi", "set", "retrieve", ("c+d",), ("x",)),
+        RankingRule("set_retrieve_okapi_1", "set", "retrieve", ("a", "b"), ("x", "y")),
+    ]
+
+
+def test_a_ranking_job_makes_all_runs_of_a_system(small):
+    jobs = small(papers=["acord"])
+    rules = {rule.name: rule for rule in jobs.ranking_rules()}
+    rule = rules["acord_retrieve_linear"]
+    assert set(rule.conditions) >= {"short", "medium", "long"}
+    parts = {"dataset": "acord", "experiment": "retrieve", "model": rule.models[0]}
+    of_rule = jobs.ranking(rule)
+    params = of_rule.params(Wildcards(fromdict=parts))
+    assert tuple(params["settings"]) == rule.conditions
+    assert params["settings"]["long"]["form"] == "long"
+    assert of_rule.inputs(Wildcards(fromdict=parts))["predictions"] == []
+    assert "metrics" not in params["task"]
+    run = Run("acord", "retrieve", rule.models[0], "long")
+    assert "metrics" in jobs.score(run).params["task"]
+
+
+def test_a_choice_of_a_ranker_has_the_seed_and_rate_of_each_search(small):
+    jobs = small(papers=["acord"])
+    choice = some_run(jobs.project, "choice", "acord")
+    job = jobs.of_runs(choice)
+    needed = [jobs.file(run, "predictions.parquet") for run in jobs.spec(choice).needs]
+    assert sorted(job.inputs["searched"] + job.inputs["hits"]) == sorted(needed)
+    assert len(job.inputs["searched"]) == len(job.params["task"]["rates"]) > 0
+    assert all("/search/" in path for path in job.inputs["searched"])
+
+
+# Resources.
+
+
+def requested(jobs, run, attempt=1):
+    rule = jobs.rule()
+    wildcards = wildcards_of(run)
+    found = {name: value(wildcards, attempt) for name, value in rule.resources.items()}
+    return found, rule.threads(wildcards)
+
+
+def test_a_job_without_a_model_requests_no_gpu(small):
+    jobs = small(papers=["acord"], device="cuda")
+    run = some_run(jobs.project, "retrieve", "acord", "bm25")
+    for attempt in (1, 2):
+        asked, threads = requested(jobs, run, attempt)
+        wanted = {"mem_mb": 8000 * attempt, "runtime": 120 * attempt, "gpu": None}
+        assert (asked, threads) == (wanted, 1)
+
+
+def test_a_job_with_a_model_requests_memory_and_time_for_its_work(small):
+    jobs = small(device="cuda", data="release")
+    run = some_run(jobs.project, "train", model="minilm")
+    first, threads = requested(jobs, run)
+    second, _ = requested(jobs, run, 2)
+    assert first["gpu"] == 1 and threads == 4
+    assert first["mem_mb"] >= 8000 and first["runtime"] >= 60
+    assert second["mem_mb"] == 2 * first["mem_mb"]
+    assert second["runtime"] == 2 * first["runtime"]
+    limited = small(device="cuda", data="release", max_runtime=70)
+    assert requested(limited, run, 2)[0]["runtime"] == 70
+
+
+@pytest.mark.parametrize(("settings", "gpu"), [({}, 1), ({"api": "model"}, None)])
+def test_a_model_on_a_server_needs_no_gpu(small, monkeypatch, settings, gpu):
+    jobs = small(device="cuda")
+    run = Run("maud", "ask", "model", "one", 0)
+    monkeypatch.setitem(jobs.project.specs, run, Spec(settings))
+    asked, _ = requested(jobs, run, 2)
+    assert asked["gpu"] == gpu
+    assert asked["mem_mb"] == 16000
+    assert asked["runtime"] == 1440
+
+
+def test_limits_of_language_models_do_not_trigger_reruns(small):
+    """Snakemake does not compare params that depend on threads."""
+    jobs = small()
+    run = some_run(jobs.project, "read")
+    places = jobs.rule().places
+    assert Rule._is_deriving_function(places)
+    asking = places(wildcards_of(run), 1)["asking"]
+    assert asking["kept"] == "results/sample/work/calls"
+    assert Limits(**asking["limits"]) == Limits()
+
+
+def test_submitted_predictions_are_checked_against_tables_of_the_data_set(small):
+    jobs = small(papers=PAPERS)
+    codes = set()
+    for name, tables in {
+        "acord": ["clauses", "queries", "judgements"],
+        "cuad": ["contracts", "questions"],
+        "maud": ["examples", "questions"],
+        "privacy": ["questions", "responses", "paragraphs"],
+    }.items():
+        run = Run(name, SUBMITTED, "own-x", "any")
+        jobs.project.specs[run] = Spec({"form": "csv", "content": "0"})
+        job = jobs.of_runs(run)
+        assert job.inputs["data"] == jobs.project.tables(name, *tables)
+        assert job.params["task"]["task"] == jobs.project.tasks[name].task
+        codes.add(job.code)
+    assert len(codes) == 4
