@@ -32,12 +32,7 @@ ON_GPU = "acord_retrieve_linear:gpu=1"
 # On the first attempt, less than a start of Snakemake needs.
 TOO_LITTLE = "acord_retrieve_linear:mem_mb=60 * attempt ** 5"
 # (rule, memory or time limit)
-REQUESTS = {
-    (RULE, "60M"),
-    (RULE, "1920M"),
-    (RULE, "45:00"),
-    ("rule_score", "30:00"),
-}
+REQUESTS = {(RULE, "60M"), (RULE, "1920M"), (RULE, "45:00"), ("rule_score", "30:00")}
 # Holds a GPU until it is cancelled.
 OTHER_JOB = (
     "sbatch",
