@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
-from helpers import forked
+from helpers import forked, planned_project
 from lextables import ROOT
 from lextables.cli import app as command_line
 from lextables.cli import doctor
@@ -17,6 +18,7 @@ from lextables.cli import snakemake_command as built
 from lextables.models import api
 from lextables.pipeline.errors import BadInput
 
+ENCODER = ROOT / "resources/sample/models/sample-encoder"
 COMMANDS = "run plan fetch rehearsal review list doctor score compare".split()
 
 
@@ -66,6 +68,26 @@ def test_settings_come_last_and_options_of_snakemake_follow(started):
     }
     assert words[words.index("acord") :][:3] == ["acord", "--forcerun", "x"]
     assert str(ROOT / "profiles/slurm") in words
+
+
+def test_only_own_rows_are_run_and_planned(started, tmp_path, monkeypatch):
+    (tmp_path / "run.csv").write_text("query_id,document_id,score\n")
+    own = "extra_predictions=[{name: Mine, paper: acord, file: run.csv}]"
+    for name in ("run", "plan"):
+        words = started(name, "acord_table_d3", "--own-rows", "--set", own)
+        rows = config_of(words)["exclude_rows"]
+        assert rows == '["*"]'
+    entry = {"name": "Mine", "paper": "acord", "file": "run.csv"}
+    config = {"papers": ["acord"], "exclude_rows": json.loads(rows)}
+    config["extra_predictions"] = [entry]
+    loaded = planned_project.load(monkeypatch, tmp_path, **config)
+    assert {run.experiment for run in loaded.specs} == {"given"}
+    entry = {"name": "Enc", "kind": "bi-encoder", "model": str(ENCODER)}
+    config = {**config, "extra_predictions": [], "extra_models": [entry]}
+    loaded = planned_project.load(monkeypatch, tmp_path, **config)
+    assert any(run.model.startswith("own-") for run in loaded.specs)
+    run_rows = [row for row in loaded.plans["acord"].rows["table_d3"] if row["runs"]]
+    assert run_rows and all("Enc" in row["row"] for row in run_rows)
 
 
 @pytest.mark.parametrize(
@@ -189,3 +211,24 @@ def test_the_commands_are_those_of_the_reference():
         for command in command_line.app.registered_commands
     }
     assert commands == {*COMMANDS}
+
+
+def documented():
+    """The command lines of lextables in the documentation."""
+    lines = []
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        text = page.read_text(encoding="utf-8")
+        blocks = re.findall(r"^ {4}(lextables .+)$", text, re.M)
+        lines += [line.partition("  #")[0].strip() for line in blocks]
+        lines += re.findall(r"`(lextables \w+ [^`\n<]+)`", text)
+    return sorted(set(lines))
+
+
+def test_documented_command_lines_are_accepted():
+    lines = documented()
+    assert len(lines) >= 10
+    group = get_command(command_line.app)
+    for line in lines:
+        name, *words = shlex.split(line)[1:]
+        if "--help" not in words:
+            assert group.commands[name].make_context(name, words).params

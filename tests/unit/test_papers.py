@@ -354,9 +354,19 @@ def test_every_row_that_the_sample_leaves_out_exists(name):
     assert plan.names >= {*paper.not_in_sample.rows}
 
 
+def test_a_pattern_excludes_all_rows_that_it_matches(paper):
+    found = excluded(paper, "ledgar/BM25*", "MiniLM / *")
+    assert found.rows["table3"][0]["reason"] == "excluded in the configuration"
+    nothing = excluded(paper, "*")
+    assert nothing.specs == {}
+    assert all(not row["runs"] for rows in nothing.rows.values() for row in rows)
+    planner.check_excluded(["ledgar/*"], {"ledgar": laid_out(paper)}, {"ledgar"})
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [
+        ("GPT*", "take the name from the table."),
         ("bm25 / none", "did you mean 'BM25 / None' or "),
         ("ledgar/BM 25 / None", "did you mean 'ledgar/BM25 / None' or "),
         ("acord/BM25 / None", "did you mean 'BM25 / None' or 'ledgar/BM25 / None'."),

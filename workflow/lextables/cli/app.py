@@ -36,6 +36,11 @@ SetOption = Annotated[
     typer.Option("--set", help="A key of config.yaml, key=value; may be repeated."),
 ]
 CoresOption = Annotated[int, typer.Option(min=1, help="Processor cores to use.")]
+OwnRowsOption = Annotated[
+    bool,
+    typer.Option("--own-rows", help="Only rows of extra_models and extra_predictions."),
+]
+OWN_ROWS = 'exclude_rows=["*"]'
 Targets = Annotated[
     list[str],
     typer.Argument(
@@ -95,6 +100,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", help="Show the jobs only.")
     ] = False,
+    own_rows: OwnRowsOption = False,
 ) -> None:
     """Build tables, data sets or the report with Snakemake.
 
@@ -106,11 +112,14 @@ def run(
     lextables run acord cuad --mirror ~/raw --cores 4
     lextables run --data sample
     lextables run maud --set device=cpu --set seeds=[0] --dry-run
+    lextables run acord --own-rows --set 'extra_models=[{name: A, kind: bi-encoder, model: a/b}]'
     lextables run cuad_data -- --forcerun fetch_source
 
     Results: results/tables/<paper>/<table>.html, results/data/<data set>,
     results/report/index.html. The sample's are below results/sample.
     """
+    if own_rows:
+        settings = [*settings, OWN_ROWS]
     config = configuration(data, _names(targets), mirror, settings)
     options = ["--cores", str(cores)]
     if dry_run:
@@ -124,6 +133,7 @@ def plan(
     data: DataOption = Data.release,
     mirror: MirrorOption = [],  # noqa: B006
     settings: SetOption = [],  # noqa: B006
+    own_rows: OwnRowsOption = False,
 ) -> None:
     """Show what a run needs before it starts: jobs, hours, disk and downloads.
 
@@ -131,6 +141,8 @@ def plan(
     lextables plan acord_table_d3
     lextables plan --set models=paper --set device=cuda
     """
+    if own_rows:
+        settings = [*settings, OWN_ROWS]
     config = configuration(data, _names(targets), mirror, settings)
     execute(command(["plan", *targets], config, ["--cores", str(CORES)]))
 

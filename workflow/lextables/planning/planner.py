@@ -2,10 +2,12 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
@@ -37,8 +39,9 @@ def plan(
 ) -> Plan:
     """Plan the runs of a paper under a configuration, and the rows of each of its tables.
 
-    ``excluded`` are {row: why it is not run}.  Of these, published rows stay without runs,
-    and additional rows are removed, with the runs that no other row needs.
+    ``excluded`` are {row, or pattern of rows: why it is not run}.  Of these, published rows
+    stay without runs, and additional rows are removed, with the runs that no other row
+    needs.
     """
     planners = {}
     tasks: Mapping[str, Any] = paper.tasks
@@ -55,6 +58,7 @@ def plan(
     for planner in planners.values():
         specs.update(planner.specs)
     every = [row for of_data_set in rows.values() for row in of_data_set]
+    excluded = _matched(excluded, every, specs)
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     unneeded = _runs_of((row for row in every if row.row in excluded), specs) - needed
     if context.config.rehearsal:
@@ -73,8 +77,32 @@ def plan(
     return Plan(specs, tables, frozenset(row.row for row in every))
 
 
+def _matched(
+    excluded: Mapping[str, str], rows: Iterable[Row], specs: Mapping[Run, Spec]
+) -> dict[str, str]:
+    """Return {row: why it is not run} for the names and patterns in ``excluded``.
+
+    A pattern leaves out no row of the user's own models and predictions.
+    """
+    reasons = {}
+    for row in rows:
+        if row.row in excluded:
+            reasons[row.row] = excluded[row.row]
+            continue
+        for pattern, reason in excluded.items():
+            if fnmatchcase(row.row, pattern) and not _is_own(row, specs):
+                reasons[row.row] = reason
+    return reasons
+
+
+def _is_own(row: Row, specs: Mapping[Run, Spec]) -> bool:
+    """Whether a row needs a model or predictions of the user."""
+    runs = _runs_of([row], specs)
+    return any(run.model.startswith(user_rows.PREFIX) for run in runs)
+
+
 def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
-    """Return {row of a paper that a configuration leaves out: the reason}."""
+    """Return {row of a paper, or pattern, that a configuration leaves out: the reason}."""
     reasons = dict.fromkeys(config.excluded(name), EXCLUDED)
     if leaves_out(config):
         reasons.update(dict.fromkeys(paper.not_in_sample.rows, NOT_IN_SAMPLE))
@@ -126,7 +154,8 @@ def check_excluded(
 ) -> None:
     """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
 
-    A name may begin with its paper's name and a slash; papers that are not planned are not checked.
+    A pattern must match a row.  A name may begin with its paper's name and a slash; papers
+    that are not planned are not checked.
     """
     rows = set()
     for paper, plan in plans.items():
@@ -135,6 +164,8 @@ def check_excluded(
     for name in names:
         paper = name.partition("/")[0]
         if name in rows or (paper in papers and paper not in plans):
+            continue
+        if any(fnmatchcase(row, name) for row in rows):
             continue
         do = did_you_mean(name, rows) or "take the name from the table"
         what = f"exclude_rows = {name!r} is no row of {', '.join(plans)}"
