@@ -478,13 +478,13 @@ class Planner(ABC):
 
         ``runs`` are as in `add`.
         """
-        found = []
+        search_runs = []
         for trial in trials:
-            of_trial = {**settings, **trial.settings}
+            trial_settings = {**settings, **trial.settings}
             for seed in seeds:
                 run = self.run(SEARCH, model, f"{prefix}-{trial.name}", seed)
-                found.append(self.add(run, of_trial, **runs))
-        return found
+                search_runs.append(self.add(run, trial_settings, **runs))
+        return search_runs
 
     def weights_folder(self, run: Run) -> str:
         """Path of a run's weights folder."""

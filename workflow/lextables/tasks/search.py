@@ -21,9 +21,9 @@ def best_trial(scores: Mapping[Trial, Sequence[float]], seeds: int) -> Trial:
     `BadInput` if all trials diverged.
     """
     means = {}
-    for trial, of_seeds in scores.items():
-        if len(of_seeds) == seeds:
-            mean = sum(of_seeds) / seeds
+    for trial, seed_scores in scores.items():
+        if len(seed_scores) == seeds:
+            mean = sum(seed_scores) / seeds
             means[trial] = -math.inf if math.isnan(mean) else mean
     if not means:
         what = "the training of each trial of the search diverged"

@@ -248,11 +248,11 @@ def identified(name: str, names: Collection[str], kind: str, place: str) -> str:
 
     Raises `BadInput` if it has none.
     """
-    found = known(name, names)
-    if found not in names:
-        what = f"the data set has no {kind} {found!r}"
+    identifier = known(name, names)
+    if identifier not in names:
+        what = f"the data set has no {kind} {identifier!r}"
         raise BadInput(what, where=place, do="correct its id")
-    return found
+    return identifier
 
 
 def repeated(what: str, place: str) -> BadInput:
@@ -384,14 +384,14 @@ def store(
     with recorded(Path(folder, "run.json"), settings) as record:
         file = opened(settings["content"])
         with memory_named(file.name):
-            found = reader.predictions(file, settings["form"], data, task)
-            table = found.table or reader.PREDICTIONS
-            rows = write(table, found.rows, Path(folder, "predictions.parquet"))
+            submission = reader.predictions(file, settings["form"], data, task)
+            table = submission.table or reader.PREDICTIONS
+            rows = write(table, submission.rows, Path(folder, "predictions.parquet"))
         record["device"] = "not known"
         record["submitted"] = {
             "file": file.name,
             "rows": rows,
-            "skipped": found.skipped,
+            "skipped": submission.skipped,
         }
     return record["submitted"]
 

@@ -47,16 +47,16 @@ _NEGLIGIBLE = 1e-9  # share of the largest variance below which a direction is d
 def prior(shares: Shares, settings: PriorSettings) -> Answers:
     """Return the mean of the smoothed shares of other documents, for each document."""
     answers: Answers = {}
-    for question, of_question in shares.items():
-        if not of_question:
+    for question, document_shares in shares.items():
+        if not document_shares:
             continue
-        rows = smoothed(np.stack([*of_question.values()]), settings.smoothing)
+        rows = smoothed(np.stack([*document_shares.values()]), settings.smoothing)
         documents, options = rows.shape
         # Not sum minus row: it would leave traces of the row in the last digits.
         is_other = 1 - np.eye(documents)
         sums = is_other @ rows + settings.pseudo / options
         means = sums / (documents - 1 + settings.pseudo)
-        for document, mean in zip(of_question, means, strict=True):
+        for document, mean in zip(document_shares, means, strict=True):
             answers[document, question] = mean
     return answers
 
@@ -64,8 +64,8 @@ def prior(shares: Shares, settings: PriorSettings) -> Answers:
 def uniform(shares: Shares) -> Answers:
     """Return the same probability for every option."""
     answers = {}
-    for question, of_question in shares.items():
-        for document, share in of_question.items():
+    for question, document_shares in shares.items():
+        for document, share in document_shares.items():
             answers[document, question] = np.full(len(share), 1 / len(share))
     return answers
 
@@ -107,8 +107,8 @@ def linear_answers(
         predicted = pool.map(
             lambda data: _predict(data, penalties, settings), questions
         )
-        for of_question in predicted:
-            answers.update(of_question)
+        for question_answers in predicted:
+            answers.update(question_answers)
     return answers, penalties
 
 
@@ -118,16 +118,16 @@ def question_data(
     """Return the data of each question with an answer about a document with a text."""
     questions = []
     for number, question in enumerate(space.names):
-        of_question = shares[question]
-        rows = np.array([space.place.get(document, -1) for document in of_question])
+        document_shares = shares[question]
+        rows = np.array([space.place.get(document, -1) for document in document_shares])
         has_text = rows >= 0
         if not has_text.any():
             continue
         described = rotated(space.described(number, settings.best))
         features = np.zeros((len(rows), described.shape[1]))
         features[has_text] = described[rows[has_text]]
-        documents = tuple(of_question)
-        own_shares = np.stack([*of_question.values()])
+        documents = tuple(document_shares)
+        own_shares = np.stack([*document_shares.values()])
         target = smoothed(own_shares, settings.smoothing)
         folds = np.array([fold(document, settings.folds) for document in documents])
         questions.append(
@@ -156,14 +156,14 @@ def _penalty_losses(question: QuestionData, settings: LearningSettings) -> Losse
     losses: Losses = defaultdict(list)
     folds = np.unique(question.folds[question.has_text]).tolist()
     for pair in combinations(folds, 2):
-        known = ~np.isin(question.folds, pair)
+        is_training = ~np.isin(question.folds, pair)
         for penalty in settings.penalties:
-            model = _fit(question, known, penalty, settings)
+            model = _fit(question, is_training, penalty, settings)
             for chosen_for, predicted in permutations(pair):
                 rows = question.has_text & (question.folds == predicted)
                 shares = _shares(model, question.features[rows])
-                of_rows = binary_cross_entropy(question.target[rows], shares)
-                losses[chosen_for, penalty].append(of_rows)
+                row_losses = binary_cross_entropy(question.target[rows], shares)
+                losses[chosen_for, penalty].append(row_losses)
     return losses
 
 
@@ -180,8 +180,8 @@ def _choose_penalties(
         means = {}
         for penalty in penalties:
             losses = []
-            for of_question in by_question:
-                losses += of_question.get((number, penalty), [])
+            for question_losses in by_question:
+                losses += question_losses.get((number, penalty), [])
             if losses:
                 means[penalty] = np.concatenate(losses).mean()
         chosen[number] = min(means, key=means.__getitem__, default=penalties[0])
@@ -197,9 +197,9 @@ def _predict(
     """
     answers: Answers = {}
     for number in np.unique(question.folds[question.has_text]).tolist():
-        known = question.folds != number
-        model = _fit(question, known, penalties[number], settings)
-        rows = np.flatnonzero(question.has_text & ~known)
+        is_training = question.folds != number
+        model = _fit(question, is_training, penalties[number], settings)
+        rows = np.flatnonzero(question.has_text & ~is_training)
         shares = _shares(model, question.features[rows])
         for row, share in zip(rows, shares, strict=True):
             answers[question.documents[row], question.question_id] = share
@@ -241,8 +241,8 @@ def linear_marks(
     texts = data.texts()
     words = vocabulary(texts, longest=settings.longest, least=settings.least)
     features = hstack([words.weigh(texts), csr_matrix(space.similarity)], "csr")
-    of_documents = [fold(document, settings.folds) for document in space.documents]
-    folds = np.repeat(of_documents, np.diff(space.bounds))
+    document_folds = [fold(document, settings.folds) for document in space.documents]
+    folds = np.repeat(document_folds, np.diff(space.bounds))
     with threadpool_limits(1):
         for number in np.unique(folds):
             rows = folds == number

@@ -220,13 +220,13 @@ def shares_of(
             what = f"options {options} where the question {name!r} has {size} options"
             raise BadInput(what, where=where, do="correct the data set")
         if row["options"]:
-            of_document = counts[name].setdefault(row[document], np.zeros(size))
-            np.add.at(of_document, row["options"], 1)
+            option_counts = counts[name].setdefault(row[document], np.zeros(size))
+            np.add.at(option_counts, row["options"], 1)
     shares: dict[str, dict[str, np.ndarray]] = {}
-    for name, of_question in counts.items():
+    for name, document_counts in counts.items():
         shares[name] = {}
-        for document_id in sorted(of_question):
-            chosen = of_question[document_id]
+        for document_id in sorted(document_counts):
+            chosen = document_counts[document_id]
             shares[name][document_id] = chosen / chosen.sum()
     return shares
 
@@ -264,12 +264,12 @@ def pairs(
     Only pairs of ``documents`` are returned, or all if it is None.
     """
     selected = None if documents is None else set(documents)
-    found = []
-    for question, of_question in shares.items():
-        for document in of_question:
+    answered_pairs = []
+    for question, document_shares in shares.items():
+        for document in document_shares:
             if selected is None or document in selected:
-                found.append((document, question))
-    return sorted(found)
+                answered_pairs.append((document, question))
+    return sorted(answered_pairs)
 
 
 def files(names: Mapping[str, str], *tables: str) -> list[str]:

@@ -131,8 +131,8 @@ def of_marks(
                 where=f"document {document}, question {name}",
                 do="predict each paragraph once",
             )
-        of_question = marked.get(name, ())
-        right = [row["paragraph_id"] in of_question for row in rows]
+        marked_ids = marked.get(name, ())
+        right = [row["paragraph_id"] in marked_ids for row in rows]
         predicted[name][document] = marks.MarkedQuestion(
             name,
             data.questions[name].category,
@@ -148,8 +148,8 @@ def of_marks(
     if not questions:
         what = "no paragraph of an answered question is predicted"
         raise BadInput(what, where="predictions", do="check the ids")
-    of_documents = np.array([fold(each, folds) for each in place])
-    return marks.scores_and_units(questions, of_documents, [*place])
+    document_folds = np.array([fold(each, folds) for each in place])
+    return marks.scores_and_units(questions, document_folds, [*place])
 
 
 def _joined(documents: Sequence[marks.MarkedQuestion]) -> marks.MarkedQuestion:

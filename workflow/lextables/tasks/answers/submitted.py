@@ -62,8 +62,10 @@ def predictions(
         what = "no document of the data set is answered"
         raise BadInput(what, where=file.name, do="correct the ids")
     documents = collection.paragraphs.keys() | {document for _, document in answers}
-    wanted = [(name, each) for each, name in pairs(collection.shares, documents)]
-    check_complete(wanted, answers, "answered pairs", file.name)
+    answered_pairs = [
+        (name, each) for each, name in pairs(collection.shares, documents)
+    ]
+    check_complete(answered_pairs, answers, "answered pairs", file.name)
     rows = {}
     for (name, document), distribution in answers.items():
         rows[document, name] = distribution.complete()

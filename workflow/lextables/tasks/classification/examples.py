@@ -113,8 +113,8 @@ def by_head(
         if labelled:
             example["labels"] = labels_of(row)
         examples[row["head_id"]].append(example)
-    for of_head in examples.values():
-        of_head.sort(key=lambda example: example["example_id"])
+    for head_examples in examples.values():
+        head_examples.sort(key=lambda example: example["example_id"])
     return examples
 
 
@@ -228,11 +228,13 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     takes the first).
     """
     answers = np.array([answer for (answer,) in labels])
-    of_answer = [np.flatnonzero(answers == answer) for answer in np.unique(answers)]
-    most = max(map(len, of_answer))
+    indices_by_answer = [
+        np.flatnonzero(answers == answer) for answer in np.unique(answers)
+    ]
+    most = max(map(len, indices_by_answer))
     while True:
         repeated = []
-        for indices in of_answer:
+        for indices in indices_by_answer:
             order = generator.permutation(indices)
             repeated.append(np.resize(order, most))
         one_pass = generator.permutation(np.concatenate(repeated))
@@ -263,9 +265,9 @@ def draws(
     those of each head's training examples.
     """
     queues = []
-    for head, of_head in sorted(labels.items()):
+    for head, head_labels in sorted(labels.items()):
         generator = _generator(seed, "queue", head)
-        queues.append(QUEUES[sampling](of_head, generator))
+        queues.append(QUEUES[sampling](head_labels, generator))
     rounds = _generator(seed, "rounds")
     drawn = np.empty((total, 2), dtype=np.int64)
     at = 0

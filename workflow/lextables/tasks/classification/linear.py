@@ -165,14 +165,14 @@ def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
 def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:
     """Return the blocks of features from vectors, (texts, columns) each."""
     pieces = [_pieces(side, vectors) for side in sides]
-    means = [_means(of_side) for of_side in pieces]
+    means = [_means(side_pieces) for side_pieces in pieces]
     if len(sides) == 1:
-        maxima = np.array([of_text.max(axis=0) for of_text in pieces[0]])
+        maxima = np.array([text_pieces.max(axis=0) for text_pieces in pieces[0]])
         return [np.hstack([*means, maxima])]
     first, second = means
     closest = []
-    for of_text, vector in zip(pieces[0], second, strict=True):
-        similarities = of_text @ vector
+    for text_pieces, vector in zip(pieces[0], second, strict=True):
+        similarities = text_pieces @ vector
         closest.append([float(similarities.max())])
     difference = np.abs(first - second)
     compared = np.hstack([first, second, first * second, difference])
@@ -195,7 +195,7 @@ def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
 
 def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean vector of each text, of length one, (texts, dimensions)."""
-    means = np.array([of_text.mean(axis=0) for of_text in pieces])
+    means = np.array([text_pieces.mean(axis=0) for text_pieces in pieces])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
     lengths[lengths == 0] = 1
     return means / lengths
@@ -223,8 +223,8 @@ class HeadModel:
         words = chosen(features.words[rows], self.columns)
         numbers = features.numbers(rows)
         weights = self.model.weights.astype(np.float64)
-        of_words, of_numbers = np.split(weights, [words.shape[1]])
-        logits = np.asarray(words @ of_words + numbers @ of_numbers)
+        word_weights, number_weights = np.split(weights, [words.shape[1]])
+        logits = np.asarray(words @ word_weights + numbers @ number_weights)
         logits += self.model.intercept
         if logits.shape[1] == self.answers:
             return logits
@@ -284,10 +284,10 @@ def fit(
         )
         models.append(model)
     weights = np.hstack([model.weights for model in models])
-    of_numbers = weights[len(columns) :]
-    of_numbers /= scale[:, None]
+    number_weights = weights[len(columns) :]
+    number_weights /= scale[:, None]
     intercept = np.concatenate([model.intercept for model in models])
-    intercept -= mean @ of_numbers
+    intercept -= mean @ number_weights
     model = Linear(weights.astype(np.float32), intercept)
     return HeadModel(answers, columns, model)
 
@@ -356,11 +356,11 @@ def predict(
         with threadpool_limits(1):
             logits = model.heads[head].logits(features, places)
         likely = shares(logits, multi_label=settings.multi_label)
-        for row, of_row, share in zip(rows, logits, likely, strict=True):
+        for row, row_logits, share in zip(rows, logits, likely, strict=True):
             yield {
                 "head_id": head,
                 "example_id": row["example_id"],
-                "logits": of_row.tolist(),
+                "logits": row_logits.tolist(),
                 "probabilities": share.tolist(),
             }
 
@@ -385,8 +385,8 @@ class LinearFiles:
     def contents(self, rows: RowsByHead, view: View | None) -> list[Text]:
         """Return the texts of examples; `BadInput` for a missing or empty text."""
         example_of = {}
-        for of_head in rows.values():
-            example_of.update({key_of(row): row["example_id"] for row in of_head})
+        for head_rows in rows.values():
+            example_of.update({key_of(row): row["example_id"] for row in head_rows})
         texts = []
         for text in texts_of(self.examples, self.texts, [view] if view else ()):
             if text.key in example_of:
@@ -462,16 +462,16 @@ def read_views(
     for reading in sorted(readings, key=lambda reading: reading.condition):
         model = load(Path(weights[reading.source]) / WEIGHTS)
         asked = by_head(under_view(rows, reading.view), heads)
-        known = {}
+        rows_by_head = {}
         unknown = 0
-        for head, of_head in asked.items():
+        for head, head_rows in asked.items():
             if head in model.heads:
-                known[head] = of_head
-            elif of_head:
+                rows_by_head[head] = head_rows
+            elif head_rows:
                 unknown += 1
         left_out[reading.condition] = unknown
-        texts = files.contents(known, reading.view)
-        predicted = predict(model, texts, known, settings, vectors)
+        texts = files.contents(rows_by_head, reading.view)
+        predicted = predict(model, texts, rows_by_head, settings, vectors)
         yield from with_condition(predicted, reading.condition)
 
 

@@ -147,8 +147,8 @@ class ClassificationGrid(Grid):
     @property
     def tried(self) -> list[int]:
         """The numbers of updates that are tried."""
-        of_epochs = [epochs * self.updates_per_epoch for epochs in self.epochs]
-        return [*self.updates, *of_epochs]
+        epoch_updates = [epochs * self.updates_per_epoch for epochs in self.epochs]
+        return [*self.updates, *epoch_updates]
 
 
 class LinearGrid(FeatureSettings):
@@ -236,8 +236,8 @@ class ClassificationTask(Entry):
         several = [names] if isinstance(names, str) else names
         for name in several:
             if name not in METRICS:
-                known = ", ".join(METRICS)
-                raise ValueError(f"there is no metric {name!r}; use {known}")
+                metric_names = ", ".join(METRICS)
+                raise ValueError(f"there is no metric {name!r}; use {metric_names}")
         return names
 
     @model_validator(mode="after")
@@ -596,10 +596,10 @@ class ClassificationPlanner(Planner):
         if isinstance(starts, Missing):
             reason = starts.reason
         else:
-            of_seeds = []
+            seed_runs = []
             for seed, start in starts.items():
-                of_seeds.append(self.read(key, panel, start, seed))
-            runs = {self.MAIN: tuple(of_seeds)}
+                seed_runs.append(self.read(key, panel, start, seed))
+            runs = {self.MAIN: tuple(seed_runs)}
         return self.panel_row(
             panel,
             reason=reason,
@@ -672,8 +672,8 @@ class ClassificationPlanner(Planner):
             return start
         run = self.training(key, panel, start, view, seed)
         assert start.weights is not None  # a model with a name has weights
-        found = f"{start.weights.found}, then {self.name}"
-        weights = Weights(self.weights_folder(run), None, found)
+        origin = f"{start.weights.found}, then {self.name}"
+        weights = Weights(self.weights_folder(run), None, origin)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
@@ -691,18 +691,18 @@ class ClassificationPlanner(Planner):
         """The training views of a panel's model with this grid, in the task's order."""
         views = set(panel.trained_on or self.task.readings)
         if panel.kind == "encoder":
-            of_grid = self.grid(panel, "multi").trained_on
-            views &= set(of_grid or views)
+            grid_views = self.grid(panel, "multi").trained_on
+            views &= set(grid_views or views)
         return [view for view in self.task.readings if view in views]
 
     def training(
         self, key: str, panel: ClassificationPanel, start: Start, view: str, seed: int
     ) -> Run:
         """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
-        seen = view
+        text_view = view
         if view == UNTRAINED:
-            seen = self.task.readings[UNTRAINED][0]
-        columns = self.task.views[seen].columns()
+            text_view = self.task.readings[UNTRAINED][0]
+        columns = self.task.views[text_view].columns()
         if panel.kind == "linear":
             run = self.run("train", key, f"{panel.kind}-{view}")
             settings = self.linear_settings(
@@ -718,7 +718,7 @@ class ClassificationPlanner(Planner):
             "view": columns,
             "learning_rate": grid.learning_rates[0],
             "updates": grid.tried[:1],
-            "max_length": self.max_length(panel, seen),
+            "max_length": self.max_length(panel, text_view),
             "model": panel.model,
         }
         if view == UNTRAINED:

@@ -61,8 +61,8 @@ def read_views(
             model, heads = multi_head.load_trained(weights[reading.source], device)
             loaded = reading.source
         to_predict = by_head(under_view(rows, reading.view), heads)
-        of_heads = itertools.chain.from_iterable(to_predict.values())
-        keys = {key_of(row) for row in of_heads}
+        rows_to_predict = itertools.chain.from_iterable(to_predict.values())
+        keys = {key_of(row) for row in rows_to_predict}
         path = tokens[lengths.index(reading.max_length)]
         text_tokens = read_tokens(path, keys)
         missing = keys - text_tokens.position.keys()
@@ -124,8 +124,8 @@ def read_heads(
     examples_of: dict[Key, dict[int, list[str]]] = defaultdict(dict)
     for number, head in enumerate(heads):
         for row in to_predict.get(head, ()):
-            of_text = examples_of[key_of(row)]
-            of_text.setdefault(number, []).append(row["example_id"])
+            text_examples = examples_of[key_of(row)]
+            text_examples.setdefault(number, []).append(row["example_id"])
     order = sorted(examples_of, key=lambda key: (-len(tokens[key]), key))
 
     def read_part(part: Sequence[Key]) -> list[Row]:
@@ -141,13 +141,13 @@ def read_heads(
             logits = model.answer(represented, number).double().cpu()
             finite(logits.numpy(), "the logits of the model", where="prediction")
             shares = SHARES[model.loss](logits)
-            of_texts = zip(part, logits.tolist(), shares.tolist(), strict=True)
-            for key, of_text, share in of_texts:
+            text_predictions = zip(part, logits.tolist(), shares.tolist(), strict=True)
+            for key, text_logits, share in text_predictions:
                 for example_id in examples_of[key].get(number, ()):
                     row = {
                         "head_id": heads[number],
                         "example_id": example_id,
-                        "logits": of_text,
+                        "logits": text_logits,
                         "probabilities": share,
                     }
                     rows.append(row)

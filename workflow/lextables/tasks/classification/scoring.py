@@ -68,18 +68,20 @@ def by_condition(
     which a column of ``groups`` is true.  The metric `ANSWER` is the index of the predicted
     answer of each example, `PROBABILITY` the probability of each of its answers.
     """
-    of_condition: dict[str, list[Row]] = defaultdict(list)
+    predictions_by_condition: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
-        of_condition[row["condition"]].append(row)
+        predictions_by_condition[row["condition"]].append(row)
     rows = []
     units = []
-    for condition, predicted in sorted(of_condition.items()):
+    for condition, predicted in sorted(predictions_by_condition.items()):
         for group in ("all", *settings.groups):
-            of_group = [row for row in examples if group == "all" or row[group]]
-            if of_group:
-                scores, of_units = _general(predicted, of_group, heads, settings)
+            group_examples = [row for row in examples if group == "all" or row[group]]
+            if group_examples:
+                scores, group_units = _general(
+                    predicted, group_examples, heads, settings
+                )
                 rows += _renamed(scores, condition, group)
-                units += _renamed(of_units, condition, group)
+                units += _renamed(group_units, condition, group)
         for row in predicted:
             name = f"{condition}, example: {row['example_id']}"
             answer = float(np.argmax(row["logits"]))
@@ -175,17 +177,17 @@ def published(
 
     ``best`` are rows of `schema.PUBLISHED_SETTINGS`.
     """
-    wanted = (settings.published, settings.setting, settings.percent / 100)
+    key = (settings.published, settings.setting, settings.percent / 100)
     rows = {}
     for row in best:
-        if (row["model"], row["setting"], row["share"]) == wanted:
+        if (row["model"], row["setting"], row["share"]) == key:
             rows[row["head_id"]] = row
     trials: dict[str, Trial] = {}
     if settings.setting == "multi":
         heads = [JOINT]
     for head in heads:
         if head not in rows:
-            what = f"the authors give no settings of {wanted[0]} for head {head!r}"
+            what = f"the authors give no settings of {key[0]} for head {head!r}"
             do = "set hyperparameters to search"
             raise BadInput(what, where="published_settings", do=do)
         row = rows[head]
@@ -221,8 +223,8 @@ def searched(
             if settings.setting == "multi":
                 scores = {JOINT: _question_mean(scores, heads)}
             for head, value in scores.items():
-                of_trials = values[head]
-                of_trials.setdefault(trial, []).append(value)
+                trial_scores = values[head]
+                trial_scores.setdefault(trial, []).append(value)
     best: dict[str, Trial] = {}
     seeds = len(predictions) // len(set(settings.learning_rates))
     for head in {**values, **dict.fromkeys(diverged)}:

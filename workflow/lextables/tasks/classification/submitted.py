@@ -61,9 +61,11 @@ def predictions(
     for place, predicted in read_rows(FORMS[form](file), ExampleRow):
         example = identified(predicted.example_id, head_of, "example", place)
         head = head_of[example]
-        given = predicted.head_id
-        if given is not None and known(given, [head]) != head:
-            what = f"example {example!r} belongs to the head {head!r}, not to {given!r}"
+        head_id = predicted.head_id
+        if head_id is not None and known(head_id, [head]) != head:
+            what = (
+                f"example {example!r} belongs to the head {head!r}, not to {head_id!r}"
+            )
             raise BadInput(what, where=place, do="correct one of the two")
         if example not in test:
             skipped.add(example)

@@ -138,11 +138,11 @@ def evenly_spaced(answers: Mapping[str, list[str]], most: int) -> dict[str, list
     """Return at most ``most`` heads, evenly spaced in their order."""
     names = list(answers)
     count = min(most, len(names))
-    kept = {}
+    answers_by_head = {}
     for number in range(count):
         name = names[number * len(names) // count]
-        kept[name] = answers[name]
-    return kept
+        answers_by_head[name] = answers[name]
+    return answers_by_head
 
 
 _PREDICTIONS = "predictions.parquet"
@@ -471,8 +471,8 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
     weights = None
     if settings.class_weights == "balanced":
         weights = []
-        for of_head, size in zip(labels.values(), sizes, strict=True):
-            right = list(itertools.chain.from_iterable(of_head))
+        for head_labels, size in zip(labels.values(), sizes, strict=True):
+            right = list(itertools.chain.from_iterable(head_labels))
             weights.append(balanced_weights(right, size))
     model = multi_head.load(
         run.folder,
@@ -492,6 +492,6 @@ def _untrained_model(run: Training, labels: Mapping[str, Labels]) -> MultiHead:
 def _multi_label_targets(labels: Labels, answers: int) -> torch.Tensor:
     """Return 1 for each right answer and 0 for others, float32 (examples, answers)."""
     right = torch.zeros(len(labels), answers)
-    for number, of_example in enumerate(labels):
-        right[number, list(of_example)] = 1
+    for number, example_labels in enumerate(labels):
+        right[number, list(example_labels)] = 1
     return right

@@ -61,12 +61,12 @@ def encode_texts(
 
 def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield the id and content of each different text and second text."""
-    seen: set[str] = set()
+    text_ids: set[str] = set()
     for text in texts:
         contents = text.text, text.second
         for text_id, content in zip(text.key, contents, strict=True):
-            if content is not None and text_id not in seen:
-                seen.add(text_id)
+            if content is not None and text_id not in text_ids:
+                text_ids.add(text_id)
                 yield text_id, content
 
 

@@ -93,8 +93,8 @@ def graded_batches(
     for _ in range(updates * batch_size // documents):
         query = next(order)
         gains = itertools.cycle(streams[query])
-        for of_gain in itertools.islice(gains, documents):
-            pairs.append((query, next(of_gain)))
+        for gain_documents in itertools.islice(gains, documents):
+            pairs.append((query, next(gain_documents)))
     return pairs
 
 

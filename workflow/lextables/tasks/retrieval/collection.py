@@ -120,8 +120,8 @@ def load(paths: Sequence[str | Path], task: Task) -> Collection:
         columns.append(order)
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     rows = read(judgements, columns)
-    for query_id, of_query in groupby(rows, key=itemgetter("query_id")):
-        pool = list(of_query)
+    for query_id, query_rows in groupby(rows, key=itemgetter("query_id")):
+        pool = list(query_rows)
         if order:
             pool.sort(key=lambda row: -row[order])
         for row in pool:
@@ -162,8 +162,8 @@ def scored(path: str | Path) -> dict[str, dict[str, float]]:
     """Read a run's predictions as {query id: {document id: score}}."""
     hits: dict[str, dict[str, float]] = defaultdict(dict)
     for row in read(path, ["query_id", "document_id", "score"]):
-        of_query = hits[row["query_id"]]
-        of_query[row["document_id"]] = row["score"]
+        query_scores = hits[row["query_id"]]
+        query_scores[row["document_id"]] = row["score"]
     return hits
 
 

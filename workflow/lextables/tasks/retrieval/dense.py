@@ -46,8 +46,8 @@ def _retrieve(
     first = next(iter(runs.values()))
     texts: dict[RunQuery, str] = {}
     for name, run in runs.items():
-        of_form = collection.texts(run.form, ("validation", "test"), run.queries)
-        for query_id, text in of_form.items():
+        form_texts = collection.texts(run.form, ("validation", "test"), run.queries)
+        for query_id, text in form_texts.items():
             texts[name, query_id] = text
     distinct = sorted(set(texts.values()))
     encoded = encoders.queries(distinct)

@@ -47,8 +47,8 @@ class Documents(Mapping[str, str]):
         groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
         self._starts = np.cumsum([0, *(group.num_rows for group in groups)])
         largest = max((group.total_byte_size for group in groups), default=1)
-        kept = max(1, KEPT_BYTES // max(1, largest))
-        self._texts_of = lru_cache(maxsize=kept)(self._read)
+        cached_groups = max(1, KEPT_BYTES // max(1, largest))
+        self._texts_of = lru_cache(maxsize=cached_groups)(self._read)
 
     def __getitem__(self, name: str) -> str:
         row = self._rows[name]

@@ -502,14 +502,18 @@ class RetrievalPlanner(Planner):
             settings["max_length"] = self.max_length(retriever.model)
             if retriever.kind == "embedding-api":
                 settings["api"] = self.context.config.llm
-        found: dict[str, tuple[Run, ...]] = {}
+        runs: dict[str, tuple[Run, ...]] = {}
         for condition, (form, read) in retriever.conditions(self.task.forms).items():
             if read in retriever.needs_gpu and not self.context.reads_all:
                 continue
-            of_form = {"form": form, "documents": read, "queries": self.wanted(form)}
+            form_settings = {
+                "form": form,
+                "documents": read,
+                "queries": self.wanted(form),
+            }
             run = self.run("retrieve", key, condition)
-            found[condition] = (self.add(run, {**settings, **of_form}),)
-        return found
+            runs[condition] = (self.add(run, {**settings, **form_settings}),)
+        return runs
 
     def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
         """{form: the runs whose hits rerankers get}."""
@@ -538,9 +542,9 @@ class RetrievalPlanner(Planner):
             parts.append(runs)
         fused = {}
         for form in self.task.forms:
-            of_form = [part[form] for part in parts if form in part]
-            if len(of_form) == len(parts):
-                fused[form] = self.fused(key, form, of_form, fusion)
+            form_runs = [part[form] for part in parts if form in part]
+            if len(form_runs) == len(parts):
+                fused[form] = self.fused(key, form, form_runs, fusion)
         return fused
 
     def fused(
@@ -567,8 +571,8 @@ class RetrievalPlanner(Planner):
                 sources = encoder.sources
                 settings = {**encoder.settings, **settings, "kind": stage}
                 settings["feedback"] = fusion.feedback
-            made = self.run(stage, key, form, run.seed)
-            fused.append(self.add(made, settings, needs=needs, sources=sources))
+            fused_run = self.run(stage, key, form, run.seed)
+            fused.append(self.add(fused_run, settings, needs=needs, sources=sources))
         return tuple(fused)
 
     def max_length(self, model: str) -> int | None:
@@ -624,9 +628,9 @@ class RetrievalPlanner(Planner):
         else:
             reranked: dict[str, tuple[Run, ...]] = {}
             for form, hits in outcome.items():
-                of_form = {"form": form, "queries": self.wanted(form)}
+                form_settings = {"form": form, "queries": self.wanted(form)}
                 run = self.run("rerank", f"{key}+{name}", form)
-                added = self.add(run, {**settings, **of_form}, needs=hits)
+                added = self.add(run, {**settings, **form_settings}, needs=hits)
                 reranked[form] = (added,)
             outcome = reranked
         if name not in self.task.rerankers:
@@ -664,8 +668,8 @@ class RetrievalPlanner(Planner):
         for way, forms in ways.items():
             outcome: dict[str, tuple[Run, ...]] = {}
             for form in forms:
-                of_form = {"form": form, "queries": self.wanted(form)}
-                settings = {**model, **self.question(way), **of_form}
+                form_settings = {"form": form, "queries": self.wanted(form)}
+                settings = {**model, **self.question(way), **form_settings}
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
             self.show(retriever, reranker, outcome, way == "pairwise")
@@ -832,13 +836,13 @@ class RetrievalPlanner(Planner):
             settings.update(trials[0].settings)
             runs = [self.run("train", name, budget, seed) for seed in seeds]
             return [self.add(run, settings) for run in runs]
-        found = self.search(
+        search_runs = self.search(
             name, budget, settings, trials, seeds, needs=self.candidates()
         )
         choice = self.add(
             self.run("choice", chosen, budget),
             {"grid": budget, "trials": [trial.settings for trial in trials]},
-            needs=(*hits, *found),
+            needs=(*hits, *search_runs),
         )
         runs = [self.run("train", chosen, budget, seed) for seed in seeds]
         return [self.add(run, settings, choice=choice) for run in runs]

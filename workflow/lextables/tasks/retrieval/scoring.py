@@ -47,14 +47,14 @@ def scores(
         if strict:
             values[metric + STRICT] = strict(qrels, run)
     rows = []
-    for metric, of_queries in values.items():
+    for metric, query_values in values.items():
         members: dict[str, list[float]] = defaultdict(list)
-        for query_id, value in sorted(of_queries.items()):
+        for query_id, value in sorted(query_values.items()):
             members[f"query: {query_id}"].append(value)
             for group in _groups(queries[query_id], task):
                 members[group].append(value)
-        for group, of_group in members.items():
-            mean, n = _mean(of_group)
+        for group, group_values in members.items():
+            mean, n = _mean(group_values)
             row = {"metric": metric, "group": group, "value": mean, "n": n}
             rows.append(row)
     return sorted(rows, key=itemgetter("metric", "group"))
@@ -112,9 +112,9 @@ def choose(
     for (rate, _), path in sorted(runs.items()):
         for updates, relevance in _by_updates(path).items():
             candidates = _candidates(relevance) if hits is None else hits
-            of_queries = {query: candidates.get(query, ()) for query in qrels}
+            query_candidates = {query: candidates.get(query, ()) for query in qrels}
             run = {}
-            for query, ranking in reorder(of_queries, relevance).items():
+            for query, ranking in reorder(query_candidates, relevance).items():
                 run[query] = [document for document, _ in ranking]
             scores = by_name(metric)(qrels, run)
             mean = sum(scores.values()) / len(scores)
@@ -124,17 +124,17 @@ def choose(
     by_updates = {}
     tried_updates = sorted({updates for _, updates in values})
     for updates, rate in product(tried_updates, sorted({rate for rate, _ in runs})):
-        of_seeds = values[rate, updates]
-        by_updates[rate, updates] = of_seeds
+        seed_means = values[rate, updates]
+        by_updates[rate, updates] = seed_means
         trial: JsonObject = {
             "learning_rate": rate,
             "updates": updates,
-            "seeds": len(of_seeds),
+            "seeds": len(seed_means),
         }
-        if len(of_seeds) == seeds:
-            trial[f"validation {metric}"] = sum(of_seeds) / seeds
+        if len(seed_means) == seeds:
+            trial[f"validation {metric}"] = sum(seed_means) / seeds
         else:
-            trial["diverged"] = seeds - len(of_seeds)
+            trial["diverged"] = seeds - len(seed_means)
         means.append(trial)
     rate, updates = best_trial(by_updates, seeds)
     means.sort(key=itemgetter("learning_rate", "updates"))

@@ -80,13 +80,13 @@ def predictions(
         hits[query][document] = (place, row)
     check_complete(test, hits, "test queries", file.name)
     ranking = {}
-    for query, of_query in hits.items():
+    for query, query_hits in hits.items():
         ranked = []
-        for place, row in of_query.values():
+        for place, row in query_hits.values():
             if isinstance(row, RankedHitRow):
                 ranked.append((place, row))
         _check_ranks(query, ranked)
-        scores = [(row.score, document) for document, (_, row) in of_query.items()]
+        scores = [(row.score, document) for document, (_, row) in query_hits.items()]
         best_first = sorted(scores, reverse=True)
         ranking[query] = [(document, score) for score, document in best_first]
     return Submitted(prediction_rows(ranking), skipped)
@@ -98,10 +98,10 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
     for (_, better), (place, worse) in pairwise(ranked):
         if worse.score <= better.score:
             continue
-        of_worse = f"rank {worse.rank:g} of the query {query!r}"
-        of_better = f"{better.score:g} of rank {better.rank:g}"
+        worse_rank = f"rank {worse.rank:g} of the query {query!r}"
+        better_score = f"{better.score:g} of rank {better.rank:g}"
         raise BadInput(
-            f"{of_worse} has the score {worse.score:g}, higher than {of_better}",
+            f"{worse_rank} has the score {worse.score:g}, higher than {better_score}",
             where=place,
             do="give the best document the highest score",
         )
@@ -109,11 +109,11 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
 
 def _decoded(name: str, names: Collection[str]) -> str:
     """Return the id in ``names``, also if blanks in ``name`` are percent-encoded (``as%20is``)."""
-    found = known(name, names)
-    decoded = unquote(found)
-    if found not in names and decoded in names:
+    identifier = known(name, names)
+    decoded = unquote(identifier)
+    if identifier not in names and decoded in names:
         return decoded
-    return found
+    return identifier
 
 
 def _trec(file: File) -> Records:

@@ -204,8 +204,8 @@ def parts(text: str, words: int) -> list[tuple[int, int]]:
     last_first = max(1, len(spans) - overlap)
     places = []
     for first in range(0, last_first, words - overlap):
-        of_part = spans[first : first + words]
-        (start, _), (_, end) = of_part[0], of_part[-1]
+        part_spans = spans[first : first + words]
+        (start, _), (_, end) = part_spans[0], part_spans[-1]
         places.append((start, end))
     return places
 
@@ -228,12 +228,12 @@ def fitting_parts(
 
 def quotes(answer: str) -> list[str]:
     """Return the quotes in an answer, one per line; none if there is no passage."""
-    found = []
+    lines = []
     for line in map(str.strip, answer.splitlines()):
         bare = line.strip(_QUOTE_MARKS + ".")
         if line and bare.upper() != NONE:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def where(quote: str, text: str) -> tuple[int, int] | None:

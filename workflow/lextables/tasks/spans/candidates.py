@@ -239,14 +239,16 @@ def candidates(
         own = units.of(contract)
         order = np.argsort(-logits[own], kind="stable")
         best = own.start + order[:likely]
-        found = _of_contract(units, contract, best.tolist(), longest, parts)
+        contract_candidates = _of_contract(
+            units, contract, best.tolist(), longest, parts
+        )
         if "name" in parts:
             first_mentions = {}
-            in_order = sorted(found, key=attrgetter("start"))
+            in_order = sorted(contract_candidates, key=attrgetter("start"))
             for row in reversed(in_order):
                 first_mentions[text[row.start : row.end]] = row
-            found = iter(first_mentions.values())
-        rows += found
+            contract_candidates = iter(first_mentions.values())
+        rows += contract_candidates
     columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
     contracts, first, last, start, end, part = columns
     return Candidates(contracts, first, last, start, end, part.astype(bool))

@@ -108,9 +108,9 @@ def write_features(
     done: list[_Done] = []
     for shard in range(shards):
         names = sorted(by_contract)[shard::shards]
-        of_shard = {name: by_contract[name] for name in names}
+        shard_examples = {name: by_contract[name] for name in names}
         job = _Shard(
-            shard, folder, source.contracts, of_shard, used, tokenizer, settings
+            shard, folder, source.contracts, shard_examples, used, tokenizer, settings
         )
         done += _write_shard(job)
     # A category whose examples were all left out is in no window.
@@ -186,14 +186,14 @@ def _examples(source: WindowSource) -> dict[str, list[_Example]]:
     columns = ["contract_id"]
     if source.split is not None:
         columns.append("split")
-    wanted = set()
+    contracts = set()
     for row in read(source.contracts, columns):
         if row.get("split") == source.split:
-            wanted.add(row["contract_id"])
+            contracts.add(row["contract_id"])
     examples: dict[str, list[_Example]] = {}
     for row in read(source.examples):
         contract = row["contract_id"]
-        if contract not in wanted:
+        if contract not in contracts:
             continue
         category = row["category"]
         if source.labelled:
@@ -306,16 +306,16 @@ def _labels(
             continue
         start = example.start
         end = example.end
-        found = answer_tokens(job.tokenizer, text, tokens, words, start, end)
-        if found and found[1] < found[0]:
+        token_range = answer_tokens(job.tokenizer, text, tokens, words, start, end)
+        if token_range and token_range[1] < token_range[0]:
             raise BadInput(
                 f"the answer, characters {start} to {end}, has no token with this "
                 "tokenizer",
                 where=f"example_id {example.example_id!r}",
                 do="use another model",
             )
-        if found:
-            labelled.append((example, found))
+        if token_range:
+            labelled.append((example, token_range))
     return labelled
 
 

@@ -127,12 +127,12 @@ def fit(
     new_rows = []
     used_rows = []
     for category, score in enumerate(scores):
-        kept = score > LEAST
-        own = candidates[category].take(kept)
-        matches = list(compress(matched[category], kept))
-        new, used = spans.new_answers(own, score[kept], matches)
+        is_likely = score > LEAST
+        own = candidates[category].take(is_likely)
+        matches = list(compress(matched[category], is_likely))
+        new, used = spans.new_answers(own, score[is_likely], matches)
         candidates[category] = own
-        scores[category] = score[kept]
+        scores[category] = score[is_likely]
         new_rows.append(new)
         used_rows.append(used)
     is_new = np.concatenate(new_rows)
@@ -280,8 +280,14 @@ def _fit_categories(
 
     The ``similar`` ones stay near a shared model.
     """
-    inputs = [own.features[kept] for own, kept in zip(training, rows, strict=True)]
-    targets = [own.correct[kept] for own, kept in zip(training, rows, strict=True)]
+    inputs = [
+        own.features[category_rows]
+        for own, category_rows in zip(training, rows, strict=True)
+    ]
+    targets = [
+        own.correct[category_rows]
+        for own, category_rows in zip(training, rows, strict=True)
+    ]
     if similar:
         together = sorted(similar)
         shared = linear.fit_few(
@@ -291,12 +297,16 @@ def _fit_categories(
         )
     models = []
     for category, own in enumerate(training):
-        known = inputs[category], targets[category]
+        features = inputs[category]
+        labels = targets[category]
         if category in similar:
-            models.append(linear.fit_near(shared, *known, penalty=settings.near))
+            model = linear.fit_near(shared, features, labels, penalty=settings.near)
+            models.append(model)
             continue
         words = None if own.words is None else own.words[rows[category]]
-        models.append(linear.fit_few(*known, penalty=settings.penalty, words=words))
+        penalty = settings.penalty
+        model = linear.fit_few(features, labels, penalty=penalty, words=words)
+        models.append(model)
     return tuple(models)
 
 
@@ -394,9 +404,9 @@ def predict(
         rows = _SecondRows(features, words, correct=np.zeros(0, dtype=bool))
         every_row = np.arange(len(features))
         score = second.logits(rows.inputs(every_row))[:, 0]
-        kept = score > LEAST
-        candidates.append(own.take(kept))
-        scores.append(score[kept])
+        is_likely = score > LEAST
+        candidates.append(own.take(is_likely))
+        scores.append(score[is_likely])
     features = third_features(candidates, scores, units, logits)
     return _by_category(candidates, model.third.logits(features))
 

@@ -124,9 +124,9 @@ def _touching(places: Sequence[Row], text: str) -> Iterator[list[Row]]:
 def _joined(touching: Sequence[Row], text: str) -> Iterator[JsonObject]:
     """Yield the joined spans of a group; a group without improbable spans is one."""
     best = max(row["probability"] for row in touching)
-    kept = [row for row in touching if row["probability"] >= MIN_SHARE * best]
+    probable_rows = [row for row in touching if row["probability"] >= MIN_SHARE * best]
     # Without the improbable spans between them, the others may no longer touch.
-    for parts in _touching(kept, text):
+    for parts in _touching(probable_rows, text):
         most_probable = min(parts, key=_by_probability)
         joined = dict(most_probable)
         if len(parts) > 1:

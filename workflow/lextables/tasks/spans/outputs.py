@@ -138,10 +138,12 @@ def candidate_passages(
     ``asked`` are rows of `squad.QUESTIONS`; ``texts`` maps contracts to texts.
     """
     contracts = {row["question_id"]: row["contract_id"] for row in asked}
-    found = {}
+    passages_by_question = {}
     for question, spans in by_question(nbest):
-        found[question] = passages(texts[contracts[question]], spans, least)
-    return found
+        passages_by_question[question] = passages(
+            texts[contracts[question]], spans, least
+        )
+    return passages_by_question
 
 
 def fixed(

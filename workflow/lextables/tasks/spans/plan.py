@@ -374,10 +374,12 @@ class SpanPlanner(Planner):
                 relaxed=None if panel.exact else self.task.relaxed,
                 percent=percent,
             )
-            of_training = settings
+            training_settings = settings
             if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
-                of_training = settings.model_copy(update={"out_of_fold": True})
-            training = self.add(self.run("train", key, condition), of_training.plain())
+                training_settings = settings.model_copy(update={"out_of_fold": True})
+            training = self.add(
+                self.run("train", key, condition), training_settings.plain()
+            )
             inference = self.run("read", key, condition)
             runs[str(percent)] = (
                 self.add(inference, settings.plain(), weights_of=training),
@@ -426,8 +428,8 @@ class SpanPlanner(Planner):
         config = self.context.config
         # The sample has none, but a rehearsal makes some.
         there = config.data != "sample" or config.weights == "tiny"
-        wanted = config.released_checkpoints and there
-        if panel.released is None or not wanted:
+        use_release = config.released_checkpoints and there
+        if panel.released is None or not use_release:
             return None
         source = f"{self.task.checkpoints}/{panel.released}"
         here = any((mirror / source).is_file() for mirror in self.context.mirrors)

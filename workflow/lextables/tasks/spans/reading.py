@@ -72,8 +72,8 @@ def basic_words(word: str, lower: bool) -> list[str]:
     """
     if word.isascii() and word.isalnum():
         return [word.lower() if lower else word]
-    kept = "".join(filter(_is_kept, word))
-    spaced = _CHINESE.sub(r" \1 ", kept)
+    cleaned_word = "".join(filter(_is_kept, word))
+    spaced = _CHINESE.sub(r" \1 ", cleaned_word)
     words = []
     for part in unicodedata.normalize("NFC", spaced).split():
         if lower:
@@ -222,12 +222,12 @@ class FinalText:
         whole = int(self._words.starts[word]), int(self._words.ends[last_word])
         spelt = self._spelt[self._piece_from[first] : self._piece_from[last + 1]]
         text = spelt.decode(errors="replace")
-        wanted = " ".join(text.split())
-        if not wanted or self._continues[first]:
+        span_text = " ".join(text.split())
+        if not span_text or self._continues[first]:
             return whole
         low = int(self._basic_from[word])
         high = int(self._basic_to[last_word])
-        at = self._basic.find(wanted, low, max(low, high))
+        at = self._basic.find(span_text, low, max(low, high))
         if at < 0:
             return whole
         words = [word, last_word + 1]
@@ -236,7 +236,7 @@ class FinalText:
         if length_to - length_before != basic_to - basic_before:
             return whole
         before = length_before - self._solid[low]
-        last_at = at + len(wanted) - 1
+        last_at = at + len(span_text) - 1
         start = self._character[before + self._solid[at]]
         end = self._character[before + self._solid[last_at]]
         return int(start), int(end) + 1
@@ -340,20 +340,20 @@ def nbest(
     null_start = float(best.null_starts[null_window])
     null_end = float(best.null_ends[null_window])
     empty = PredictedSpan("", "", -1, -1, null_start, null_end)
-    kept: dict[str, PredictedSpan] = {}
+    by_text: dict[str, PredictedSpan] = {}
     for at in np.argsort(-scores, kind="stable"):
         # The empty prediction counts if it is better.
-        if len(kept) + (empty.score > scores[at]) >= n_best:
+        if len(by_text) + (empty.score > scores[at]) >= n_best:
             break
         tokens = first_tokens[at], last_tokens[at]
         start, end = contract.place(*tokens)
         released = collapsed(contract.text[start:end])
-        if released not in kept:
+        if released not in by_text:
             start, end = contract.marked(*tokens)
             text = contract.text[start:end]
             logits = float(start_logits[at]), float(end_logits[at])
-            kept[released] = PredictedSpan(released, text, start, end, *logits)
-    spans = list(kept.values())
+            by_text[released] = PredictedSpan(released, text, start, end, *logits)
+    spans = list(by_text.values())
     better = sum(span.score >= empty.score for span in spans)
     if not spans:
         spans = [PredictedSpan(NOTHING_ELSE, "", -1, -1, 0.0, 0.0)]
@@ -473,11 +473,11 @@ class _Reader:
             return self._positions(items[part])
 
         with tf32(self.model.device):
-            for found in in_parts_that_fit(
+            for positions in in_parts_that_fit(
                 by_length.tolist(), self.batch_size, read_part
             ):
-                parts.append(found)
-                progress.update(len(found[0]))
+                parts.append(positions)
+                progress.update(len(positions[0]))
         back = np.argsort(by_length)
         columns = []
         for column in zip(*parts, strict=True):

@@ -38,8 +38,10 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
         temporary = target.with_name(target.name + ".part")
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        kept = [m for m in members if m.parent == roots[0] and m.name.endswith(WANTED)]
-        for member in kept:
+        model_files = [
+            m for m in members if m.parent == roots[0] and m.name.endswith(WANTED)
+        ]
+        for member in model_files:
             with (
                 archive.open(str(member)) as source,
                 (temporary / member.name).open("wb") as out,
@@ -47,7 +49,7 @@ def unpack(path: str | Path, folder: str | Path) -> list[str]:
                 shutil.copyfileobj(source, out)
         shutil.rmtree(target, ignore_errors=True)
         temporary.rename(target)
-    return sorted(member.name for member in kept)
+    return sorted(member.name for member in model_files)
 
 
 def archive_record(path: str | Path) -> JsonObject:

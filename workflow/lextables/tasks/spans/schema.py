@@ -96,9 +96,9 @@ def ranked(
     by_text: dict[str, PredictedSpan] = {}
     for span in sorted(spans, key=_order):
         by_text.setdefault(span.released_text, span)
-    kept = [*by_text.values()][:n_best]
-    kept.append(empty)
-    return sorted(kept, key=lambda span: (-span.score, -span.probability))
+    best_spans = [*by_text.values()][:n_best]
+    best_spans.append(empty)
+    return sorted(best_spans, key=lambda span: (-span.score, -span.probability))
 
 
 def _order(span: PredictedSpan) -> tuple[float, float, int, int]:

@@ -297,10 +297,10 @@ def _encode(tokenizer: PreTrainedTokenizerBase, text: str | list[str]) -> _Encod
     encoded = fast.encode(
         text, is_pretokenized=isinstance(text, list), add_special_tokens=False
     )
-    found = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
+    encoding = _Encoded(encoded.ids, encoded.tokens, encoded.offsets, encoded.word_ids)
     if "Albert" in type(tokenizer).__name__:
-        return _with_commas_apart(tokenizer, found)
-    return found
+        return _with_commas_apart(tokenizer, encoding)
+    return encoding
 
 
 def _with_commas_apart(tokenizer: PreTrainedTokenizerBase, found: _Encoded) -> _Encoded:

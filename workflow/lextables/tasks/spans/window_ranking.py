@@ -66,9 +66,9 @@ def passages(folder: str | Path, texts: Mapping[str, str]) -> Passages:
     passage_texts = []
     for contract, first, stop in zip(contracts, firsts, stops, strict=True):
         name = windows.contracts[contract]
-        of_contract = tokens[name]
-        start = of_contract.starts[first]
-        end = of_contract.ends[stop - 1]
+        contract_tokens = tokens[name]
+        start = contract_tokens.starts[first]
+        end = contract_tokens.ends[stop - 1]
         passage_texts.append(texts[name][start:end])
     return Passages(windows, tuple(passage_texts), passage)
 
@@ -81,9 +81,9 @@ def answered(passages: Passages) -> dict[str, np.ndarray]:
     for index, category in enumerate(windows.categories):
         is_own = windows.category == index
         answered_passages = passages.passage[is_own & has_answer]
-        of_category = np.zeros(len(passages.texts), dtype=bool)
-        of_category[answered_passages] = True
-        labels[category] = of_category
+        is_answered = np.zeros(len(passages.texts), dtype=bool)
+        is_answered[answered_passages] = True
+        labels[category] = is_answered
     return labels
 
 
@@ -165,8 +165,8 @@ def choose(
         )
     columns = list(map(ranker.categories.index, windows.categories))
     column = np.array(columns, dtype=np.int64)[windows.category]
-    of_windows = scores(ranker, own.texts)[own.passage, column]
-    order = np.lexsort((windows.window, -of_windows, windows.example))
+    window_scores = scores(ranker, own.texts)[own.passage, column]
+    order = np.lexsort((windows.window, -window_scores, windows.example))
     example = windows.example[order]
     first = np.searchsorted(example, example)
     rank = np.arange(len(order)) - first

@@ -322,10 +322,10 @@ def balanced(
     """
     answered = _answered(start_positions, end_positions)
     empty = np.flatnonzero(~answered)
-    kept = np.flatnonzero(answered)
-    number = min(len(empty), len(kept))
+    answered_windows = np.flatnonzero(answered)
+    number = min(len(empty), len(answered_windows))
     drawn = np.random.default_rng(seed).choice(empty, number, replace=False)
-    return np.sort(np.concatenate((kept, drawn)))
+    return np.sort(np.concatenate((answered_windows, drawn)))
 
 
 def empty_weight(start_positions: np.ndarray, end_positions: np.ndarray) -> float:

@@ -30,8 +30,8 @@ def rank(ranking: Ranking) -> HitsByCondition:
     first = next(iter(runs.values()))
 
     def index_of(pool: Iterable[str]) -> BM25Index:
-        of_pool = {name: terms[name] for name in pool}
-        return BM25Index(of_pool, k1=first.k1, b=first.b)
+        pool_terms = {name: terms[name] for name in pool}
+        return BM25Index(pool_terms, k1=first.k1, b=first.b)
 
     corpus = None
     if first.index == "corpus":
@@ -45,8 +45,8 @@ def rank(ranking: Ranking) -> HitsByCondition:
         if first.pool == "all":
             return corpus.search(query, first.top)
         hits = corpus.search(query, len(terms))
-        of_pool = [hit for hit in hits if hit[0] in pool]
-        return of_pool[: first.top]
+        pool_hits = [hit for hit in hits if hit[0] in pool]
+        return pool_hits[: first.top]
 
     hits: HitsByCondition = {}
     for condition, run in runs.items():

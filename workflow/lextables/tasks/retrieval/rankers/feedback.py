@@ -52,11 +52,11 @@ def fuse_with_feedback(
     vectors = loaded.queries(queries).astype(np.float64)
     similarities = {}
     for (query, hits), vector in zip(first.items(), vectors, strict=True):
-        of_query = [document for document, _ in hits]
-        rows = documents[[row_of[document] for document in of_query]]
+        hit_documents = [document for document, _ in hits]
+        rows = documents[[row_of[document] for document in hit_documents]]
         ranks = np.arange(1, min(run.feedback, len(hits)) + 1)
         mean = np.average(rows[: len(ranks)], axis=0, weights=1 / ranks)
         moved = vector + FEEDBACK_SHARE * mean
         scores = np.round(rows @ moved, DIGITS).tolist()
-        similarities[query] = dict(zip(of_query, scores, strict=True))
+        similarities[query] = dict(zip(hit_documents, scores, strict=True))
     return fuse([*systems[:-1], similarities], run.shares, run.top)

@@ -43,9 +43,9 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
         queries.update(system)
     hits = {}
     for query in sorted(queries):
-        of_systems = [system.get(query, {}) for system in systems]
-        documents = sorted(set().union(*of_systems))
-        columns = [_standardised(scores, documents) for scores in of_systems]
+        system_scores = [system.get(query, {}) for system in systems]
+        documents = sorted(set().union(*system_scores))
+        columns = [_standardised(scores, documents) for scores in system_scores]
         means = {}
         for document, *scores in zip(documents, *columns, strict=True):
             means[document] = fmean(scores, shares)

@@ -164,14 +164,14 @@ def pointwise(
     ties = 0
     for query, documents in candidates.hits.items():
         scored = []
-        known = []
+        query_ratings = []
         for document in documents:
             rating = rating_of[query, document]
             if rating is not None:
-                known.append(rating)
+                query_ratings.append(rating)
             scored.append((document, UNRATED if rating is None else rating))
         hits[query] = sorted(scored, key=lambda hit: -hit[1])
-        ties += len(known) - len(set(known))
+        ties += len(query_ratings) - len(set(query_ratings))
     return Reranked(hits, {**counts, "ties": ties, "cut": cut})
 
 

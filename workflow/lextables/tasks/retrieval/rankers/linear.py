@@ -194,10 +194,10 @@ def fit(
     # Each row is used as relevant with its gain as weight, and as not relevant with the
     # rest.
     relevant = gain > 0
-    of_relevant = (weight * gain)[relevant]
-    weights = np.concatenate([weight * (1 - gain), of_relevant])
+    relevant_weights = (weight * gain)[relevant]
+    weights = np.concatenate([weight * (1 - gain), relevant_weights])
     rows = np.vstack([features, features[relevant]])
-    labels = np.repeat([0, 1], [len(gain), len(of_relevant)])
+    labels = np.repeat([0, 1], [len(gain), len(relevant_weights)])
     model = LogisticRegression(C=penalty, max_iter=MAX_ITERATIONS)
     model.fit(rows, labels, sample_weight=weights / weights.mean())
     return Ranker(mean, scale, model.coef_[0])
@@ -231,11 +231,11 @@ def topics(
     except ValueError as error:
         what = "the documents share too few words"
         raise BadInput(what, where="documents", do="use more documents") from error
-    of_documents = _unit(latent.transform(words))
-    of_queries = _unit(latent.transform(vectorizer.transform(queries)))
+    document_vectors = _unit(latent.transform(words))
+    query_vectors = _unit(latent.transform(vectorizer.transform(queries)))
     return Space(
-        dict(zip(names, of_documents, strict=True)),
-        dict(zip(queries, of_queries, strict=True)),
+        dict(zip(names, document_vectors, strict=True)),
+        dict(zip(queries, query_vectors, strict=True)),
     )
 
 
@@ -244,9 +244,9 @@ def vectors(
 ) -> Space:
     """Return a frozen encoder's vectors of the documents and of the queries' texts."""
     names = sorted(documents)
-    of_documents = encoders.documents([documents[name] for name in names])
+    document_vectors = encoders.documents([documents[name] for name in names])
     return Space(
-        dict(zip(names, of_documents, strict=True)),
+        dict(zip(names, document_vectors, strict=True)),
         dict(zip(queries, encoders.queries(queries), strict=True)),
     )
 
