@@ -27,8 +27,8 @@ from lextables.tasks.spans.settings import CuttingSettings
 
 FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"
 PARTS = ("dataset", "experiment", "model", "condition", "seed")
-ENCODER = ("model", "weights", "revision", "found")
-SCRIPT = "task.py"
+ENCODER = ("model", "weights", "revision", "found")  # settings of an encoder's vectors
+SCRIPT = "task.py"  # of all actions
 TASKS: Mapping[str, type[TaskJobs]] = {
     "retrieval": RetrievalJobs,
     "spans": SpanJobs,
@@ -95,23 +95,27 @@ class RankingRule:
 # Snakemake searches the texts of input functions for patterns, and a pattern is in a folder.
 @dataclass(frozen=True, repr=False)
 class RuleJobs:
-    """What a rule takes from its jobs, by wildcards.  ``folder`` is the pattern of their runs."""
+    """What a rule takes from its jobs: functions of the rule's wildcards.
 
-    of: Callable[[Wildcards], PlannedJob]
+    ``job_of`` returns the job that wildcards name, and ``folder`` is the pattern of the
+    folders of its run.
+    """
+
+    job_of: Callable[[Wildcards], PlannedJob]
     resources_of: JobResources
     folder: str = ""
 
     def inputs(self, wildcards: Wildcards) -> dict[str, Files]:
         """Input: files by role."""
-        return dict(self.of(wildcards).inputs)
+        return dict(self.job_of(wildcards).inputs)
 
     def params(self, wildcards: Wildcards) -> Params:
         """Param: the action's module, and what it is given."""
-        return self.of(wildcards).params
+        return self.job_of(wildcards).params
 
     def code(self, wildcards: Wildcards) -> str:
         """Param: the fingerprint of the code."""
-        return self.of(wildcards).code
+        return self.job_of(wildcards).code
 
     def places(self, wildcards: Wildcards, threads: int) -> Params:
         """Param: folders, and limits on spending and rate.
@@ -119,11 +123,13 @@ class RuleJobs:
         Snakemake does not compare params that depend on the threads, so that other limits
         rerun nothing.
         """
-        return self.of(wildcards).places
+        return self.job_of(wildcards).places
 
     def threads(self, wildcards: Wildcards) -> int:
         """Threads of the job."""
-        return min(self.of(wildcards).action.threads, self.resources_of.model_threads)
+        return min(
+            self.job_of(wildcards).action.threads, self.resources_of.model_threads
+        )
 
     @property
     def resources(self) -> dict[str, Resource]:
@@ -137,11 +143,11 @@ class RuleJobs:
         return requested
 
     def _mem_mb(self, wildcards: Wildcards, attempt: int) -> int:
-        job = self.of(wildcards)
+        job = self.job_of(wildcards)
         return self.resources_of.mem_mb(job.action, job.work()) * attempt
 
     def _runtime(self, wildcards: Wildcards, attempt: int) -> int | float:
-        job = self.of(wildcards)
+        job = self.job_of(wildcards)
         minutes = self.resources_of.minutes(job.action, job.work())
         return self.resources_of.limited(minutes * attempt)
 
@@ -149,7 +155,7 @@ class RuleJobs:
         """A resource that only jobs with a model on this machine have."""
 
         def requested(wildcards: Wildcards, attempt: int) -> Any:
-            return value if self.of(wildcards).work() else None
+            return value if self.job_of(wildcards).work() else None
 
         return requested
 
@@ -265,37 +271,16 @@ class Jobs:
 
         Runs of a system share everything but the settings of a ranking and what they read.
         """
-        spec = self.spec(run)
+        specs = {each: self.spec(each) for each in (run, *others)}
+        spec = specs[run]
         task = self.tasks[run.data_set]
         name = task.action(run, spec.settings)
         action = task.ACTIONS[name]
-        specs = [spec, *(self.spec(other) for other in others)]
-        needed = [each for of_run in specs for each in of_run.needs]
-        inputs = {"data": task.tables(action)}
-        for role, runs in task.needs(name, needed).items():
-            inputs[role] = self._files(runs, "predictions.parquet")
-        inputs["records"] = self._files(needed, "run.json")
-        inputs["weights"] = self._files(spec.sources, "weights")
-        inputs["weight_records"] = self._files(spec.sources, "run.json")
-        choices = [spec.choice] if spec.choice else []
-        inputs["choice"] = self._files(choices, "run.json")
-        if action.census:
-            inputs["census"] = [self.project.census(run.data_set)]
-        inputs |= task.features(name, run, spec)
-        inputs |= self._sources(run, spec)
-        settings: Params = self.project.identified(spec.settings)
-        if _ranks(task) and name not in ("search", "train", "choose", "submitted"):
-            settings = {}
-            for each, of_run in zip((run, *others), specs, strict=True):
-                settings[each.condition] = self.project.identified(of_run.settings)
         params: Params = {
             "module": action.module,
             "part": task.part(name, spec.settings),
-            "settings": settings,
-            "task": {
-                **task.fields(action),
-                **task.values(name, spec, self.project.specs),
-            },
+            "settings": self._settings(name, specs),
+            "task": self._task_values(name, run),
             "experiment": run.experiment,
             "seed": run.seed,
         }
@@ -305,13 +290,52 @@ class Jobs:
         if action.census or run.experiment == "pretrain":
             parts = run.folder.removeprefix("runs/")
             places["work"] = f"{self.project.results}/work/{parts}"
-        made = [run, *others]
 
         def work() -> Work | None:
             local = action.model and "api" not in spec.settings
-            return self.resources.sizes.work(made) if local else None
+            return self.resources.sizes.work(list(specs)) if local else None
 
-        return PlannedJob(action, inputs, params, places, work)
+        return PlannedJob(action, self._inputs(name, specs), params, places, work)
+
+    def _inputs(self, action_name: str, specs: Mapping[Run, Spec]) -> dict[str, Files]:
+        """Return what the job of these runs reads, by role; the first run has the weights."""
+        run, spec = next(iter(specs.items()))
+        task = self.tasks[run.data_set]
+        action = task.ACTIONS[action_name]
+        needed: list[Run] = []
+        for each in specs.values():
+            needed += each.needs
+        inputs = {"data": task.tables(action)}
+        for role, runs in task.needs(action_name, needed).items():
+            inputs[role] = self._files(runs, "predictions.parquet")
+        inputs["records"] = self._files(needed, "run.json")
+        inputs["weights"] = self._files(spec.sources, "weights")
+        inputs["weight_records"] = self._files(spec.sources, "run.json")
+        choices = [spec.choice] if spec.choice else []
+        inputs["choice"] = self._files(choices, "run.json")
+        if action.census:
+            inputs["census"] = [self.project.census(run.data_set)]
+        inputs |= task.features(action_name, run, spec)
+        inputs |= self._sources(run, spec)
+        return inputs
+
+    def _settings(self, action_name: str, specs: Mapping[Run, Spec]) -> Params:
+        """Return the settings of the only run, or for a ranking {condition: its settings}."""
+        run, spec = next(iter(specs.items()))
+        ranks = _ranks(self.tasks[run.data_set])
+        if not ranks or action_name in ("search", "train", "choose", "submitted"):
+            return self.project.identified(spec.settings)
+        by_condition = {}
+        for each, own_spec in specs.items():
+            by_condition[each.condition] = self.project.identified(own_spec.settings)
+        return by_condition
+
+    def _task_values(self, action_name: str, run: Run) -> Params:
+        """Return what an action is given of its task: the registry's fields, and values."""
+        task = self.tasks[run.data_set]
+        fields = task.fields(task.ACTIONS[action_name])
+        values = task.values(action_name, self.spec(run), self.project.specs)
+        return {**fields, **values}
 
     def _files(self, runs: Iterable[Run], name: str) -> Files:
         return [self.file(run, name) for run in runs]
@@ -352,10 +376,7 @@ class Jobs:
             "module": action.module,
             "part": "",
             "settings": {},
-            "task": {
-                **task.fields(action),
-                **task.values("score", spec, self.project.specs),
-            },
+            "task": self._task_values("score", run),
             "experiment": run.experiment,
         }
         return PlannedJob(action, inputs, params)
@@ -398,14 +419,18 @@ class Jobs:
         its weights exist.
         """
         size = (int(wildcards.length), int(wildcards.step))
-        readers = []
+        trainings = []
+        predictions = []
         for run, spec in self._specs_of(wildcards.dataset).items():
             settings = spec.settings
             same = (settings.get("max_length"), settings.get("step")) == size
-            if run.model == wildcards.model and same:
-                readers.append((run.experiment == "read", spec))
-        readers.sort(key=lambda reader: reader[0])
-        spec = self._reader([spec for _, spec in readers], wildcards)
+            if run.model != wildcards.model or not same:
+                continue
+            if run.experiment == "read":
+                predictions.append(spec)
+            else:
+                trainings.append(spec)
+        spec = self._first_reader([*trainings, *predictions], wildcards)
         names = CuttingSettings.model_fields.keys() & spec.settings.keys()
         settings = {name: spec.settings[name] for name in sorted(names)}
         weights = self._files(spec.sources, "weights")
@@ -419,7 +444,7 @@ class Jobs:
         for spec in self._specs_of(wildcards.dataset).values():
             if spec.settings.get("tokenizer", {}).get("model") == wildcards.model:
                 readers.append(spec)
-        first = self._reader(readers, wildcards)
+        first = self._first_reader(readers, wildcards)
         every = readings(spec.settings for spec in readers)
         views = each_view(each for each in every if each["max_length"] == length)
         values = {"views": views, "length": length}
@@ -438,7 +463,7 @@ class Jobs:
                 continue
             if settings[name_of_size] == size:
                 readers.append(spec)
-        first = self._reader(readers, wildcards).settings
+        first = self._first_reader(readers, wildcards).settings
         settings = {name: first[name] for name in ENCODER}
         if of_spans:
             values: Params = {}
@@ -457,8 +482,8 @@ class Jobs:
 
         return self._feature(wildcards, "vectors", settings, values, work=work)
 
-    def _reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
-        """Return the first run that reads features; `BadInput` if there is none."""
+    def _first_reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
+        """Return the first spec that reads these features; `BadInput` if there is none."""
         if not readers:
             where = ", ".join(f"{name} {value}" for name, value in wildcards.items())
             what = "no run under this configuration reads these features"
@@ -466,6 +491,7 @@ class Jobs:
         return readers[0]
 
     def _specs_of(self, dataset: str) -> dict[Run, Spec]:
+        """Return the planned runs of a data set."""
         specs = self.project.specs.items()
         return {run: spec for run, spec in specs if run.data_set == dataset}
 
@@ -478,6 +504,7 @@ class Jobs:
         weights: Files | None = None,
         work: Callable[[], Work | None] = lambda: None,
     ) -> PlannedJob:
+        """Return the job of the action ``name``, which makes features and no run."""
         task = self.tasks[wildcards.dataset]
         action = task.ACTIONS[name]
         inputs = {"data": task.tables(action), "weights": weights or []}
@@ -504,20 +531,20 @@ def ranking_rules(
 
     Systems of one kind whose runs have the same conditions share a rule.
     """
-    conditions: dict[tuple[str, str, str, str], list[str]] = {}
+    conditions: dict[tuple[str, str, str, str], list[str]] = {}  # by system
     for run, spec in specs.items():
         if run.experiment in RANKING and run.data_set in datasets:
             kind = spec.settings["kind"].replace("-", "_")
             system = (run.data_set, run.experiment, kind, run.model)
             conditions.setdefault(system, []).append(run.condition)
-    models: dict[tuple[str, ...], list[str]] = {}
+    models: dict[tuple[str, ...], list[str]] = {}  # by all that a rule's systems share
     for (*parts, model), of_system in conditions.items():
         models.setdefault((*parts, *of_system), []).append(model)
     rules: dict[str, RankingRule] = {}
     for (dataset, experiment, kind, *of_rule), names in sorted(models.items()):
         name = f"{dataset}_{experiment}_{kind}"
         number = sum(each.startswith(name) for each in rules)
-        if number:
+        if number:  # kinds with other conditions have rules of this name already
             name += f"_{number}"
         rules[name] = RankingRule(
             name, dataset, experiment, tuple(sorted(names)), tuple(of_rule)

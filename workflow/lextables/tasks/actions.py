@@ -1,4 +1,8 @@
-"""What a task states of its actions: the tables, features and fields that each reads."""
+"""What a task states of its actions: the tables, features and fields that each reads.
+
+Each task has a subclass of `TaskJobs`, in its module ``jobs``.  `planning.jobs` makes the job
+of a run from it, and `job.Job` is what the action is then given.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,13 +20,15 @@ MODEL_THREADS = 4  # of a job with a model
 class Action:
     """What a task states of an action.
 
-    Its code is in ``module``, below `lextables.tasks`; ``parts`` is the pattern of the
-    modules of which it imports one, such as that for a kind of model.
+    Its code is in ``module``, below `lextables.tasks`.  ``parts`` is a pattern of modules of
+    which the action imports one: with ``retrieval.rankers.{}`` and the part ``bm25``
+    (`TaskJobs.part`) it is `retrieval.rankers.bm25`.
     ``tables`` are the tables of the data set that it reads, by the task's names for them,
-    and ``fields`` the fields of the registry's task.  ``census`` marks a training, whose
-    checkpoints belong to the data.  A job with a ``model`` requests memory, time and a GPU
-    by the work of its runs; with ``asks`` it asks a language model, for ``minutes`` at
-    least.  Other jobs request ``mem_mb`` and ``minutes``.
+    and ``fields`` the fields of the registry's task.  With ``census`` the action reads the
+    census of the data set, as trainings do: their checkpoints are only reused for the same
+    data.  A job with a ``model`` requests memory, time and a GPU by the work of its runs;
+    with ``asks`` it asks a language model, for ``minutes`` at least.  Other jobs request
+    ``mem_mb`` and ``minutes``.
     """
 
     module: str
@@ -40,8 +46,9 @@ class Action:
 class TaskJobs(ABC):
     """The jobs of one data set's task.
 
-    ``task`` is the registry's task of the data set ``name``, whose tables are in ``data``;
-    features are below ``folder``.
+    ``task`` is the registry's task of the data set ``name``.  The folder ``data`` has its
+    tables, and its features are below ``folder``.  In the methods, ``action`` is the name of
+    an action, except where its type is `Action`; ``settings`` and ``spec`` are those of a run.
     """
 
     ACTIONS: ClassVar[Mapping[str, Action]]
@@ -82,15 +89,18 @@ class TaskJobs(ABC):
         return kind if action == "submitted" else ""
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """The files that a run reads besides tables and other runs, by role."""
+        """The files that an action reads besides tables and other runs, by role."""
         return {}
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """The runs whose predictions an action reads, by role."""
+        """The runs whose predictions an action reads, by role, of all needed ``runs``."""
         return {"predictions": list(runs)}
 
     def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:
-        """Values for the action that are neither settings of the run nor fields."""
+        """Values for the action that are neither settings of the run nor fields.
+
+        ``specs`` are those of all planned runs.
+        """
         return {}
 
 

@@ -1,8 +1,8 @@
 """What an action of a task is given.
 
 An action, such as `train` or `predict`, is a module of the task's folder ``actions`` with a
-function ``run(job)``.  All actions have the same script, and a task states in its
-`actions.TaskJobs` what each of them reads.
+function ``run(job)``.  All actions have the same script (`workflow/scripts/task.py`), and a
+task states in its `actions.TaskJobs` what each of them reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,18 @@ from lextables.pipeline.run import chosen, counts_of, identity
 class Job:
     """What an action is given.
 
-    ``inputs`` and ``outputs`` are files by role: `data` (tables of the data set), `census`,
-    `predictions` and `records` (of the runs that this run needs), `weights` and
-    `weight_records` (of the runs whose weights it loads), `choice`, and the task's features.
-    ``settings`` are those of the run, ``task`` the fields of the registry's task.  ``part``
-    is the kind of model, as in the name of its module.  ``code`` is the fingerprint of the job's code,
-    ``device`` the config's choice, ``work`` the folder of checkpoints, ``vectors`` that of
-    cached vectors, ``asking`` the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).
+    ``inputs`` and ``outputs`` are files by role.  Inputs are `data` (tables of the data set,
+    in the order of `actions.Action.tables`), `census`, `predictions` and `records` (of the
+    runs that this run needs), `weights` and `weight_records` (of the runs whose weights it
+    loads), `choice`, and the task's features.  Outputs are `record` (the run's `run.json`)
+    and, by the action, `weights`, `predictions`, or `scores` and `units`.
+
+    ``settings`` are those of the run; for a ranking, which makes several runs, they are
+    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names the
+    module that `actions.Action.parts` leaves open, mostly the kind of model.  ``code`` is
+    the fingerprint of the job's code and ``device`` the config's choice.  ``work`` is the
+    folder of checkpoints and ``vectors`` that of cached vectors.  ``asking`` has the folder
+    of cached answers and the limits of language models (`models.spending.Limits`).
     """
 
     inputs: Mapping[str, Sequence[str]]
@@ -55,19 +59,23 @@ class Job:
     def identity(self, device: str) -> JsonObject:
         """The identity of the checkpoints on a kind of ``device`` (`pipeline.run.identity`)."""
         (census,) = self.inputs["census"]
-        start = map(folder_content, self.inputs["weights"])
-        return identity(counts_of(census), self.code, device, start)
+        start_weights = [folder_content(folder) for folder in self.inputs["weights"]]
+        return identity(counts_of(census), self.code, device, start_weights)
 
 
 def from_rule(snakemake: Any) -> Job:
-    """Return the job of a rule's script."""
+    """Return the job of a rule's script.
+
+    ``snakemake`` is what Snakemake gives a script.  Its params are those of
+    `planning.jobs.PlannedJob`; the module of the action is no field of a job.
+    """
     params = snakemake.params
-    planned = dict(params.job)
-    del planned["module"]
+    fields = dict(params.job)
+    del fields["module"]
     return Job(
-        _by_role(snakemake.input),
-        _by_role(snakemake.output),
-        **planned,
+        inputs=_by_role(snakemake.input),
+        outputs=_by_role(snakemake.output),
+        **fields,
         **params.places,
         code=params.code,
         threads=snakemake.threads,

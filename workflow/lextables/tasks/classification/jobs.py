@@ -76,6 +76,7 @@ class ClassificationJobs(TaskJobs):
             census=True,
         ),
     }
+    # {experiment: its action}; other experiments have the name of their action.
     EXPERIMENTS: ClassVar = {
         "read": "predict",
         "choice": "choose",

@@ -15,7 +15,7 @@ TABLES = ("documents", "queries", "judgements")
 # The fields of the registry's task that hits depend on, and those that scores depend on.
 RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
 SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
-# Kinds of systems without a model on this machine.
+# A ranking by a system without a model on this machine.
 SEARCHING = Action(
     f"{MODULES}.rank",
     TABLES,
@@ -24,6 +24,7 @@ SEARCHING = Action(
     mem_mb=LEAST_MB,
     minutes=120,
 )
+# A ranking, and the training of a ranker, with a model on this machine.
 RANKING = replace(SEARCHING, model=True, threads=MODEL_THREADS)
 TRAINING = replace(
     RANKING, module=f"{MODULES}.train", parts="retrieval.{}_tuning", census=True
@@ -33,7 +34,7 @@ TRAINING = replace(
 class RetrievalJobs(TaskJobs):
     """The jobs of a data set with queries and documents.
 
-    Rankings are actions by the kind of their system.
+    The action of a ranking has the name of the kind of its system, such as ``bm25``.
     """
 
     ACTIONS: ClassVar = {
@@ -53,6 +54,7 @@ class RetrievalJobs(TaskJobs):
         "submitted": submitted_action(TABLES, "names"),
         "score": Action(f"{MODULES}.score", TABLES, SCORED_BY),
     }
+    # {experiment: its action}; other experiments are rankings.
     EXPERIMENTS: ClassVar = {
         SEARCH: "search",
         "train": "train",
@@ -70,7 +72,7 @@ class RetrievalJobs(TaskJobs):
 
     def part(self, action: str, settings: JsonObject) -> str:
         """The kind of system, as in the name of the module that ranks or trains with it."""
-        if action in ("choose", "score", "submitted"):
+        if action in ("choose", "score", "submitted"):  # they use no system
             return super().part(action, settings)
         kind: str = settings["kind"].replace("-", "_")
         return kind
@@ -87,9 +89,9 @@ class RetrievalJobs(TaskJobs):
         """The seed and the learning rate of each search; the queries that are scored."""
         if action == "choose":
             searches = self.needs(action, spec.needs)["searched"]
-            rates = [
-                (run.seed, specs[run].settings["learning_rate"]) for run in searches
-            ]
+            rates = []
+            for run in searches:
+                rates.append((run.seed, specs[run].settings["learning_rate"]))
             return {"rates": rates}
         if action == "score":
             return {"queries": spec.settings.get("queries")}

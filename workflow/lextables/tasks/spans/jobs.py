@@ -9,11 +9,12 @@ from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_a
 from lextables.tasks.plan import ASK, SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
 
-SHARDS = 8  # of a part of the windows
+SHARDS = 8  # files of windows of each part of the data
 MODULES = "spans.actions"
 CONTRACTS = ("contracts", "questions")
 ASKING_MINUTES = 720
-# {action: the parts of the windows that it trains on, or cuts by, and that it reads}
+# {action: {role of the windows: their part}}.  The model, or in a prediction the ranking of
+# windows, learns from the role `train`; the model then reads the role `read`.
 WINDOWS: Mapping[str, Mapping[str, str]] = {
     "search": {"train": "train", "read": "validation"},
     "train": {"train": "train"},
@@ -80,6 +81,7 @@ class SpanJobs(TaskJobs):
             ("evaluator", "relaxed", "low_thresholds"),
         ),
     }
+    # {experiment: its action}; other experiments have the name of their action.
     EXPERIMENTS: ClassVar = {"read": "predict", "choice": "choose"}
 
     def action(self, run: Run, settings: JsonObject) -> str:
