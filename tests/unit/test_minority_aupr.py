@@ -77,7 +77,7 @@ def test_an_answer_with_half_the_examples_is_the_positive_class():
     # Answer 1: ranks 1 and 4 are correct, (1 + 2/4) / 2.  Answer 0, in reverse order: (1/2 + 2/3) / 2.
     tied = binary([1, 0, 0, 1], [4, 3, 2, 1])
     assert head_aupr(tied) == pytest.approx((0.75 + 7 / 12) / 2)
-    assert [side[0].tolist() for side in binarised(tied)] == [
+    assert [side.positive.tolist() for side in binarised(tied)] == [
         [False, True, True, False],
         [True, False, False, True],
     ]

@@ -21,7 +21,7 @@ with job(snakemake.log[0]):
         [Path(path) for path in snakemake.input.census],
         runs,
         params.source_texts,
-        [Path(path) for path in not_run.made(snakemake.input.weights)],
+        [Path(path) for path in not_run.without_reason(snakemake.input.weights)],
         Origin(words(made_by()), params.command),
     )
     write(export, Path(snakemake.output[0]).parent)

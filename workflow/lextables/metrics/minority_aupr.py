@@ -21,6 +21,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,13 +90,23 @@ class AnsweredHead:
         return len(np.unique(self.labels)) == self.logits.shape[1]
 
 
+class Side(NamedTuple):
+    """The minority side of an answer of a head with n examples.
+
+    ``positive`` bool (n,) is its mask, ``score`` float32 (n,) ranks the examples.
+    """
+
+    positive: np.ndarray
+    score: np.ndarray
+
+
 def margins(logits: np.ndarray) -> np.ndarray:
     """Return the released score of each answer, twice its logit minus the head's sum; shape as ``logits``."""
     return 2 * logits - logits.sum(axis=1, keepdims=True)
 
 
-def binarised(head: AnsweredHead) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
-    """Yield, for each answer, the mask of its minority side and the examples' scores, (n,) each.
+def binarised(head: AnsweredHead) -> Iterator[Side | None]:
+    """Yield, for each answer, its minority side.
 
     None for an answer that no example has, or all have: its curve is undefined.
     """
@@ -104,9 +115,9 @@ def binarised(head: AnsweredHead) -> Iterator[tuple[np.ndarray, np.ndarray] | No
         if not positive.any() or positive.all():
             yield None
         elif positive.sum() > len(positive) / 2:
-            yield ~positive, -score
+            yield Side(~positive, -score)
         else:
-            yield positive, score
+            yield Side(positive, score)
 
 
 def head_aupr(head: AnsweredHead) -> float:
@@ -114,13 +125,16 @@ def head_aupr(head: AnsweredHead) -> float:
     # Slow to import, and tables import this module.
     from sklearn.metrics import average_precision_score
 
-    sides = [side for side in binarised(head) if side]
-    return mean(float(average_precision_score(*side)) for side in sides)
+    areas = []
+    for side in binarised(head):
+        if side:
+            areas.append(float(average_precision_score(side.positive, side.score)))
+    return mean(areas)
 
 
 def random_aupr(head: AnsweredHead) -> float:
     """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
-    return mean(float(side[0].mean()) for side in binarised(head) if side)
+    return mean(float(side.positive.mean()) for side in binarised(head) if side)
 
 
 METRICS = {"AUPR": head_aupr, "random AUPR": random_aupr}
@@ -207,18 +221,25 @@ def scores_and_jackknives(
         rows += averaged(metric, scored_heads, values)
         jackknifed += jackknives(metric, f1, scored_heads, math.inf)
     rows += _by_data_type(answered_heads, partial)
-    recalls, precisions, n = averaged_curve(answered_heads)
-    for recall, precision in zip(recalls, precisions, strict=True):
-        rows.append(
-            score_row("precision", f"recall: {recall:.9f}", float(precision), n)
-        )
-    sides: list[object] = []
-    for head in answered_heads:
-        sides += binarised(head)
-    rows.append(
-        score_row("answers left out", "all", float(sides.count(None)), len(sides))
-    )
+    rows += _curve_rows(answered_heads)
+    rows.append(_left_out_row(answered_heads))
     return by_key(rows), jackknifed
+
+
+def _curve_rows(heads: Sequence[AnsweredHead]) -> Iterator[Row]:
+    """Yield the precision at each recall of the mean curve (Figure 2)."""
+    recalls, precisions, questions = averaged_curve(heads)
+    for recall, precision in zip(recalls, precisions, strict=True):
+        group = f"recall: {recall:.9f}"
+        yield score_row("precision", group, float(precision), questions)
+
+
+def _left_out_row(heads: Sequence[AnsweredHead]) -> Row:
+    """Return the number of answers without a curve, of all answers."""
+    sides: list[Side | None] = []
+    for head in heads:
+        sides += binarised(head)
+    return score_row("answers left out", "all", float(sides.count(None)), len(sides))
 
 
 def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") -> None:
@@ -305,7 +326,8 @@ def averaged_curve(heads: Iterable[AnsweredHead]) -> tuple[np.ndarray, np.ndarra
     """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
     curves_of: dict[str, list[Curve]] = defaultdict(list)
     for head in heads:
-        curves = [curve(*side) for side in binarised(head) if side]
+        sides = [side for side in binarised(head) if side]
+        curves = [curve(side.positive, side.score) for side in sides]
         if curves:
             curves_of[head.question].append(mean_curve(curves))
     if not curves_of:

@@ -47,7 +47,7 @@ def open_language_model(
 
 
 def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
-    """Return the model of ``settings`` for a rule with the params ``asking`` and ``device``."""
+    """Return the model of ``settings`` for a job with the attributes ``asking`` and ``device``."""
     asking = params.asking
     limits = Limits(**asking["limits"])
     return open_language_model(settings, asking["kept"], limits, params.device)

@@ -55,10 +55,10 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     ``features``: float32 (rows, features).  With labels of one class, that class is
     always predicted.
     """
-    if labels.all() or not labels.any():
-        start = -NEVER if labels.any() else NEVER
-        nothing = np.zeros(0, dtype=np.int64)
-        return Trees(np.array(start), *[nothing] * 6)
+    if labels.all():
+        return _without_trees(-NEVER)
+    if not labels.any():
+        return _without_trees(NEVER)
     model = GradientBoostingClassifier(
         n_estimators=TREES, learning_rate=RATE, random_state=0, **OPTIONS
     )
@@ -75,11 +75,26 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     return Trees(
         start=np.array(np.log(share / (1 - share))),
         roots=roots,
+        # A leaf has no feature (-2); any will do, because both its children are the leaf.
         feature=np.maximum(feature, 0),
         threshold=np.concatenate([tree.threshold for tree in grown]),
         left=_next_nodes(left, offsets),
         right=_next_nodes(right, offsets),
         value=RATE * value,
+    )
+
+
+def _without_trees(logit: float) -> Trees:
+    """Return a model that gives every row the same logit."""
+    nothing = np.zeros(0, dtype=np.int64)
+    return Trees(
+        start=np.array(logit),
+        roots=nothing,
+        feature=nothing,
+        threshold=nothing,
+        left=nothing,
+        right=nothing,
+        value=nothing,
     )
 
 

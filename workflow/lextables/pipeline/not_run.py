@@ -17,10 +17,9 @@ from lextables.pipeline.redaction import without_folders
 
 KEY = "not_run"
 LONGEST = 1000  # characters of a reason
-PLACES = (
-    "runs",
-    "features",
-)  # folders of the results whose outputs may contain a reason
+# Folders of the results whose outputs may contain a reason.
+PLACES = ("runs", "features")
+_SUBMITTED = "/given/"  # in the paths of runs of submitted predictions
 _IN_FOLDER = f"{KEY}.json"  # for an output folder: a file in it
 _START = f'{{"{KEY}": '.encode()
 _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
@@ -41,8 +40,8 @@ def reason(path: str | Path) -> str:
 
 def inherited(inputs: Iterable[str]) -> str:
     """Return the first reason among a job's inputs; empty if all of them are results."""
-    for path in filter(_of_a_row, inputs):
-        why = reason(path)
+    for path in inputs:
+        why = reason(path) if _may_have_reason(path) else ""
         if why:
             return why
     return ""
@@ -51,8 +50,9 @@ def inherited(inputs: Iterable[str]) -> str:
 def fills_rows(outputs: Iterable[str]) -> bool:
     """Whether a job only fills rows of tables, and does not check predictions that a user must correct."""
     outputs = list(outputs)
-    of_rows = [path for path in outputs if _of_a_row(path) and "/given/" not in path]
-    return bool(outputs) and of_rows == outputs
+    if any(_SUBMITTED in path for path in outputs):
+        return False
+    return bool(outputs) and all(_may_have_reason(path) for path in outputs)
 
 
 def leave(outputs: Iterable[str], why: str) -> None:
@@ -69,7 +69,7 @@ def leave(outputs: Iterable[str], why: str) -> None:
             write_text(path / _IN_FOLDER, text)
 
 
-def made(paths: Iterable[str]) -> list[str]:
+def without_reason(paths: Iterable[str]) -> list[str]:
     """Return the ``paths`` of results, without those that contain a reason."""
     return [path for path in paths if not reason(path)]
 
@@ -102,5 +102,6 @@ def _left(results: Path) -> Iterator[tuple[Path, str]]:
                     yield path, why
 
 
-def _of_a_row(path: str) -> bool:
+def _may_have_reason(path: str) -> bool:
+    """Whether a path is in one of `PLACES`."""
     return any(f"/{place}/" in path for place in PLACES)

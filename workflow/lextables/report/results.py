@@ -166,8 +166,10 @@ def read_all(
         if part:
             parts.append(part)
     earlier_runs = [f"{results}/{path}" for path in earlier if path.startswith("runs/")]
-    records = [read_run(path) for path in not_run.made(runs)]
-    records += [read_run(path, earlier=True) for path in not_run.made(earlier_runs)]
+    records = [read_run(path) for path in not_run.without_reason(runs)]
+    records += [
+        read_run(path, earlier=True) for path in not_run.without_reason(earlier_runs)
+    ]
     return parts, sorted(records)
 
 

@@ -64,10 +64,11 @@ def page(
 
     ``runs`` are all runs by their folder; ``root`` is the folder of the results as commands name it.
     """
-    numbers = render.reasons(exhibit.lines)
+    reason_numbers = render.reasons(exhibit.lines)
     links = [Link(name(each), path(part, each)) for each in part.exhibits]
     at = [each.name for each in part.exhibits].index(exhibit.name)
     counts = wording.outcome_counts(exhibit.lines)
+    grids = render.pivot(exhibit.lines)
     compared = comparison.comparisons(exhibit.pairs)
     content = TablePage(
         part=part,
@@ -76,8 +77,8 @@ def page(
         data_note=render.data_note(part.sources),
         counts=counts,
         key=render.key(exhibit.lines) if any(counts.values()) else "",
-        reasons=list(numbers),
-        grids=[render.laid_out(grid, numbers) for grid in render.pivot(exhibit.lines)],
+        reasons=list(reason_numbers),
+        grids=[render.laid_out(grid, reason_numbers) for grid in grids],
         command=commands.command(config, f"{part.name}_{exhibit.name}"),
         rows=row_commands(exhibit, runs, config, root),
         comparisons=[each for each in compared if len(each.systems) > 1],
@@ -85,12 +86,12 @@ def page(
         before=links[at - 1] if at else None,
         after=links[at + 1] if at + 1 < len(links) else None,
     )
-    here = path(part, exhibit)
+    page_path = path(part, exhibit)
     trail = [
         Link(part.short, f"papers/{part.name}.html"),
-        Link(render.label(exhibit.name), here),
+        Link(render.label(exhibit.name), page_path),
     ]
-    return Page(here, f"{part.short}, {name(exhibit)}", TEMPLATE, content, trail)
+    return Page(page_path, f"{part.short}, {name(exhibit)}", TEMPLATE, content, trail)
 
 
 def row_commands(
@@ -103,16 +104,16 @@ def row_commands(
     runs_of: dict[str, list[str]] = defaultdict(list)
     for line in exhibit.lines:
         runs_of[line.row] += line.runs.split()
-    rows: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    rows_with_runs: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for row, folders in runs_of.items():
-        needed = tuple(dict.fromkeys(folders))
-        rows[needed].append(row)
-    row_commands = []
-    for needed, names in rows.items():
+        needed = tuple(dict.fromkeys(folders))  # without repetitions
+        rows_with_runs[needed].append(row)
+    shown = []
+    for needed, names in rows_with_runs.items():
         records = [runs[folder] for folder in needed if folder in runs]
         if records:
             targets = [f"{root}/{folder}/scores.parquet" for folder in needed]
             command = commands.command(config, *targets)
             cost = commands.cost(records)
-            row_commands.append(RowCommand(names, records, command, cost))
-    return row_commands
+            shown.append(RowCommand(names, records, command, cost))
+    return shown

@@ -15,6 +15,7 @@ _INVISIBLE = regex.compile(r"\p{Cf}")
 _DASH = regex.compile(r"[\p{Pd}−]")
 # A raised digit or a fraction is no further digit of the number before it: 10² is not 102.
 _RAISED = regex.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁺⁻¼½¾⅐-⅞])")
+# The commas of "1,234,567", and the place of a zero in ".5".
 _THOUSANDS = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
 _NO_ZERO = regex.compile(r"(?<![\w.,])\.(?=\d)")
 # A sign stands at the beginning, or behind a blank, a bracket, a comma or a symbol, and before a number.
@@ -24,7 +25,15 @@ _PLUS = regex.compile(rf"(?<=^|\s|{_OPENING})\+{_NUMBER}")
 _SPACED_MINUS = regex.compile(rf"(?<=(?:^|{_OPENING})\s*)-\s+{_NUMBER}")
 _MINUS = rf"(?<=^|\s|{_OPENING})-{_NUMBER}"
 _PARTS = regex.compile(
-    rf"(?:{_MINUS})?\d+(?:[.,]\d+)*|{_MINUS}|(?<=\d\s*)[-/:](?=\s*\d)|[\p{{L}}\p{{M}}\p{{N}}]+|[\p{{Sm}}\p{{Sc}}\p{{So}}%‰]"
+    "|".join(
+        (
+            rf"(?:{_MINUS})?\d+(?:[.,]\d+)*",  # a number
+            _MINUS,  # the sign of a number behind a currency, or of infinity
+            r"(?<=\d\s*)[-/:](?=\s*\d)",  # a symbol between two digits
+            r"[\p{L}\p{M}\p{N}]+",  # a word
+            r"[\p{Sm}\p{Sc}\p{So}%‰]",  # another symbol
+        )
+    )
 )
 
 

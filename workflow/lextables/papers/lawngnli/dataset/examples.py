@@ -213,7 +213,7 @@ def write_examples(
         steps = {}
         if settings.filtered:
             steps[CONVERTED] = _rows(converted)
-        paired = list(_paired(converted, shards, encode, Path(folder, "paired")))
+        paired = _paired(converted, shards, encode, Path(folder, "paired"))
         balanced = _read(paired, ["example_id", "label", "negated", "analysis"])
         splits = balance(balanced, settings.seed, settings.test_share)
         written = dataset.write(
@@ -264,6 +264,7 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
         if first is not None:
             tables.append(opened(shard.long_premises, first))
     merged = heapq.merge(*tables, key=itemgetter("case_id"))
+    # The first row of each file comes twice, first with its case alone.
     return (row for row in merged if "text" in row and row["case_id"] in cases)
 
 
@@ -274,10 +275,10 @@ def entail_rows(
 
     ``columns`` are the columns of the parentheticals to read, including ``example_id``; None reads all.
     """
+    of_outcome = ["example_id", "negated", "twin"]
     for shard in shards:
-        files = shard.contradictions, shard.parentheticals
         for outcome, row in outcomes(
-            *files, ["example_id", "negated", "twin"], columns
+            shard.contradictions, shard.parentheticals, of_outcome, columns
         ):
             if outcome["twin"] is not None:
                 yield {**row, **outcome}
@@ -296,13 +297,17 @@ def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[R
 
 def _paired(
     converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
-) -> Iterator[Path]:
-    """For each jurisdiction, a table of `PAIRED` with the rows that have a neutral premise."""
+) -> list[Path]:
+    """Write for each jurisdiction a table of `PAIRED`, with the rows that have a neutral premise.
+
+    ``converted`` are the tables of the jurisdictions, which are deleted.  Returns the new tables.
+    """
     # Only neighbours of citing cases are needed.
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
     network = CitationNetwork(pairs_of(citing, (shard.cites for shard in shards)))
     tokens = _tokens(shards)
 
+    # A function, so that the rows of one jurisdiction are freed before the next is read.
     def write(path: Path) -> Path:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         remove(path)
@@ -313,8 +318,7 @@ def _paired(
         dataset.write(PAIRED, paired, folder / path.name)
         return folder / path.name
 
-    # A function, so that the rows of one jurisdiction are freed before the next is read.
-    return map(write, converted)
+    return [write(path) for path in converted]
 
 
 def _with_premises(
@@ -322,7 +326,8 @@ def _with_premises(
 ) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
-    The search uses the hypotheses before labelling, for all labels.
+    The search uses the hypotheses before labelling, for all labels: `contradicted` turns a
+    Contradict hypothesis back into the Entail hypothesis that it was made from.
     """
     originals = (
         contradicted(row) if row["label"] == CONTRADICT else row for row in rows
@@ -343,6 +348,7 @@ def _read(paths: Iterable[str | Path], columns: list[str]) -> Iterator[Row]:
 
 
 def _rows(paths: Iterable[Path]) -> int:
+    """The number of rows of several tables."""
     total = 0
     for path in paths:
         with dataset.parquet_file(path) as file:
@@ -402,7 +408,7 @@ def split_by_jurisdiction(
 
 
 def _by_jurisdiction(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """The rows of each batch by jurisdiction."""
+    """Yield (jurisdiction, its rows) for each jurisdiction of each batch of `BATCH` rows."""
     remaining = iter(rows)
     jurisdiction = itemgetter("cited_jurisdiction")
     while batch := sorted(islice(remaining, BATCH), key=jurisdiction):

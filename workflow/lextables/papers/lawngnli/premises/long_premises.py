@@ -43,6 +43,7 @@ LONG_PREMISES = Table(
     key=("case_id",),
     row_group=64,
 )
+PREPENDED_TOKENS = 512  # at least, in the closing paragraphs
 
 
 def outcomes(
@@ -51,7 +52,7 @@ def outcomes(
     of_outcome: list[str] | None = None,
     of_row: list[str] | None = None,
 ) -> Iterator[tuple[Row, Row]]:
-    """Yield (outcome, parenthetical) for each candidate.
+    """Yield (outcome of the contradiction algorithm, parenthetical) for each candidate.
 
     ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None reads all columns.
     Raises ValueError if the files are not of the same shard.
@@ -73,9 +74,11 @@ def cited_cases(
 ) -> set[int]:
     """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
     cases = set()
-    columns = ["example_id", "twin"], ["example_id", "cited_case_id"]
-    for paths in zip(contradictions, parentheticals, strict=True):
-        for outcome, row in outcomes(*paths, *columns):
+    of_outcome = ["example_id", "twin"]
+    of_row = ["example_id", "cited_case_id"]
+    for outcome_path, row_path in zip(contradictions, parentheticals, strict=True):
+        for outcome, row in outcomes(outcome_path, row_path, of_outcome, of_row):
+            # A hypothesis that was not accepted has no contradictory twin.
             if outcome["twin"] is not None:
                 cases.add(row["cited_case_id"])
     return cases
@@ -89,9 +92,6 @@ def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int
         if record.row is not None:
             places[record.shard].append((record.row, case))
     return [sorted(rows) for rows in places]
-
-
-PREPENDED_TOKENS = 512
 
 
 def write_long_premises(
@@ -114,6 +114,7 @@ def write_long_premises(
 
 
 def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) -> Row:
+    """Return the row of `LONG_PREMISES` of a case."""
     text = remove_citations(opinion.text)
     return {
         "case_id": case,

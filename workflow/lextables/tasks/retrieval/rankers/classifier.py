@@ -69,28 +69,32 @@ def rerank(
     hits = ranking.first_hits[condition]
     texts = ranking.texts(run, ("test",))
     candidates = {query_id: hits.get(query_id, []) for query_id in texts}
-    answers = _answers(collection, run, model[1], texts)
+    _, heads = model
+    answers = _answers(collection, run, heads, texts)
     pairs = []
     for query_id in sorted(candidates):
         pairs += [(query_id, document) for document in candidates[query_id]]
     if not pairs:
         return reorder(candidates, {})
-    read = _read(collection, run, pairs, texts)
+    texts_of_pairs = _texts_of_pairs(collection, run, pairs, texts)
     tokenizer = weights_folder(run.tokenizer)
-    values = _values(pairs, read, run, model, tokenizer, where)
-    scores = {pair: values[pair][answers[pair[0]]] for pair in pairs}
+    values = _values_of_answers(pairs, texts_of_pairs, run, model, tokenizer, where)
+    scores = {}
+    for query_id, document in pairs:
+        answer = answers[query_id]
+        scores[query_id, document] = values[query_id, document][answer]
     return reorder(candidates, scores)
 
 
-def _read(
+def _texts_of_pairs(
     collection: Collection,
     run: ClassifierSettings,
     pairs: Sequence[Pair],
     texts: Mapping[str, str],
 ) -> Iterator[Text]:
     """Yield the text of each pair: the document, whole or filtered, and the query."""
-    asked = [(texts[query_id], document) for query_id, document in pairs]
-    documents = read_as(run.documents, collection.documents, asked)
+    queries_and_ids = [(texts[query_id], document) for query_id, document in pairs]
+    documents = read_as(run.documents, collection.documents, queries_and_ids)
     for (query_id, document), text in zip(pairs, documents, strict=True):
         yield Text((document, query_id), text, texts[query_id])
 
@@ -119,7 +123,7 @@ def _answers(
     return index
 
 
-def _values(
+def _values_of_answers(
     pairs: Sequence[Pair],
     texts: Iterable[Text],
     run: ClassifierSettings,
@@ -132,10 +136,13 @@ def _values(
         path = Path(folder, "tokens.parquet")
         tokenise(texts, tokenizer, run.max_length, path)
         tokens = read_tokens(path)
-    rows = []
-    for at, (query_id, document) in enumerate(pairs):
-        rows.append({"example_id": str(at), "text_id": document, "pair_id": query_id})
+    examples = []
+    for number, (query_id, document) in enumerate(pairs):
+        example_id = str(number)  # the place of the pair
+        examples.append(
+            {"example_id": example_id, "text_id": document, "pair_id": query_id}
+        )
     classifier, heads = model
-    read = read_heads(classifier, list(heads), {run.head: rows}, tokens, where)
+    rows = read_heads(classifier, list(heads), {run.head: examples}, tokens, where)
     column = "logits" if run.score == "logit" else "probabilities"
-    return {pairs[int(row["example_id"])]: row[column] for row in read}
+    return {pairs[int(row["example_id"])]: row[column] for row in rows}
