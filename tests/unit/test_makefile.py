@@ -2,12 +2,16 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 
 import pytest
 
+import lextables
 from lextables import ROOT
 
 SENTENCE = re.compile(
@@ -149,3 +153,28 @@ def test_the_package_is_imported_from_the_folder_also_after_a_move(tmp_path):
             env=environment,
         )
         assert run.stdout.strip() == str(folder / "workflow/lextables/__init__.py")
+
+
+def test_the_installed_command_starts_lextables(tmp_path):
+    """The code of `make install`, in an environment that sees the packages of this one."""
+    recipe = subprocess.run(
+        ["make", "--dry-run", "--always-make", ".venv/.run"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    (line,) = (line for line in recipe.splitlines() if "lextables.pth" in line)
+    program = shlex.split(line)[-1]
+    venv.create(tmp_path / "venv", symlinks=True)
+    python = tmp_path / "venv/bin/python"
+    subprocess.run([python, "-c", program], cwd=ROOT, check=True)
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": sysconfig.get_path("purelib")}
+    run = subprocess.run(
+        [tmp_path / "venv/bin/lextables", "--version"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == lextables.__version__
