@@ -69,7 +69,7 @@ COLUMNS = ("NDCG@5", "NDCG@10")
 ROW = "BM25 / MiniLM / fine-tuned"
 RUN = "runs/acord/read/bi+encoder/short"
 READER = "runs/acord/rerank/cross/short"  # reads the weights of a run of `RUN`
-SUBMITTED = "runs/acord/given/theirs/short"
+SUBMITTED = "runs/acord/submitted/theirs/short"
 
 
 PAIRS = [

@@ -208,7 +208,7 @@ def test_submitted_answers_are_a_row_with_a_run_for_each_file():
     assert (
         rows["Mine"].about == {"part": "answers"} and len(rows["Mine"].runs["all"]) == 2
     )
-    assert runs["given", "own-mine"]["form"] == "csv"
+    assert runs["submitted", "own-mine"]["form"] == "csv"
 
 
 @pytest.mark.parametrize(

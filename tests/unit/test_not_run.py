@@ -60,7 +60,7 @@ def test_dependent_jobs_do_not_run_for_the_same_reason():
     [
         "results/data/acord/queries.parquet",
         f"{MADE[0]} results/data/acord/queries.parquet",
-        "results/runs/acord/given/own-mine/short/seed0/predictions.parquet",
+        "results/runs/acord/submitted/own-mine/short/seed0/predictions.parquet",
     ],
 )
 def test_jobs_of_data_and_of_user_predictions_fail(output):

@@ -280,7 +280,7 @@ def by_actions(folder, out, monkeypatch, name, files):
             "census": [place / "census.json"],
         }
         made = {name: [out / f"{name}.parquet"] for name in ("scores", "units")}
-        scorer.run(Job(inputs, made, {}, scored_task, experiment="given"))
+        scorer.run(Job(inputs, made, {}, scored_task, experiment="submitted"))
         rows = pq.read_table(out / "scores.parquet").to_pylist()
         yield {(row["metric"], row["group"]): row for row in rows}
 

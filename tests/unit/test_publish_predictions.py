@@ -130,7 +130,7 @@ def test_each_view_of_a_run_is_a_file_that_can_be_submitted(tmp_path):
         scored = score_of(exported, submitted(exported, path, task).rows, task)
         assert len(scored) > 3
         for row in scored:
-            assert whole[row["metric"], row["group"].replace("given", name, 1)] == str(
+            assert whole[row["metric"], row["group"].replace("submitted", name, 1)] == str(
                 row["value"]
             )
 

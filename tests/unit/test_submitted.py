@@ -264,7 +264,7 @@ def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
         False,
         None,
     )
-    assert row["runs"] == {"short": ["runs/acord/given/own-mine/short/seed0"]}
+    assert row["runs"] == {"short": ["runs/acord/submitted/own-mine/short/seed0"]}
     assert row["reason"] == "the predictions are for the short form of the queries"
 
 
@@ -277,8 +277,8 @@ def test_each_file_is_the_run_of_one_seed(find):
         "figure5",
         "figure8",
     }
-    runs = [run for run in found.specs if run.experiment == "given"]
-    assert runs == [Run("cuad", "given", "own-mine", "100", seed) for seed in (0, 1)]
+    runs = [run for run in found.specs if run.experiment == "submitted"]
+    assert runs == [Run("cuad", "submitted", "own-mine", "100", seed) for seed in (0, 1)]
     assert [sorted(found.specs[run].settings) for run in runs] == [
         ["content", "form"]
     ] * 2

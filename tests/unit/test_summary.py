@@ -56,7 +56,7 @@ def exhibit(
         if published:
             cell = PublishedCell(name, row, column, published, decimals, "", kind)
             printed.append(replace(cell, repeats=repeats))
-        run = "runs/s/given/theirs/all/seed0" if row == "Theirs" else WORDS
+        run = "runs/s/submitted/theirs/all/seed0" if row == "Theirs" else WORDS
         cell = Cell(row, column, None, reason=str(computed))
         if isinstance(computed, float):
             ends = (computed - 3, computed + 3) if row == "Words" else ()

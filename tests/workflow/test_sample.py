@@ -306,7 +306,7 @@ def test_submitted_predictions_have_the_same_scores_as_their_original_run(
     )
     assert run.code == 0, run.output[-4000:]
     for name, (theirs, file) in submitted.items():
-        (folder,) = runs.glob(f"{name}/given/own-theirs/*/seed0")
+        (folder,) = runs.glob(f"{name}/submitted/own-theirs/*/seed0")
         scores = [
             (path / "scores.parquet").read_bytes() for path in (folder, runs / theirs)
         ]

@@ -15,7 +15,7 @@ CHOOSE = JOBS.rule(experiment="choice", seed=0)
 TRAIN = JOBS.rule(experiment="train")
 PREDICT = JOBS.rule()
 ASK = JOBS.rule(experiment="ask")
-SUBMITTED = JOBS.rule(experiment="given")
+SUBMITTED = JOBS.rule(experiment="submitted")
 SCORE = JOBS.scoring()
 FETCHED += JOBS.released_files
 

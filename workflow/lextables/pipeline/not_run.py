@@ -19,7 +19,7 @@ KEY = "not_run"
 LONGEST = 1000  # characters of a reason
 # Folders of the results whose outputs may contain a reason.
 PLACES = ("runs", "features")
-_SUBMITTED = "/given/"  # in the paths of runs of submitted predictions
+_SUBMITTED = "/submitted/"  # in the paths of runs of submitted predictions
 _IN_FOLDER = f"{KEY}.json"  # for an output folder: a file in it
 _START = f'{{"{KEY}": '.encode()
 _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes

@@ -36,7 +36,7 @@ from lextables.pipeline.run import Run
 
 PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
 WHOLE = 100  # per cent of the training examples
-SUBMITTED = "given"  # the experiment of submitted predictions
+SUBMITTED = "submitted"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 SEARCH = "search"  # the experiment of trials

@@ -28,7 +28,7 @@ from lextables.tasks.search import best_trial
 LEFT_OUT = "heads left out"
 ANSWER = "answer"
 PROBABILITY = "probability"
-SUBMITTED = "given"  # the condition of submitted predictions
+SUBMITTED = "submitted"  # the condition of submitted predictions
 Scored = tuple[list[Row], list[Row]]  # rows of `run.SCORES` and of `units.UNITS`
 
 
