@@ -130,9 +130,9 @@ def test_each_view_of_a_run_is_a_file_that_can_be_submitted(tmp_path):
         scored = score_of(exported, submitted(exported, path, task).rows, task)
         assert len(scored) > 3
         for row in scored:
-            assert whole[row["metric"], row["group"].replace("submitted", name, 1)] == str(
-                row["value"]
-            )
+            assert whole[
+                row["metric"], row["group"].replace("submitted", name, 1)
+            ] == str(row["value"])
 
 
 def test_all_labels_of_a_multi_label_example_are_exported(tmp_path):

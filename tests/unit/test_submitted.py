@@ -278,7 +278,9 @@ def test_each_file_is_the_run_of_one_seed(find):
         "figure8",
     }
     runs = [run for run in found.specs if run.experiment == "submitted"]
-    assert runs == [Run("cuad", "submitted", "own-mine", "100", seed) for seed in (0, 1)]
+    assert runs == [
+        Run("cuad", "submitted", "own-mine", "100", seed) for seed in (0, 1)
+    ]
     assert [sorted(found.specs[run].settings) for run in runs] == [
         ["content", "form"]
     ] * 2
