@@ -114,8 +114,8 @@ def scores_and_units(
         values = [metric(question, alpha) for question in questions]
         for group, members in groups(questions).items():
             pairs = np.concatenate([values[at] for at in members])
-            of_pairs = np.concatenate([documents[at] for at in members])
-            score = _jackknife(name, group, pairs, of_pairs)
+            pair_documents = np.concatenate([documents[at] for at in members])
+            score = _jackknife(name, group, pairs, pair_documents)
             rows.append(score_row(name, group, score.value, len(pairs)))
             rows += score.ends()
             if score.units > 1 and not group.startswith("question: "):
@@ -137,9 +137,9 @@ def _jackknife(
     metric: str, group: str, values: np.ndarray, documents: np.ndarray
 ) -> Jackknife:
     """The mean of the ``values`` of pairs, and without each document (NaN where no value remains)."""
-    names, of_document = np.unique(documents, return_inverse=True)
-    without = values.sum() - np.bincount(of_document, weights=values)
-    remaining = len(values) - np.bincount(of_document)
+    names, document_index = np.unique(documents, return_inverse=True)
+    without = values.sum() - np.bincount(document_index, weights=values)
+    remaining = len(values) - np.bincount(document_index)
     return Jackknife(
         metric=metric,
         group=group,

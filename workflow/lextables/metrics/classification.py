@@ -299,8 +299,8 @@ def answered(
             right[index, list(labels)] = True
             name = row[unit] if unit else None
             units.append(row["example_id"] if name is None else name)
-        given = [row["probabilities"] for row in predicted]
-        probabilities = _finite(given, predicted, shape)
+        probability_rows = [row["probabilities"] for row in predicted]
+        probabilities = _finite(probability_rows, predicted, shape)
         if multi_label:
             chosen = probabilities > 0.5
         else:
@@ -358,17 +358,17 @@ def averaged(
     n is the number of averaged items: a head's examples, a question's heads, and else questions.
     """
     rows = []
-    of_question = {}
+    head_by_question = {}
     for head in heads:
         name = f"head: {head.head_id}"
         rows.append(score_row(metric, name, values[head.head_id], len(head.units)))
-        of_question[_question(head)] = head
+        head_by_question[_question(head)] = head
     groups: dict[str, list[float]] = defaultdict(list)
-    for question, of_heads in by_question(heads, values).items():
-        value = mean(of_heads)
-        head = of_question[question]
+    for question, head_values in by_question(heads, values).items():
+        value = mean(head_values)
+        head = head_by_question[question]
         if head.question is not None:
-            rows.append(score_row(metric, question, value, len(of_heads)))
+            rows.append(score_row(metric, question, value, len(head_values)))
         groups["all"].append(value)
         if head.category is not None:
             groups[f"category: {head.category}"].append(value)
@@ -382,13 +382,13 @@ def by_question(
     heads: Sequence[Head], values: Mapping[str, float]
 ) -> dict[str, list[float]]:
     """Return {question: the values of its heads that are not NaN}, which may be empty."""
-    of_question: dict[str, list[float]] = {}
+    values_by_question: dict[str, list[float]] = {}
     for head in heads:
-        question = of_question.setdefault(_question(head), [])
+        question = values_by_question.setdefault(_question(head), [])
         value = values[head.head_id]
         if not math.isnan(value):
             question.append(value)
-    return of_question
+    return values_by_question
 
 
 def _question(head: Head) -> str:
@@ -415,9 +415,9 @@ def weighted(
     """
     values: dict[str, list[np.ndarray]] = defaultdict(list)
     for head in heads:
-        of_examples = weights[:, np.searchsorted(units, head.units)]
-        values[_question(head)].append(metric(head, of_examples))
-    questions = [nanmean(np.stack(of_heads)) for of_heads in values.values()]
+        example_weights = weights[:, np.searchsorted(units, head.units)]
+        values[_question(head)].append(metric(head, example_weights))
+    questions = [nanmean(np.stack(head_values)) for head_values in values.values()]
     return nanmean(np.stack(questions))
 
 
@@ -474,10 +474,10 @@ def jackknives(
         for head in heads:
             members_of[f"head: {head.head_id}"] = [head]
     for group, members in members_of.items():
-        of_examples = [head.units for head in members if len(head.units)]
-        if not of_examples:
+        example_units = [head.units for head in members if len(head.units)]
+        if not example_units:
             continue
-        units = np.unique(np.concatenate(of_examples))
+        units = np.unique(np.concatenate(example_units))
         everything = np.ones((1, len(units)))
         value = weighted(metric, members, units, everything)
         groups = unit_groups(len(units), most)

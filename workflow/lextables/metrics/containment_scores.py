@@ -61,11 +61,11 @@ def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
 
 def _all_values(totals: np.ndarray) -> dict[str, np.ndarray]:
     """Return {metric of `ALL_METRICS`: value}; sums of both counts, one after the other."""
-    found = values(totals[..., :COUNTS])
+    metric_values = values(totals[..., :COUNTS])
     strict = of_confusion(*np.moveaxis(totals[..., COUNTS:], -1, 0))
     for metric, value in strict.items():
-        found[metric + STRICT] = value
-    return found
+        metric_values[metric + STRICT] = value
+    return metric_values
 
 
 def scores(

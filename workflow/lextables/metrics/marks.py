@@ -114,10 +114,10 @@ def marked(question: MarkedQuestion, folds: np.ndarray) -> np.ndarray:
     ``folds`` (documents,): the fold of each document.
     """
     probabilities = question.probabilities
-    of_paragraph = folds[question.documents]
+    paragraph_folds = folds[question.documents]
     limits = np.zeros(len(probabilities))
-    for fold in np.unique(of_paragraph):
-        inside = of_paragraph == fold
+    for fold in np.unique(paragraph_folds):
+        inside = paragraph_folds == fold
         right = question.right[~inside]
         limits[inside] = threshold(right, probabilities[~inside])
     return probabilities >= limits

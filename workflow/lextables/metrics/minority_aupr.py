@@ -276,12 +276,12 @@ def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     strict = [head for head in heads if head.question in questions]
     rows: list[Row] = []
     for data_type in DATA_TYPES:
-        of_type = [head.only(head.data_types == data_type) for head in printed]
+        type_heads = [head.only(head.data_types == data_type) for head in printed]
         if not partial:
-            _refuse_gaps(of_type, f"{data_type} test examples")
-        rows += _data_type_rows(data_type, "", of_type)
-        of_type = [head.only(head.data_types == data_type) for head in strict]
-        rows += _data_type_rows(data_type, STRICT, of_type)
+            _refuse_gaps(type_heads, f"{data_type} test examples")
+        rows += _data_type_rows(data_type, "", type_heads)
+        type_heads = [head.only(head.data_types == data_type) for head in strict]
+        rows += _data_type_rows(data_type, STRICT, type_heads)
     return rows
 
 
@@ -293,8 +293,8 @@ def _data_type_rows(
     scored_heads = [head.scored for head in heads]
     for metric, function in METRICS.items():
         values = {head.head_id: function(head) for head in heads}
-        of_questions = by_question(scored_heads, values).values()
-        means = [mean(of_heads) for of_heads in of_questions if of_heads]
+        question_values = by_question(scored_heads, values).values()
+        means = [mean(head_values) for head_values in question_values if head_values]
         yield score_row(metric + suffix, group, mean(means), len(means))
 
 
@@ -332,6 +332,6 @@ def averaged_curve(heads: Iterable[AnsweredHead]) -> tuple[np.ndarray, np.ndarra
             curves_of[head.question].append(mean_curve(curves))
     if not curves_of:
         return np.empty(0), np.empty(0), 0
-    of_questions = [mean_curve(of_heads) for of_heads in curves_of.values()]
-    recalls, precisions = mean_curve(of_questions)
-    return recalls, precisions, len(of_questions)
+    question_curves = [mean_curve(head_curves) for head_curves in curves_of.values()]
+    recalls, precisions = mean_curve(question_curves)
+    return recalls, precisions, len(question_curves)

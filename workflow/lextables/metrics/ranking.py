@@ -82,11 +82,11 @@ def ndcg(
     by_cutoff: dict[int, dict[str, float]] = {}
     for cutoff in cutoffs:
         name = f"ndcg_cut_{cutoff}"
-        of_queries = {}
+        query_values = {}
         for query in sorted(qrels):
-            of_query = values.get(query, {})
-            of_queries[query] = of_query.get(name, 0.0)
-        by_cutoff[cutoff] = of_queries
+            query_measures = values.get(query, {})
+            query_values[query] = query_measures.get(name, 0.0)
+        by_cutoff[cutoff] = query_values
     return by_cutoff
 
 

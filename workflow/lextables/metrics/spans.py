@@ -99,8 +99,8 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
                 raise BadInput(what, where=where, do="drop it")
             spans[question].append((row["index"], row["text"]))
     texts = []
-    for of_question in spans.values():
-        texts.append(tuple(text for _, text in sorted(of_question)))
+    for question_spans in spans.values():
+        texts.append(tuple(text for _, text in sorted(question_spans)))
     return Gold(
         tuple(spans),
         tuple(row["contract_id"] for row in ordered),
@@ -165,8 +165,8 @@ def nbest_columns(
 
     def offsets(key: str) -> np.ndarray:
         values = [row.get(key) for row in rows]
-        known = [NO_PLACE if value is None else value for value in values]
-        return np.array(known, dtype=np.int64)
+        places = [NO_PLACE if value is None else value for value in values]
+        return np.array(places, dtype=np.int64)
 
     sizes = [len(groups[question_id]) for question_id in question_ids]
     return Nbest(
@@ -355,13 +355,15 @@ def _matches(
         predicted = {row: words(texts[row]) for row in rows}
         for span in spans:
             gold_words = words(span)
-            found = []
+            matching_rows = []
             for row in rows:
                 contains = is_relaxed[number] and span in texts[row]
                 if contains or similar(gold_words, predicted[row]):
-                    found.append(row)
-            matched[found] = True
-            best.append(float(confidence[found].max()) if found else UNMATCHED)
+                    matching_rows.append(row)
+            matched[matching_rows] = True
+            best.append(
+                float(confidence[matching_rows].max()) if matching_rows else UNMATCHED
+            )
     sizes = [len(spans) for spans in gold.spans]
     return Matches(
         gold_question=np.repeat(questions, sizes),
@@ -580,13 +582,13 @@ def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Cu
     hits = gold_confidence[gold_confidence > UNMATCHED]
     confidences = np.concatenate([hits, miss_confidence])
     thresholds = np.unique(confidences)[::-1]
-    found = _at_least(hits, thresholds)
+    right = _at_least(hits, thresholds)
     wrong = _at_least(miss_confidence, thresholds)
-    precision = found / (found + wrong)
+    precision = right / (right + wrong)
     best = np.maximum.accumulate(precision[::-1])[::-1]
-    recall = np.full(len(found), NAN)
+    recall = np.full(len(right), NAN)
     if len(gold_confidence):
-        recall = found / len(gold_confidence)
+        recall = right / len(gold_confidence)
     return Curve(best, recall)
 
 
@@ -620,13 +622,13 @@ def strict_groups(
     """Yield (group, its gold confidences, its misses' confidences): ``all``, then each exact category."""
     yield "all", matches.gold_confidence, matches.miss_confidence
     names, category = np.unique(gold.categories, return_inverse=True)
-    of_gold = category[matches.gold_question]
-    of_miss = category[matches.miss_question]
+    gold_category = category[matches.gold_question]
+    miss_category = category[matches.miss_question]
     for index, name in enumerate(names.tolist()):
         yield (
             f"category: {name}",
-            matches.gold_confidence[of_gold == index],
-            matches.miss_confidence[of_miss == index],
+            matches.gold_confidence[gold_category == index],
+            matches.miss_confidence[miss_category == index],
         )
 
 
