@@ -105,8 +105,8 @@ class Estimates:
             kind = self.kind(job)
             if kind not in records:
                 guessed.add(job.jobid)
-            found = records.get(kind) or records.get(kind[:1]) or records[()]
-            expected[job.jobid] = max(1.0, fmean(found))
+            recorded_seconds = records.get(kind) or records.get(kind[:1]) or records[()]
+            expected[job.jobid] = max(1.0, fmean(recorded_seconds))
         return expected, guessed
 
     def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
@@ -165,9 +165,9 @@ class Estimates:
         downloads = {}
         for settings in weights:
             location = str(settings.get("weights", ""))
-            found = str(settings.get("found", ""))
+            origin = str(settings.get("found", ""))
             is_nltk = location.startswith(NLTK)
-            is_from_hub = found.startswith(HUB) and (
+            is_from_hub = origin.startswith(HUB) and (
                 is_nltk or location.count("/") == 1
             )
             path = self.project.weight_paths.get(location, {})
@@ -185,8 +185,8 @@ class Estimates:
         numbers: dict[Any, int] = {}
         sizes: dict[Any, dict[Any, int]] = {}  # of the published files behind a job
         is_comparable: dict[Any, bool] = {}  # the published files behind a job
-        of_paper = set()  # data sets whose files are the paper's
-        found = []
+        published_data_sets = set()  # data sets whose files are the paper's
+        estimated_jobs = []
         for job, before in run.jobs_with_dependencies():
             numbers[job] = len(numbers)
             size, download = self.transferred(job)
@@ -200,7 +200,7 @@ class Estimates:
                 continue
             for output in map(Path, job.output):
                 if output.name == "census.json" and is_comparable[job]:
-                    of_paper.add(output.parent.name)
+                    published_data_sets.add(output.parent.name)
             step, dataset, model = self.kind(job)
             runs = self._runs_of(job)
             specs = [self.project.specs[run] for run in runs]
@@ -209,7 +209,7 @@ class Estimates:
             verdicts = 0
             if step in TABLE_RULES:
                 table = (job.wildcards.paper, job.wildcards.table)
-                verdicts = self._verdicts(*table, of_paper)
+                verdicts = self._verdicts(*table, published_data_sets)
             estimated = costs.Job(
                 number=numbers[job],
                 rule=step,
@@ -230,8 +230,8 @@ class Estimates:
                 log=str(next(iter(job.log), "")),
                 outputs=tuple(map(str, job.output)),
             )
-            found.append(estimated)
-        return found
+            estimated_jobs.append(estimated)
+        return estimated_jobs
 
     def _is_comparable(self, job: Any) -> bool:
         """Whether results from a job's published files are comparable with the paper's."""

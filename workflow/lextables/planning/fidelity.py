@@ -91,7 +91,7 @@ def _at(tasks: Mapping[str, Any], key: str) -> Any:
 def _shown(value: Any) -> str:
     """Return a value of the registry as text."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_shown(of_name)}" for name, of_name in value.items())
+        return ", ".join(f"{name} {_shown(field)}" for name, field in value.items())
     if isinstance(value, list):
         return "; ".join(map(_shown, value))
     if isinstance(value, float):

@@ -178,12 +178,12 @@ class _DataSet:
                 paths[kind].append(path)
                 sources.append(asdict(provenance))
         facts = {name: self.facts / file for name, file in self.entry.facts.items()}
-        given = self.paper.model_dump(mode="json", include={*self.entry.given})
+        fields = self.paper.model_dump(mode="json", include={*self.entry.given})
         return write_data_set(
             self.name,
             modules.module(self.package, "raw").read,
             modules.module(self.package, "schema").TABLES[self.name],
-            Published(paths, facts, given, variants),
+            Published(paths, facts, fields, variants),
             sources,
             self.entry.census,
             folder,

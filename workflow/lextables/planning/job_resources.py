@@ -56,12 +56,12 @@ class JobResources:
         A gres that names GPUs replaces the number of GPUs, because SLURM's plugin refuses
         both together.
         """
-        found: Params = {"gpu": self.gpus}
+        gpu_resources: Params = {"gpu": self.gpus}
         if self.gpus:
-            found.update(**self.project.config.gpu_resources)
-        if "gpu" in found.get("gres", ""):
-            del found["gpu"]
-        return found
+            gpu_resources.update(**self.project.config.gpu_resources)
+        if "gpu" in gpu_resources.get("gres", ""):
+            del gpu_resources["gpu"]
+        return gpu_resources
 
     @cached_property
     def sizes(self) -> ModelSizes:

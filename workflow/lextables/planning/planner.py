@@ -57,7 +57,7 @@ def plan(
     specs: dict[Run, Spec] = {}
     for planner in planners.values():
         specs.update(planner.specs)
-    every = [row for of_data_set in rows.values() for row in of_data_set]
+    every = [row for data_set_rows in rows.values() for row in data_set_rows]
     excluded = _matched(excluded, every, specs)
     needed = _runs_of((row for row in every if row.row not in excluded), specs)
     unneeded = _runs_of((row for row in every if row.row in excluded), specs) - needed
@@ -65,12 +65,14 @@ def plan(
         unneeded = specs.keys() - needed  # those of additional rows
     for run in unneeded:
         del specs[run]
-    for name, of_data_set in rows.items():
-        kept = []
-        for row in _exclude(of_data_set, excluded):
+    for name, data_set_rows in rows.items():
+        planned_rows = []
+        for row in _exclude(data_set_rows, excluded):
             runs = _runs_of([row], specs)
-            kept.append(with_training_data(row, name, runs, specs, paper, context))
-        rows[name] = kept
+            planned_rows.append(
+                with_training_data(row, name, runs, specs, paper, context)
+            )
+        rows[name] = planned_rows
     tables = {}
     for name, table in paper.tables.items():
         tables[name] = _table_rows(table, rows, planners)

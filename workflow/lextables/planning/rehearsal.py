@@ -136,16 +136,16 @@ def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
         command = [sys.executable, "-m", "lextables.models.tiny"]
         command += [str(root / "resources/models.yaml"), str(root / "resources/sample")]
         environment = {**os.environ, "PYTHONPATH": str(root / "workflow")}
-        made = subprocess.run(
+        process = subprocess.run(
             [*command, str(temporary), *released],
             env=environment,
             capture_output=True,
             text=True,
             check=False,
         )
-        if made.returncode:
+        if process.returncode:
             raise BadInput(
-                f"the tiny models cannot be made: {made.stderr.strip()[-500:]}",
+                f"the tiny models cannot be made: {process.stderr.strip()[-500:]}",
                 where=str(folder),
                 do="run make to complete the installation",
             )

@@ -214,13 +214,15 @@ class Report:
                 if paper.tables[table].unpublished:
                     needs[name][table] = {"": NOT_PUBLISHED}
                     continue
-                of_reason = self._needs_of_data(name, table)
+                needs_by_reason = self._needs_of_data(name, table)
                 for reason, at in _first_needs(rows, planned).items():
                     helps = at < len(offers)
-                    of_reason[reason] = offers[at].name if helps else NOT_PUBLISHED
-                for reason in OF_SAMPLE.intersection(of_reason):
-                    of_reason[reason] = MORE_THAN_SAMPLE
-                needs[name][table] = of_reason
+                    needs_by_reason[reason] = (
+                        offers[at].name if helps else NOT_PUBLISHED
+                    )
+                for reason in OF_SAMPLE.intersection(needs_by_reason):
+                    needs_by_reason[reason] = MORE_THAN_SAMPLE
+                needs[name][table] = needs_by_reason
         return needs
 
     def _needs_of_data(self, paper: str, table: str) -> dict[str, str]:

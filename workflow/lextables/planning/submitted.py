@@ -44,8 +44,8 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
         name, form = fits(extra, papers, where)
         if name not in planned:
             continue
-        of_data_set = rows.setdefault(name, [])
-        if any(other.key == extra.key for other in of_data_set):
+        data_set_files = rows.setdefault(name, [])
+        if any(other.key == extra.key for other in data_set_files):
             raise BadInput(
                 f"the row appears twice for {name}",
                 where=where,
@@ -64,7 +64,7 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
             digests[digest] = file
             places[digest] = str(Path(file).resolve())
         files = SubmittedFiles(extra.name, extra.key, form, tuple(digests))
-        of_data_set.append(files)
+        data_set_files.append(files)
     return Found(rows, places)
 
 

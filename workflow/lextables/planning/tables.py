@@ -130,8 +130,8 @@ class Tables:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks: Iterable[Any] = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
-        of_paper = package_modules(wildcards.paper, "registry", "tables")
-        return [*of_paper, *sorted(planners)]
+        paper_modules = package_modules(wildcards.paper, "registry", "tables")
+        return [*paper_modules, *sorted(planners)]
 
     @property
     def published_values(self) -> dict[str, str]:

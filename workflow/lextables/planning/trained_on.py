@@ -118,20 +118,20 @@ def with_training_data(
     if row.trained and not hasattr(paper.tasks[dataset], "folds"):
         names.add(f"{texts}/train")
     listed = []
-    seen = []
+    notes = []
     for name in sorted(names):
         part = _part(name, texts, paper, context)
         if not part:
             listed.append(name)
             continue
         listed.append(f"{name} ({part})")
-        seen.append(f"its model was trained on {name}, which contains {part}")
+        notes.append(f"its model was trained on {name}, which contains {part}")
     if not is_known:
         listed.append("unknown")
     return replace(
         row,
         trained_on=", ".join(listed) or "none of the data sets here",
-        seen="; ".join(seen),
+        seen="; ".join(notes),
     )
 
 
@@ -156,7 +156,7 @@ def _names_of_models(
     runs: Collection[Run], specs: Mapping[Run, Spec], context: Context
 ) -> tuple[set[str], bool]:
     """Return the data that the models of runs were trained on, and whether all of it is known."""
-    of_models = _of_models(context)
+    data_by_model = _of_models(context)
     keys: set[str] = set()
     for run in runs:
         # The settings of a user's predictions have no model.
@@ -168,9 +168,9 @@ def _names_of_models(
                 keys.add(settings[name])
     names: set[str] = set()
     is_known = True
-    for key in keys & of_models.keys():
-        names.update(of_models[key] or ())
-        is_known = is_known and of_models[key] is not None
+    for key in keys & data_by_model.keys():
+        names.update(data_by_model[key] or ())
+        is_known = is_known and data_by_model[key] is not None
     return names, is_known
 
 

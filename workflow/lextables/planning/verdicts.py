@@ -28,8 +28,8 @@ def decidable(cells: Sequence[PublishedCell], rows: Sequence[Params]) -> int:
             continue
         label = f"{cell.row} / {cell.column}"
         named = [name for name in able if _is_named(name, label)]
-        of_cell = [max(named, key=len)] if named else list(able)
-        count += all(able[name] for name in of_cell)
+        cell_rows = [max(named, key=len)] if named else list(able)
+        count += all(able[name] for name in cell_rows)
     return count
 
 
