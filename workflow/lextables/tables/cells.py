@@ -155,10 +155,10 @@ def build(
             cell = _defined(cell)
         if cell.value is None and not cell.reason:
             raise ValueError(f"no value and no reason for {_in_words(cell)}")
-        of_paper = comparable
+        is_comparable = comparable
         if cell.comparable is not None:
-            of_paper = cell.comparable
-        if of_paper:
+            is_comparable = cell.comparable
+        if is_comparable:
             others = numbers[_compared_by(cell)]
             line = _compared_line(printed, cell, others, why_off)
             reached = _reached(printed, cell, computed.values())

@@ -468,8 +468,8 @@ def _simulated_effect(units: int, level: float) -> float:
         sizes = abs(sums + mean * steps)
         least = sizes[0] - 10**-_DECIMALS
         p_values = (sizes >= least).mean(axis=0)
-        found = (p_values < level).mean()
-        return POWER - float(found)
+        power = (p_values < level).mean()
+        return POWER - float(power)
 
     return float(bisect(missing, 0, 10, xtol=1e-3))
 

@@ -128,15 +128,15 @@ def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
     """
     kept_rows = []
     for row in rows:
-        kept = {}
+        runs_by_condition = {}
         reasons = [row["reason"]]
         for condition, runs in row["runs"].items():
-            of_runs = [not_run.reason(root / run / "run.json") for run in runs]
-            reason = next(filter(None, of_runs), "")
+            run_reasons = [not_run.reason(root / run / "run.json") for run in runs]
+            reason = next(filter(None, run_reasons), "")
             reasons.append(reason)
             if not reason:
-                kept[condition] = runs
-        kept_rows.append({**row, "runs": kept, "reason": _joined(reasons)})
+                runs_by_condition[condition] = runs
+        kept_rows.append({**row, "runs": runs_by_condition, "reason": _joined(reasons)})
     return kept_rows
 
 
@@ -219,13 +219,13 @@ def notes_of(run: Record) -> list[str]:
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
-    seen: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for row in inputs.rows:
         for runs in row["runs"].values():
             for run in runs:
-                seen[run] = row["seen"]
+                notes[run] = row["seen"]
     for cell in with_notes(cells, inputs.root):
-        reasons = [seen.get(run, "") for run in cell.runs]
+        reasons = [notes.get(run, "") for run in cell.runs]
         yield _with_reasons(cell, reasons)
 
 
