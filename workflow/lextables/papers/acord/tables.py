@@ -82,10 +82,10 @@ class Results(Inputs):
         scored = self.scores[folders[0]]
         scores = {}
         for query in sorted(self.queries, key=lambda query: query["query_id"]):
-            of_query = f"query: {query['query_id']}"
-            groups = ("all", f"category: {query['category']}", of_query)
-            if group in groups and (metric, of_query) in scored:
-                values = self.values(folders, metric, of_query, 1)
+            query_group = f"query: {query['query_id']}"
+            groups = ("all", f"category: {query['category']}", query_group)
+            if group in groups and (metric, query_group) in scored:
+                values = self.values(folders, metric, query_group, 1)
                 scores[query["query_id"]] = statistics.fmean(values)
         return scores
 
@@ -423,7 +423,7 @@ def _change(
         return [gain for gain in gains if not math.isnan(gain)]
 
     gains = changes(runs)
-    of_seeds = [statistics.fmean(changes([run])) for run in runs]
+    seed_means = [statistics.fmean(changes([run])) for run in runs]
     low, high = mean_interval(gains, (-100, 100)) or (None, None)
     return Cell(
         *place,
@@ -432,7 +432,7 @@ def _change(
         high,
         decimals=1,
         runs=runs + runs_before,
-        seeds=tuple(of_seeds),
+        seeds=tuple(seed_means),
         averages=after["averages"],
     )
 

@@ -179,7 +179,7 @@ def bands(rows: Iterable[Row]) -> list[Band]:
     counted = [row for row in rows if row["category"] == ALL]
     counted.sort(key=lambda row: row["above"])
     counted.append({"above": 1.0, "marked": 0, "right": 0})
-    found = []
+    probability_bands = []
     for low, high in pairwise(counted):
         band = Band(
             low["above"],
@@ -187,5 +187,5 @@ def bands(rows: Iterable[Row]) -> list[Band]:
             low["marked"] - high["marked"],
             low["right"] - high["right"],
         )
-        found.append(band)
-    return found
+        probability_bands.append(band)
+    return probability_bands

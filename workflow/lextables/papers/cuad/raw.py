@@ -159,12 +159,12 @@ def _clause_table(
         name = re.sub(r"\.pdf\W*$", "", record["Filename"], flags=re.IGNORECASE)
         key = {"contract_id": title_of[_letters(name)]}
         for category in categories:
-            of_category = key | {"category": category}
+            category_key = key | {"category": category}
             # A cell is a list of strings in Python's notation.
             for index, text in enumerate(ast.literal_eval(record[category])):
-                clauses.append({**of_category, "index": index, "text": text})
+                clauses.append({**category_key, "index": index, "text": text})
             answer = record[f"{category}-Answer"].strip()
-            supplementary.append(of_category | {"answer": answer})
+            supplementary.append(category_key | {"answer": answer})
     clauses.sort(key=itemgetter("contract_id", "category", "index"))
     supplementary.sort(key=itemgetter("contract_id", "category"))
     return clauses, supplementary

@@ -191,7 +191,7 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
     for finding in items:
-        of_category = marked.get(finding.category, Marks(0, 0, 0, 0))
+        category_marks = marked.get(finding.category, Marks(0, 0, 0, 0))
         row = [
             finding.category,
             _title(_group(finding.category)),
@@ -201,7 +201,7 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
             str(finding.end) if finding.found else "",
             finding.text,
         ]
-        for share in (of_category.precision, of_category.recall):
+        for share in (category_marks.precision, category_marks.recall):
             row.append("" if share is None else f"{share:.4f}")
         writer.writerow(map(spreadsheet.cell, row))
     return out.getvalue()

@@ -294,10 +294,10 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
     folders = _folders(model)
     ranks = _ranks(results, folders)
-    of_seeds = [_ranks(results, (folder,)) for folder in folders]
+    seed_ranks = [_ranks(results, (folder,)) for folder in folders]
     cells = []
     for printed in results.published:
-        cells.append(_rank_cell(printed, model, ranks, of_seeds))
+        cells.append(_rank_cell(printed, model, ranks, seed_ranks))
         for system in results.rows:
             folders = _folders(system)
             value = _category_score(results, folders, metric, printed.row)
@@ -311,7 +311,7 @@ Ranks = dict[str, float]  # {published category: its rank, 1 is the best}
 
 
 def _rank_cell(
-    printed: PublishedCell, model: System, ranks: Ranks, of_seeds: Sequence[Ranks]
+    printed: PublishedCell, model: System, ranks: Ranks, seed_ranks: Sequence[Ranks]
 ) -> Cell:
     """Return the rank of a category; one that is tied with others has no verdict."""
     folders = _folders(model)
@@ -329,7 +329,9 @@ def _rank_cell(
         return Cell(*place, f"{rank:g}", runs=folders, judged=False, reason=reason)
     seeds = None
     if model["trained"]:
-        seeds = tuple(of_seed.get(printed.row, math.nan) for of_seed in of_seeds)
+        seeds = tuple(
+            ranks_of_seed.get(printed.row, math.nan) for ranks_of_seed in seed_ranks
+        )
     return Cell(*place, rank, runs=folders, seeds=seeds, averages=model["averages"])
 
 
@@ -389,8 +391,8 @@ def figure5(results: Results) -> list[Cell]:
     for name, models in classes.items():
         mean = statistics.fmean(models.values())
         cells += number_cells(name, {f"{column} the published values": mean}, 1)
-        of_models = [_folders(systems[model]) for model in models]
-        cells.append(_class_mean(results, name, f"{column} ours", of_models))
+        model_folders = [_folders(systems[model]) for model in models]
+        cells.append(_class_mean(results, name, f"{column} ours", model_folders))
     return cells + additional
 
 

@@ -253,7 +253,7 @@ def _first(
 ) -> tuple[str, Weights] | None:
     """The first of these models whose weights are available, and where."""
     for name in names:
-        found = resolve(name, models[name], choice, mirrors, "")
-        if isinstance(found, Weights):
-            return name, found
+        weights = resolve(name, models[name], choice, mirrors, "")
+        if isinstance(weights, Weights):
+            return name, weights
     return None

@@ -209,13 +209,13 @@ def _author_numbers(
         if category:
             base = author_number(record["spec_id"]).partition(".")[0]
             bases[category].add(int(base))
-    of_question: dict[Question, int] = {}
+    number_by_question: dict[Question, int] = {}
     for category, numbers in bases.items():
         questions = [each for each in catalogue.questions if each.category == category]
-        of_question |= zip(questions, sorted(numbers), strict=True)
+        number_by_question |= zip(questions, sorted(numbers), strict=True)
     author_numbers = {}
     for head in catalogue.heads:
-        number = str(of_question[head.question])
+        number = str(number_by_question[head.question])
         _, _, answer = head.head_id.partition("-")
         if answer:
             number = f"{number}.{int(answer)}"

@@ -211,11 +211,11 @@ def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
     rows = list(rows)
     notes = {}
     for kind in ("contract", "text"):
-        of_kind = [row for row in rows if row["kind"] == kind]
-        of_one_head = [row for row in of_kind if row["heads"]]
-        notes[f"{kind}s_in_two_splits_of_one_head"] = len(of_one_head)
+        kind_rows = [row for row in rows if row["kind"] == kind]
+        one_head_rows = [row for row in kind_rows if row["heads"]]
+        notes[f"{kind}s_in_two_splits_of_one_head"] = len(one_head_rows)
         for one, other in combinations(SPLITS, 2):
-            shared = [row for row in of_kind if row[one] and row[other]]
+            shared = [row for row in kind_rows if row[one] and row[other]]
             name = f"{kind}s_in_{one}_and_{other}"
             notes[name] = len(shared)
     return dict(sorted(notes.items()))

@@ -131,11 +131,11 @@ def table2(results: Results) -> list[Cell]:
     for kind in ("contract", "text"):
         rows = [row for row in overlap if row["kind"] == kind]
         in_test = [row for row in rows if row["test"] and row["train"] + row["dev"]]
-        of_one_head = [row for row in rows if row["heads"]]
+        one_head_rows = [row for row in rows if row["heads"]]
         numbers = {
             "In more than one split": len(rows),
             "In test and in train or dev": len(in_test),
-            "In more than one split for one and the same head": len(of_one_head),
+            "In more than one split for one and the same head": len(one_head_rows),
         }
         cells += number_cells(f"{kind}s", numbers, decimals=0)
     return cells
@@ -377,18 +377,18 @@ def _difference_to_all(
     folders = _folders(system)
     folders_of_share = runs_of(system, share)
     values = results.values(folders, AUPR)
-    of_share = results.values(folders_of_share, AUPR)
-    if not values or not of_share or math.isnan(sum(values + of_share)):
+    share_values = results.values(folders_of_share, AUPR)
+    if not values or not share_values or math.isnan(sum(values + share_values)):
         return None
     # The shares are sampled and trained with the same seeds.
-    pairs = zip(values, of_share, strict=True)
+    pairs = zip(values, share_values, strict=True)
     return Cell(
         row,
         column,
-        statistics.fmean(values) - statistics.fmean(of_share),
+        statistics.fmean(values) - statistics.fmean(share_values),
         decimals=1,
         runs=folders + folders_of_share,
-        seeds=tuple(of_all - of_part for of_all, of_part in pairs),
+        seeds=tuple(value - share_value for value, share_value in pairs),
         averages=system["averages"],
     )
 
@@ -477,15 +477,15 @@ def _authors(results: Results) -> dict[str, dict[str, float]]:
     values: dict[str, dict[str, list[float]]] = {}
     for row in read(results.data / "hyperparameters.parquet"):
         if row["share"] == 1:
-            of_model = values.setdefault(row["model"], defaultdict(list))
+            model_values = values.setdefault(row["model"], defaultdict(list))
             question = question_of[row["head_id"]]
-            of_model[question].append(100 * row["validation_aupr"])
+            model_values[question].append(100 * row["validation_aupr"])
     authors = {}
     for panel in results.paper.tasks["maud"].models.values():
         if panel.published:
             means = {}
-            for question, of_heads in values.get(panel.published, {}).items():
-                means[question] = statistics.fmean(of_heads)
+            for question, head_values in values.get(panel.published, {}).items():
+                means[question] = statistics.fmean(head_values)
             authors[f"{panel.row} (authors, dev)"] = means
     return authors
 

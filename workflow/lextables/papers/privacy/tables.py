@@ -290,11 +290,11 @@ def figure3(results: Results) -> list[Cell]:
                 mean = math.floor(2 * statistics.fmean(marks) + 0.5) / 2
                 shares[mean].append(share)
     cells = []
-    for mean, of_mean in sorted(shares.items()):
+    for mean, mean_shares in sorted(shares.items()):
         name = f"Coders / {mean:.1f}"
         cells += [
-            Cell(name, AGREEMENT, 100 * statistics.fmean(of_mean), decimals=1),
-            Cell(name, "Answers", float(len(of_mean)), decimals=0),
+            Cell(name, AGREEMENT, 100 * statistics.fmean(mean_shares), decimals=1),
+            Cell(name, "Answers", float(len(mean_shares)), decimals=0),
             Cell(name, "Mean confidence", mean, decimals=1),
         ]
     return cells

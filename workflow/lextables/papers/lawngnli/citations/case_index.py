@@ -329,11 +329,11 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
             cases_are = f"case {first} and {len(others):,} more cases are"
         message = "%s, %s also in an earlier file and left out here"
         _log.info(message, names[number], cases_are)
-        kept = []
+        parts = []
         for part in tables[number]:
             is_repeated = np.isin(part["case"], case_ids)
-            kept.append(part[~is_repeated])
-        tables[number] = tuple(kept)
+            parts.append(part[~is_repeated])
+        tables[number] = tuple(parts)
 
 
 def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:

@@ -141,12 +141,12 @@ def read_parentheticals(
             _parenthetical(text, plain, citations, cited, claimants, chains[start])
         )
     read.sort(key=lambda parenthetical: parenthetical.start)
-    seen = dict.fromkeys(
+    resources = dict.fromkeys(
         c.resource
         for c, f in zip(cited, citations, strict=True)
         if c is not None and f.kind
     )
-    return Reading(tuple(read), tuple(unread), tuple(seen), counts)
+    return Reading(tuple(read), tuple(unread), tuple(resources), counts)
 
 
 @dataclass(frozen=True)

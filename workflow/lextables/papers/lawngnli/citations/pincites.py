@@ -65,7 +65,7 @@ def pages_of(pincite: str | None) -> Pages:
     """
     text = (pincite or "").translate(_DASHES).strip(", ")
     named: set[int] = set()
-    of_notes: set[int] = set()
+    note_pages: set[int] = set()
     page_before_note: int | None = None
     in_notes = False
     at = 0
@@ -82,7 +82,7 @@ def pages_of(pincite: str | None) -> Pages:
                 and not in_notes
                 and before["join"].strip(" ,") == ""
             ):
-                of_notes.add(page_before_note)
+                note_pages.add(page_before_note)
             in_notes = True
         elif part["place"]:
             if not named:
@@ -98,7 +98,7 @@ def pages_of(pincite: str | None) -> Pages:
                 page_before_note = pages.start
             in_notes = False
             named.update(pages)
-    return Pages(_labels(named), _labels(named - of_notes))
+    return Pages(_labels(named), _labels(named - note_pages))
 
 
 def _labels(pages: set[int]) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ def find_citations(
         for paragraph in prepared.split("\n"):
             end = start + len(paragraph)
             try:
-                of_paragraph = citations_of(paragraph, tokens)
+                paragraph_citations = citations_of(paragraph, tokens)
             except (
                 ArithmeticError,
                 AttributeError,
@@ -205,9 +205,10 @@ def find_citations(
                 ValueError,
             ):
                 counts["paragraphs that eyecite failed on"] += 1
-                of_paragraph = []
+                paragraph_citations = []
             citations.extend(
-                LocatedCitation(citation, start, end) for citation in of_paragraph
+                LocatedCitation(citation, start, end)
+                for citation in paragraph_citations
             )
             start = end + 1
     return citations

@@ -138,9 +138,9 @@ def balance(
             test_share = SMALL_TEST_SHARE
     split_of: dict[str, str] = {}
     for (analysis, _), ids in cells.items():
-        kept = _shuffled(ids, seed, "balance")[: smallest[analysis]]
+        balanced_ids = _shuffled(ids, seed, "balance")[: smallest[analysis]]
         # A separate random order, so that the split does not depend on the cut.
-        remaining = iter(_shuffled(kept, seed, "split"))
-        for split, size in split_sizes(len(kept), test_share).items():
+        remaining = iter(_shuffled(balanced_ids, seed, "split"))
+        for split, size in split_sizes(len(balanced_ids), test_share).items():
             split_of.update(dict.fromkeys(islice(remaining, size), split))
     return dict(sorted(split_of.items()))

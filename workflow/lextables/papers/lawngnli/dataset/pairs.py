@@ -130,9 +130,9 @@ def write_pairs(
     def each_once() -> Iterator[Row]:
         text_ids: set[str] = set()
         for row in _in_order_of_premises(examples, long_premises):
-            of_row = _texts_of(row)
-            rows.append(_pair_row(row, of_row))
-            for text_id, text in of_row.values():
+            row_texts = _texts_of(row)
+            rows.append(_pair_row(row, row_texts))
+            for text_id, text in row_texts.values():
                 if text_id not in text_ids:
                     text_ids.add(text_id)
                     yield {"text_id": text_id, "text": text}

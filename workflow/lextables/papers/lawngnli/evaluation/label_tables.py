@@ -133,8 +133,8 @@ class Overlap:
                 continue
             premise = spaced(row["text"])
             for hypothesis in hypotheses_of[name]:
-                found = overlap_of(bigrams_of[hypothesis], premise)
-                self._overlaps[name, hypothesis] = found
+                shared_bigrams = overlap_of(bigrams_of[hypothesis], premise)
+                self._overlaps[name, hypothesis] = shared_bigrams
 
 
 def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:

@@ -429,7 +429,7 @@ def _biases(
         return
     largest = gaps.index(max(gaps))
     means_of_seeds = [
-        statistics.fmean(of_seed) for of_seed in zip(*biases, strict=True)
+        statistics.fmean(seed_biases) for seed_biases in zip(*biases, strict=True)
     ]
     all_folders = tuple(chain.from_iterable(folders for folders, _ in models))
     yield _bias_cell(OF_LARGEST_GAP, biases[largest], models[largest][0])

@@ -509,8 +509,8 @@ class _Constituents:
 
     def _subjects(self, children: Sequence[int], end: int) -> list[int]:
         """Return the subjects among some children that stand before token ``end``."""
-        found = [child for child in children if self.labels[child] in _SUBJECTS]
-        return [child for child in found if child < end]
+        subjects = [child for child in children if self.labels[child] in _SUBJECTS]
+        return [child for child in subjects if child < end]
 
     def _coordination(self, verb: int) -> tuple[list[int], list[int], list[int]]:
         """Return the verb's own children, those of joined verb phrases and those of clauses.

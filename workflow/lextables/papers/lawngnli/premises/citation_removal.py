@@ -276,10 +276,10 @@ def removed_spans(
     if not paragraph.strip():
         return []
     cites = _cites(paragraph, tokenizer or hyperscan())
-    of_chains: list[tuple[int, int]] = []
+    chain_spans: list[tuple[int, int]] = []
     for chain in _chains(paragraph, cites):
-        of_chains += _removed(paragraph, chain)
-    citations = _merged(of_chains)
+        chain_spans += _removed(paragraph, chain)
+    citations = _merged(chain_spans)
     spans = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
     if citations:
         spans += _names_alone(paragraph, citations)

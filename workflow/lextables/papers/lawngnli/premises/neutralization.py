@@ -150,8 +150,10 @@ def neutral_premises(
         premises[place][key] = min(lowest, example_id)
     pairings: dict[Any, Pairing | None] = {}
     for place in sorted(queries):
-        found = _pairings(queries[place], premises[place], network, encode, top)
-        pairings.update(found)
+        place_pairings = _pairings(
+            queries[place], premises[place], network, encode, top
+        )
+        pairings.update(place_pairings)
     return dict(sorted(pairings.items()))
 
 
@@ -198,8 +200,8 @@ def _pairings(
     for start in range(0, len(by_id), QUERY_BATCH):
         batch = by_id[start : start + QUERY_BATCH]
         vectors = _checked(encode, [query.hypothesis for query in batch])
-        found = index.search(vectors, min(FIRST_HITS, index.ntotal))
-        for query, vector, *first_hits in zip(batch, vectors, *found, strict=True):
+        hits = index.search(vectors, min(FIRST_HITS, index.ntotal))
+        for query, vector, *first_hits in zip(batch, vectors, *hits, strict=True):
             excluded: list[int] = []
             for case_id in _excluded_cases(query, network):
                 excluded += positions_of.get(case_id, [])

@@ -119,9 +119,9 @@ class Released:
         shards = [_lazily(path) for path in self._cases]
         merged = heapq.merge(*shards, key=itemgetter(0))
         for case_id, group in groupby(merged, key=itemgetter(0)):
-            found = [row for _, row in group if row]
-            if found and case_id in self._citing:
-                yield found[0], majority(found[0]["opinions"])
+            rows = [row for _, row in group if row]
+            if rows and case_id in self._citing:
+                yield rows[0], majority(rows[0]["opinions"])
 
     def _without_citations(self, name: str, text: str, row: Row) -> str:
         """A premise without citations; ``name`` is that of its mask."""

@@ -71,12 +71,12 @@ def write_shard(
     case_by_id = {row["case_id"]: row for row in cases(volumes, case_ids)}
     dataset.write(CASES, case_by_id.values(), cases_path)
     # Both twins are of one parenthetical.
-    of_shard = [row for row in named if row["citing_case_id"] in case_by_id]
-    of_shard.sort(key=itemgetter("example_id", "is_twin"))
+    shard_rows = [row for row in named if row["citing_case_id"] in case_by_id]
+    shard_rows.sort(key=itemgetter("example_id", "is_twin"))
     parentheticals = []
-    for row in of_shard:
+    for row in shard_rows:
         parentheticals.append(_parenthetical(row, case_by_id[row["citing_case_id"]]))
-    pairs = list(zip(of_shard, parentheticals, strict=True))
+    pairs = list(zip(shard_rows, parentheticals, strict=True))
     fitting = [(row, text) for row, text in pairs if text is not None]
     converted = iter(hypotheses(fitting, parser))
     written = []
