@@ -112,20 +112,20 @@ def cached(
     ``settings`` identify the weights of ``model`` by content or revision.  Without either
     nothing is cached.
     """
-    of_texts = partial(encode, model)
+    encode_texts = partial(encode, model)
     versions = {
         "content": settings.get("content"),
         "revision": settings.get("revision"),
     }
     data: JsonObject = {name: value for name, value in versions.items() if value}
     if not data:
-        return of_texts
+        return encode_texts
     data["weights"] = settings["weights"]
     data["length"] = model.max_seq_length
     data["as"] = encode.__name__
     about = identity(data, fingerprint(__name__), device.describe(model.device))
     cache = VectorCache(Path(root) / settings["model"], about)
-    return partial(cache.encode, encode=of_texts)
+    return partial(cache.encode, encode=encode_texts)
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
@@ -164,8 +164,8 @@ class _Encoder:
         with tqdm(total=len(unique), desc="encoding") as progress:
             for start in range(0, len(unique), SHARD):
                 shard = unique[start : start + SHARD]
-                for positions, found in self._vectors(shard):
-                    vectors[start + positions] = found
+                for positions, part_vectors in self._vectors(shard):
+                    vectors[start + positions] = part_vectors
                     progress.update(len(positions))
         position = {text: index for index, text in enumerate(unique)}
         rows = [position[text] for text in texts]
@@ -283,16 +283,16 @@ class VectorCache:
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
-        wanted = dict(zip(keys, texts, strict=True))
-        vectors = self._stored(wanted)
+        text_by_key = dict(zip(keys, texts, strict=True))
+        vectors = self._stored(text_by_key)
         # Sorted by length, so that an encoder's batches need little padding.
-        missing = [key for key in wanted if key not in vectors]
-        missing.sort(key=lambda key: (len(wanted[key]), key))
+        missing = [key for key in text_by_key if key not in vectors]
+        missing.sort(key=lambda key: (len(text_by_key[key]), key))
         starts = range(0, len(missing), SHARD)
         progress = tqdm(starts, desc=f"parts of {SHARD} texts", disable=len(starts) < 2)
         for start in progress:
             part = missing[start : start + SHARD]
-            result = encode([wanted[key] for key in part])
+            result = encode([text_by_key[key] for key in part])
             encoded = np.asarray(result, dtype=np.float32)
             if encoded.ndim != 2 or len(encoded) != len(part):
                 what = f"shape {encoded.shape} for {len(part)} texts"

@@ -165,10 +165,10 @@ def finetune(
 
 def prompts(model: SentenceTransformer) -> dict[str, str]:
     """Return the model's prompts for queries and documents, if it has any."""
-    found = {}
+    part_prompts = {}
     for part in PARTS:
         name = prompt_name(model, part)
         prompt = model.prompts[name] if name else None
         if prompt is not None:
-            found[part] = prompt
-    return found
+            part_prompts[part] = prompt
+    return part_prompts

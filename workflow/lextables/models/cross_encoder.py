@@ -76,9 +76,9 @@ def score(
     with tqdm(total=len(pairs), desc="rerank", disable=few) as progress:
         for start in range(0, len(pairs), TOKENISED):
             part = pairs[start : start + TOKENISED]
-            for positions, found in _logits(model, part, batch_size):
+            for positions, part_logits in _logits(model, part, batch_size):
                 what = "the logits of the model"
-                logits[start + positions] = finite(found, what, where="reranking")
+                logits[start + positions] = finite(part_logits, what, where="reranking")
                 progress.update(len(positions))
     return logits
 

@@ -46,10 +46,10 @@ def gguf_file(place: str | Path) -> Path | None:
     place = Path(place)
     if place.is_file():
         return place
-    found = [file for file in sorted(place.glob("*.gguf")) if file.is_file()]
-    if len(found) != 1 or (place / "config.json").is_file():
+    gguf_files = [file for file in sorted(place.glob("*.gguf")) if file.is_file()]
+    if len(gguf_files) != 1 or (place / "config.json").is_file():
         return None
-    return found[0]
+    return gguf_files[0]
 
 
 def reads_gguf() -> bool:
@@ -82,15 +82,15 @@ def model_files(folder: str | Path) -> list[Path]:
 
 def _regular(files: Iterable[Path]) -> list[Path]:
     """Return the files that are there, sorted; `BadInput` for one that is not regular, or has no end."""
-    found = []
+    regular_files = []
     for file in sorted(files):
         if not file.exists() or file.is_dir():
             continue
         most = MAX_WEIGHTS if file.suffix in OF_WEIGHTS else MAX_OTHER
         if not file.is_file() or file.stat().st_size > most:
             raise BadInput("is no regular file of a model", where=str(file), do=COPY)
-        found.append(file)
-    return found
+        regular_files.append(file)
+    return regular_files
 
 
 def settings_content(path: Path) -> bytes:
@@ -210,13 +210,13 @@ def _allowed(key: str, value: Any) -> bool:
 
 def _configurations(folder: Path) -> Iterator[Path]:
     """Yield the configuration files in a folder; each folder once, through links too."""
-    seen = set()
+    real_folders = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
         real = Path(parent).resolve()
-        if real in seen:
+        if real in real_folders:
             folders.clear()
             continue
-        seen.add(real)
+        real_folders.add(real)
         for name in names:
             is_config = "config" in name and name.endswith(".json")
             if is_config or name == "modules.json":

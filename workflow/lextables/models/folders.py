@@ -56,12 +56,12 @@ def _fault(folder: Path, pickles: bool) -> Fault | None:
         return Fault(f"the folder {str(folder)!r} does not exist")
     body = body_of(folder)
     is_gguf = gguf_file(folder) is not None
-    found = _adapter(folder) or _damaged(folder)
-    if found or is_gguf:
-        return found
-    found = _without_config(folder, body)
-    if found or body is None:
-        return found
+    first_fault = _adapter(folder) or _damaged(folder)
+    if first_fault or is_gguf:
+        return first_fault
+    first_fault = _without_config(folder, body)
+    if first_fault or body is None:
+        return first_fault
     return _without_weights(body, pickles) or _without_tokenizer(body)
 
 

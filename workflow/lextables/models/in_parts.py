@@ -395,10 +395,10 @@ def _part(batch: Batch, rows: Sequence[int], width: int) -> Batch:
 
 def random_state(device: torch.device) -> RandomState:
     """Return the states of the processor's generator and of the device's, None if it has no own one."""
-    of_device = None
+    device_state = None
     if device.type == "cuda":
-        of_device = torch.cuda.get_rng_state(device)
-    return torch.get_rng_state(), of_device
+        device_state = torch.cuda.get_rng_state(device)
+    return torch.get_rng_state(), device_state
 
 
 def set_random_state(device: torch.device, state: RandomState) -> None:

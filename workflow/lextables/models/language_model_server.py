@@ -166,8 +166,8 @@ class ServerLanguageModel:
 
     def _weighed(self, choice: Choice) -> Weighed:
         """Return the log-probabilities of a choice by exploring the tree of answers."""
-        wanted = [continuation.encode() for continuation in choice.continuations]
-        probabilities = dict.fromkeys(wanted, 0.0)
+        continuations = [continuation.encode() for continuation in choice.continuations]
+        probabilities = dict.fromkeys(continuations, 0.0)
         # Shortest text first: when a text is continued, all ways to it have been added.
         pending = [(0, b"")]
         reached = {b"": 1.0}
@@ -182,18 +182,18 @@ class ServerLanguageModel:
                 text = before + token
                 probability = reached[before] * math.exp(log_probability)
                 if self._endpoint == "chat":
-                    continuation = _chosen(text, wanted)
+                    continuation = _chosen(text, continuations)
                     if continuation is not None:
                         probabilities[continuation] += probability
                     continue
                 if text in probabilities:
                     probabilities[text] += probability
-                if text and any(_extends(other, text) for other in wanted):
+                if text and any(_extends(other, text) for other in continuations):
                     if text not in reached:
                         reached[text] = 0.0
                         heapq.heappush(pending, (len(text), text))
                     reached[text] += probability
-        log_probabilities = [_log(probabilities[text]) for text in wanted]
+        log_probabilities = [_log(probabilities[text]) for text in continuations]
         return Weighed(tuple(log_probabilities))
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
@@ -386,7 +386,7 @@ def _ended(answer: JsonObject) -> bool:
 
 def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
     """Yield the tokens of the first form and their probabilities."""
-    seen = set()
+    listed_tokens = set()
     likeliest = position.get("top_logprobs") or ()
     for token in (*likeliest, position):
         if token.get("logprob") is None:
@@ -394,9 +394,11 @@ def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
         probability = _probability(token["logprob"])
         # Two tokens may have the same bytes; the generated one is usually also in the list.
         name = (token.get("id"), _bytes(token))
-        repeated = (name, probability) in seen or (token is position and name in seen)
+        repeated = (name, probability) in listed_tokens
+        if token is position:
+            repeated = name in listed_tokens
         if not repeated:
-            seen.update([name, (name, probability)])
+            listed_tokens.update([name, (name, probability)])
             yield name[1], probability
 
 
@@ -417,8 +419,8 @@ def _parallel(logprobs: JsonObject) -> Iterator[tuple[bytes, float]]:
     """Yield the tokens of the second form and their probabilities."""
     likeliest = logprobs["top_logprobs"][0] or {}
     generated = logprobs["tokens"][0]
-    of_generated = logprobs["token_logprobs"][0]
-    if generated not in likeliest and of_generated is not None:
-        yield generated.encode(), _probability(of_generated)
+    generated_log_probability = logprobs["token_logprobs"][0]
+    if generated not in likeliest and generated_log_probability is not None:
+        yield generated.encode(), _probability(generated_log_probability)
     for token, log_probability in likeliest.items():
         yield token.encode(), _probability(log_probability)

@@ -196,9 +196,9 @@ def fit_few(
         columns = csr_matrix(hstack([csr_matrix(columns), words]))
     model = LogisticRegression(C=penalty, max_iter=STEPS).fit(columns, labels)
     weights = model.coef_[0].copy()
-    of_features = weights[: len(scale)]
-    of_features /= scale
-    intercept = model.intercept_ - mean @ of_features
+    feature_weights = weights[: len(scale)]
+    feature_weights /= scale
+    intercept = model.intercept_ - mean @ feature_weights
     return Linear(weights[:, None], intercept)
 
 

@@ -228,13 +228,13 @@ def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
     from lextables.models.own_settings import set_length
 
     settings = folder / "config_sentence_transformers.json"
-    known = SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES
+    similarity_names = SentenceTransformer.SUPPORTED_SIMILARITY_FN_NAMES
     similarity = None
     if settings.is_file():
         saved = json.loads(settings.read_text(encoding="utf-8"))
         similarity = saved.get("similarity_fn_name")
-    if similarity is not None and similarity not in known:
-        do = f"write one of {', '.join(known)} in {settings.name}"
+    if similarity is not None and similarity not in similarity_names:
+        do = f"write one of {', '.join(similarity_names)} in {settings.name}"
         raise BadInput(f"its similarity_fn_name is {similarity!r}", do=do)
     if transforms:
         options = {"device_map": "meta"}

@@ -138,9 +138,9 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
 
     The answer must begin with the option's letter, as a separate word, or with its complete text.
     """
-    found = _LETTER.match(text)
-    if found:
-        letter = next(filter(None, found.groups())).upper()
+    letter_match = _LETTER.match(text)
+    if letter_match:
+        letter = next(filter(None, letter_match.groups())).upper()
         place = ascii_uppercase.index(letter)
         if place < len(options):
             return place
@@ -221,9 +221,9 @@ def weighed(
     it, since models differ in how an answer begins.
     """
     choices = []
-    for prompt, of_prompt in zip(prompts, signs, strict=True):
-        spaced = [f" {sign}" for sign in of_prompt]
-        choices.append(Choice(prompt, (*of_prompt, *spaced)))
+    for prompt, prompt_signs in zip(prompts, signs, strict=True):
+        spaced = [f" {sign}" for sign in prompt_signs]
+        choices.append(Choice(prompt, (*prompt_signs, *spaced)))
     return [_shared(answer.log_probabilities) for answer in model.weigh(choices)]
 
 

@@ -75,16 +75,16 @@ class OkapiBM25:
             for word, count in Counter(words).items():
                 number = self._numbers.setdefault(word, len(self._numbers))
                 counts[number] = count
-            of_text = np.array(sorted(counts.items()), dtype=np.int32)
-            self._index.write(of_text.reshape(-1, 2).T.tobytes())
+            word_counts = np.array(sorted(counts.items()), dtype=np.int32)
+            self._index.write(word_counts.reshape(-1, 2).T.tobytes())
             self._starts.append(self._index.tell())
             lengths.append(len(words))
         self._lengths = np.array(lengths, dtype=np.float64)
 
     def scores(self, query: str, positions: Sequence[int]) -> np.ndarray:
         """Return the score of each of the texts at ``positions``, float64 (n,)."""
-        of_texts = [self._words_of(position) for position in positions]
-        all_words = np.concatenate([words for words, _ in of_texts])
+        counted_texts = [self._words_of(position) for position in positions]
+        all_words = np.concatenate([words for words, _ in counted_texts])
         words, frequencies = np.unique(all_words, return_counts=True)
         query_words = self._numbers_of(query)
         is_known = np.isin(query_words, words)
@@ -92,7 +92,7 @@ class OkapiBM25:
         if not len(query_words):
             return np.zeros(len(positions))
         counts = np.zeros((len(positions), len(query_words)))
-        for row, (text_words, text_counts) in enumerate(of_texts):
+        for row, (text_words, text_counts) in enumerate(counted_texts):
             counts[row] = _counts_of(query_words, text_words, text_counts)
         by_frequency = np.bincount(frequencies, minlength=len(positions) + 1)
         query_frequencies = _counts_of(query_words, words, frequencies)
@@ -109,8 +109,8 @@ class OkapiBM25:
         start = self._starts[position]
         end = self._starts[position + 1]
         self._index.seek(start)
-        of_text = np.frombuffer(self._index.read(end - start), dtype=np.int32)
-        words, counts = of_text.reshape(2, -1)
+        word_counts = np.frombuffer(self._index.read(end - start), dtype=np.int32)
+        words, counts = word_counts.reshape(2, -1)
         return words, counts
 
 

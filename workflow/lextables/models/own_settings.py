@@ -79,11 +79,12 @@ def set_length(model: SentenceTransformer, max_length: int | None) -> None:
     if most is None or (length is not None and length <= most):
         return
     model.max_seq_length = most
-    said = (
-        "no maximum length"
-        if length is None
-        else f"a maximum length of {length:,} tokens"
+    length_text = "no maximum length"
+    if length is not None:
+        length_text = f"a maximum length of {length:,} tokens"
+    note = (
+        f"texts are cut at {most:,} tokens: the model has positions for no more, "
+        f"and {length_text}"
     )
-    note = f"texts are cut at {most:,} tokens: the model has positions for no more, and {said}"
     _log.warning("%s", note)
     note_once(note)

@@ -171,8 +171,8 @@ def resolve(
             return Missing(f"{name} is a GGUF file, and {why}")
         return Weights(f"{PACKAGE}{model.package}", None, f"installed package {module}")
     if model.parts and _assembled(name, model.parts):
-        found = f"installed package {model.parts.packages[0]} and its other parts"
-        return Weights(f"{PACKAGE}{name}", None, found)
+        origin = f"installed package {model.parts.packages[0]} and its other parts"
+        return Weights(f"{PACKAGE}{name}", None, origin)
     if model.nltk and (choice == "paper" or place(f"{NLTK}{model.nltk}")):
         return Weights(f"{NLTK}{model.nltk}", None, NLTK_HUB)
     if model.hub is None:
@@ -219,8 +219,8 @@ def resolve_extra(
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
     if Path(extra.model).exists():
-        found = "folder" if Path(extra.model).is_dir() else "file"
-        return Weights(extra.key, None, found)
+        origin = "folder" if Path(extra.model).is_dir() else "file"
+        return Weights(extra.key, None, origin)
     revision = extra.revision
     if choice != "paper":
         folder = _cached_extra(extra)

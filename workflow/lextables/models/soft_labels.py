@@ -22,6 +22,6 @@ def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarra
     2025, Section 5, whose formula is printed without its minus sign.
     """
     clipped = np.clip(predicted, EPSILON, 1 - EPSILON)
-    of_answer = target * np.log(clipped)
-    of_absence = (1 - target) * np.log1p(-clipped)
-    return -(of_answer + of_absence).mean(axis=1)
+    answer_terms = target * np.log(clipped)
+    absence_terms = (1 - target) * np.log1p(-clipped)
+    return -(answer_terms + absence_terms).mean(axis=1)

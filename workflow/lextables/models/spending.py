@@ -123,8 +123,8 @@ def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost
     if price is None:
         return Cost(0.0, sent + received)
     cached_price = price.input if price.cached is None else price.cached
-    of_input = (sent - cached) * price.input + cached * cached_price
-    dollars = (of_input + received * price.output) / MILLION
+    input_cost = (sent - cached) * price.input + cached * cached_price
+    dollars = (input_cost + received * price.output) / MILLION
     return Cost(dollars, sent + received)
 
 

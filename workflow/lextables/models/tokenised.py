@@ -69,16 +69,16 @@ def tokenised(
     if limit is None:
         return _whole(model, texts, options)
     parts = [cut(text, limit) if isinstance(text, str) else text for text in texts]
-    found = _whole(model, parts, options)
+    tokenised_texts = _whole(model, parts, options)
     # A part with fewer tokens than the model reads lacks some of the text.
     too_short = []
-    for number, length in enumerate(found.lengths()):
+    for number, length in enumerate(tokenised_texts.lengths()):
         if length < limit and parts[number] is not texts[number]:
             too_short.append(number)
     again = _whole(model, [texts[number] for number in too_short], options)
     for number, row in zip(too_short, again.rows, strict=True):
-        found.rows[number] = row
-    return found
+        tokenised_texts.rows[number] = row
+    return tokenised_texts
 
 
 def _limit(model: SentenceTransformer | CrossEncoder) -> int | None:
@@ -97,7 +97,7 @@ def _whole(
     options: Mapping[str, Any],
 ) -> Tokenised:
     """The texts as the model's `preprocess` truncates them."""
-    found = Tokenised([], {}, model.tokenizer)
+    tokenised_texts = Tokenised([], {}, model.tokenizer)
     for start in range(0, len(texts), AT_ONCE):
         part = list(texts[start : start + AT_ONCE])
         with _threads():
@@ -108,11 +108,11 @@ def _whole(
             if isinstance(value, torch.Tensor) and value.shape == mask.shape:
                 by_token[name] = value
             else:
-                found.shared[name] = value
+                tokenised_texts.shared[name] = value
         for number, real in enumerate(mask.bool()):
             row = {name: value[number][real] for name, value in by_token.items()}
-            found.rows.append(row)
-    return found
+            tokenised_texts.rows.append(row)
+    return tokenised_texts
 
 
 @contextmanager
