@@ -75,10 +75,10 @@ class _JsonSchema:
             keys.pop()
         if is_name or fault["type"] in UNKNOWN:
             inner = keys.pop()
-        known, schema = self._at(keys)
+        known_keys, schema = self._at(keys)
         if inner is not None:
-            known.append(inner)
-        key = ".".join(map(_plain_key, known))
+            known_keys.append(inner)
+        key = ".".join(map(_plain_key, known_keys))
         if fault["type"] in UNKNOWN:
             return f"{key} is not a known key ({self._suggestion(str(inner), schema)})"
         if fault["type"] == "value_error":  # the message of a validator
@@ -123,13 +123,13 @@ class _JsonSchema:
             yield from self._alternatives(each)
 
     def _suggestion(self, key: str, schema: Schema) -> str:
-        known: list[str] = []
+        known_keys: list[str] = []
         for each in self._alternatives(schema):
-            known += each.get("properties", ())
-        near = get_close_matches(key, known, n=1)
+            known_keys += each.get("properties", ())
+        near = get_close_matches(key, known_keys, n=1)
         if near:
             return f"nearest: {near[0]}"
-        return f"known: {', '.join(known)}"
+        return f"known: {', '.join(known_keys)}"
 
     def _name(self, schema: Schema) -> str:
         for each in self._alternatives(schema):

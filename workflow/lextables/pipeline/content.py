@@ -32,8 +32,8 @@ class Contents:
         """
         path = Path(path).absolute()
         if files is None:
-            found = [file for file in path.rglob("*") if file.is_file()]
-            files = [file for file in found if not _hidden(file.relative_to(path))]
+            paths = [file for file in path.rglob("*") if file.is_file()]
+            files = [file for file in paths if not _hidden(file.relative_to(path))]
         inside = sorted(path / file for file in files)
         return _together(self._each(path, inside))
 

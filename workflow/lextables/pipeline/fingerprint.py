@@ -58,14 +58,14 @@ def digests(*modules: str) -> dict[str, str]:
         files = _requested(module)
         waiting += files
         ignored.discard(files[-1])
-    found: dict[str, str] = {}
+    file_digests: dict[str, str] = {}
     while waiting:
         file = waiting.pop()
         name = file.relative_to(ROOT).as_posix().removeprefix(INSTALLED)
-        if name in found or file in ignored:
+        if name in file_digests or file in ignored:
             continue
         package = ".".join(Path(name).parent.parts)
-        found[name], texts = _parsed(file.read_bytes(), package)
+        file_digests[name], texts = _parsed(file.read_bytes(), package)
         for dotted in texts:
             if dotted.split(".")[0] != "lextables":
                 continue
@@ -74,8 +74,8 @@ def digests(*modules: str) -> dict[str, str]:
             waiting += _files(dotted, ROOT)
         for data in _data_files(file.parent, texts):
             content = (file.parent / data).read_bytes()
-            found[f"{name}: {data}"] = hashlib.sha256(content).hexdigest()
-    return found
+            file_digests[f"{name}: {data}"] = hashlib.sha256(content).hexdigest()
+    return file_digests
 
 
 def _requested(module: str) -> list[Path]:
@@ -128,8 +128,8 @@ def _plain(node: object, package: str, texts: set[str]) -> str:
     and ends some f-strings with an empty string.
     """
     if isinstance(node, list):
-        kept = [item for item in node if not _without_effect(item)]
-        items = [_plain(item, package, texts) for item in kept]
+        effective_items = [item for item in node if not _without_effect(item)]
+        items = [_plain(item, package, texts) for item in effective_items]
         return f"[{', '.join(items)}]"
     if isinstance(node, str):
         texts.add(node)

@@ -110,14 +110,14 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Hashable, Any]:
         """Return the mapping of a node; raise `MarkedYAMLError` for a repeated key."""
-        seen = set()
+        keys = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 continue
-            if key.value in seen:
+            if key.value in keys:
                 problem = f"the key {key.value!r} stands twice"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
-            seen.add(key.value)
+            keys.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:

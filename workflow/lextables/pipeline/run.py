@@ -181,11 +181,11 @@ def processor() -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that can change a number."""
-    found = {"python": platform.python_version()}
+    library_versions = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            library_versions[name] = version(name)
+    return library_versions
 
 
 def identity(
@@ -196,8 +196,8 @@ def identity(
     For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.
     ``start`` is the content of the weights of other runs that it starts from.
     """
-    found = {"data": data, "code": code, "libraries": versions(), "device": device}
+    fields = {"data": data, "code": code, "libraries": versions(), "device": device}
     contents = list(start)
     if contents:
-        found["start"] = contents
-    return found
+        fields["start"] = contents
+    return fields

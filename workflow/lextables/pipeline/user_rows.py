@@ -45,16 +45,16 @@ def key(name: str) -> str:
         is_kept = letter.isalnum() or letter in "-."
         letters += letter if is_kept else "-"
     slug = letters.strip("-.")
-    found = PREFIX + slug
+    row_key = PREFIX + slug
     different = spelled(name)
     if slug and any(map(_is_sign, different)):
-        found += f"-{_sha256(different)[:8]}"
-    if len(found.encode()) > LONGEST:
-        digest = _sha256(found.removeprefix(PREFIX))
+        row_key += f"-{_sha256(different)[:8]}"
+    if len(row_key.encode()) > LONGEST:
+        digest = _sha256(row_key.removeprefix(PREFIX))
         end = f"-{digest[:12]}"
-        beginning = found.encode()[: LONGEST - len(end)]
-        found = beginning.decode(errors="ignore") + end
-    return found
+        beginning = row_key.encode()[: LONGEST - len(end)]
+        row_key = beginning.decode(errors="ignore") + end
+    return row_key
 
 
 def _sha256(text: str) -> str:
@@ -69,13 +69,13 @@ def spelled(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
     plain = unicodedata.normalize("NFKC", folded)
-    kept = []
+    letters = []
     for at, letter in enumerate(plain):
         is_inside = letter == "." and plain[at - 1 : at].isalnum()
         is_inside = is_inside and plain[at + 1 : at + 2].isalnum()
         if is_inside or letter.isalnum() or _is_sign(letter):
-            kept.append(letter)
-    return "".join(kept)
+            letters.append(letter)
+    return "".join(letters)
 
 
 def _is_sign(letter: str) -> bool:
@@ -90,7 +90,7 @@ def check_names(names: Iterable[str]) -> None:
     """Raise `ValueError` for a name with invisible characters, without letter or digit, or similar to
     another name.
     """
-    seen: dict[str, str] = {}
+    name_by_spelling: dict[str, str] = {}
     for name in names:
         if not name.isprintable() or name != name.strip():
             what = "has characters that do not show, or a blank at an end"
@@ -98,10 +98,12 @@ def check_names(names: Iterable[str]) -> None:
         spelling = spelled(name)
         if not any(map(str.isalnum, spelling)):
             raise ValueError(f"the name {name!r} has no letter and no digit")
-        if spelling in seen:
+        if spelling in name_by_spelling:
             what = "read alike, and every row needs its own"
-            raise ValueError(f"the names {seen[spelling]!r} and {name!r} {what}")
-        seen[spelling] = name
+            raise ValueError(
+                f"the names {name_by_spelling[spelling]!r} and {name!r} {what}"
+            )
+        name_by_spelling[spelling] = name
 
 
 def check_free(
@@ -127,19 +129,19 @@ def rows_of(value: Any) -> list[str]:
 
     Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the keys of models.
     """
-    found: list[str] = []
+    row_names: list[str] = []
     if isinstance(value, list | tuple):
         for inside in value:
-            found += rows_of(inside)
+            row_names += rows_of(inside)
     if not isinstance(value, Mapping):
-        return found
+        return row_names
     for name, inside in value.items():
         if isinstance(inside, str) and name in ROW_FIELDS:
-            found.append(inside)
+            row_names.append(inside)
         elif isinstance(inside, Mapping) and "row" in inside:
-            found.append(name)
-        found += rows_of(inside)
-    return found
+            row_names.append(name)
+        row_names += rows_of(inside)
+    return row_names
 
 
 def printed(names: Iterable[str]) -> list[str]:
