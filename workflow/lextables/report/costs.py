@@ -79,8 +79,8 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
     columns = [*shown, "published", "download", "trained"]
     table = pd.DataFrame([vars(job) for job in jobs if job.runs], columns=columns)
     on_processor = records[records["device"] == ""]
-    of_data = on_processor[on_processor["data"] == data]
-    table = table.merge(of_data, "left", on=KEY[1:], suffixes=("", "_recorded"))
+    data_records = on_processor[on_processor["data"] == data]
+    table = table.merge(data_records, "left", on=KEY[1:], suffixes=("", "_recorded"))
     recorded = table["published_recorded"].clip(lower=1)
     ratio = table["published"].clip(lower=1) / recorded
     distance = pd.Series(np.log(ratio.astype(float))).abs()
@@ -109,16 +109,16 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     """
     by_number = {job.number: job for job in jobs}
     needed: dict[tuple[str, str], set[int]] = {}
-    of_papers: dict[tuple[str, str], set[int]] = defaultdict(set)
+    paper_jobs: dict[tuple[str, str], set[int]] = defaultdict(set)
     uses: Counter[int] = Counter()
     for job in jobs:
         if job.table:
             numbers = _needed(job, by_number)
             paper, _ = job.table
             needed[job.table] = numbers
-            of_papers[paper, ""].update(numbers)
+            paper_jobs[paper, ""].update(numbers)
             uses.update(numbers)
-    parts = dict(sorted({**of_papers, **needed}.items()))
+    parts = dict(sorted({**paper_jobs, **needed}.items()))
     rest = by_number.keys() - uses.keys()
     if rest:
         parts["no table", ""] = set(rest)
@@ -160,9 +160,9 @@ def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
         values = to_run[name].tolist()
         if name in ("download_bytes", "disk_bytes"):
             values += weights.values()
-        known = pd.Series(values, dtype=float)
-        unknown = known.isna().sum()
-        sums[name] = known.sum() / unit
+        amounts = pd.Series(values, dtype=float)
+        unknown = amounts.isna().sum()
+        sums[name] = amounts.sum() / unit
         sums[f"{name}_unknown"] = int(unknown)
     return sums
 
@@ -269,9 +269,11 @@ def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
     groups = table.groupby([*KEY, "published"])
     medians = groups[measures].median().round(2)
     medians["jobs"] = groups.size()
-    found = medians.reset_index()
-    found = found.assign(updates=None, tokens=None, device="", measured="job")
-    return found[RECORD]
+    job_records = medians.reset_index()
+    job_records = job_records.assign(
+        updates=None, tokens=None, device="", measured="job"
+    )
+    return job_records[RECORD]
 
 
 def _bytes(path: Path) -> int:

@@ -138,8 +138,10 @@ def _benchmark(part: Part, exhibit: Exhibit, headline: Headline) -> Benchmark:
 
 def _best_first(scores: Mapping[str, float | None], lower: bool) -> list[str]:
     """The names with a score, best first."""
-    known = {name: score for name, score in scores.items() if score is not None}
-    return sorted(known, key=known.__getitem__, reverse=not lower)
+    defined_scores = {
+        name: score for name, score in scores.items() if score is not None
+    }
+    return sorted(defined_scores, key=defined_scores.__getitem__, reverse=not lower)
 
 
 def _score(line: Line) -> float | None:

@@ -42,7 +42,7 @@ def read_texts(
         columns.append(texts["split"])
     tables = [read(folder / f"{name}.parquet", columns) for name in texts["tables"]]
     rows = itertools.chain(*tables)
-    seen = set()
+    text_keys = set()
     for unit, group in itertools.groupby(rows, key=lambda row: str(row[key])):
         first, *others = group
         text = "\n".join(row[column] for row in (first, *others))
@@ -51,9 +51,9 @@ def read_texts(
         if texts["splits"]:
             splits = sorted(splits_of[unit])
         for split in splits:
-            if once and (split, digest) in seen:
+            if once and (split, digest) in text_keys:
                 continue
-            seen.add((split, digest))
+            text_keys.add((split, digest))
             yield split, unit, text
 
 
@@ -117,8 +117,8 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
         path = data / name / "census.json"
         if path.is_file() and comparable(read_json(path, Sources)["sources"]):
             names.append(name)
-    kept = table[table.dataset.isin(names) & table.other_dataset.isin(names)]
-    return kept[[*PAIR, "share"]].round({"share": 3})
+    published_rows = table[table.dataset.isin(names) & table.other_dataset.isin(names)]
+    return published_rows[[*PAIR, "share"]].round({"share": 3})
 
 
 def page(

@@ -157,14 +157,14 @@ def speeds(paths: Iterable[Path]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, costs.RECORD, lineterminator="\n")
     writer.writeheader()
-    for (experiment, dataset, model, device), found in sorted(groups.items()):
-        middle = sorted(found, key=itemgetter("seconds"))[len(found) // 2]
+    for (experiment, dataset, model, device), throughputs in sorted(groups.items()):
+        middle = sorted(throughputs, key=itemgetter("seconds"))[len(throughputs) // 2]
         row: dict[str, Any] = {
             "data": "rehearsal",
             "rule": experiment,
             "dataset": dataset,
         }
-        row |= {"model": model, "device": device, "jobs": len(found)}
+        row |= {"model": model, "device": device, "jobs": len(throughputs)}
         row |= {name: middle[name] for name in ("updates", "tokens", "seconds")}
         row |= {"memory_mib": middle["gpu_mib"], "measured": "job"}
         writer.writerow(row)

@@ -313,8 +313,8 @@ def _made(material: Material) -> str:
         made_by = run.record.get("lextables")
         if made_by:
             versions[words(made_by)] += 1
-    made = f"{_counted('by lextables', versions)}; {_counted('on', devices)}"
-    return f"{number:,} runs, the last on {material.date}: {made}."
+    origin = f"{_counted('by lextables', versions)}; {_counted('on', devices)}"
+    return f"{number:,} runs, the last on {material.date}: {origin}."
 
 
 def _counted(word: str, counts: Counter[str]) -> str:
@@ -383,11 +383,11 @@ def _explained(part: Part) -> Iterator[str]:
             cells_of[_Explanation(outcome, kind, reason, table)].append(cell)
     rows = []
     for outcome in EXPLAINED:
-        of_outcome = {}
+        outcome_cells = {}
         for explanation, cells in cells_of.items():
             if explanation.outcome == outcome:
-                of_outcome[explanation] = cells
-        rows += _explanation_rows(outcome, of_outcome)
+                outcome_cells[explanation] = cells
+        rows += _explanation_rows(outcome, outcome_cells)
     if rows:
         heads = ["", "kind", "values", "where", "why"]
         yield _table(heads, rows, ["kind", "where", "why"])
@@ -436,8 +436,8 @@ def _needed(material: Material) -> dict[Kind, dict[str, Counter[str]]]:
         for line, kind, outcome in _first_values(exhibit):
             if outcome == "not run":
                 name = needs.get(line.reason) or needs.get("", NOTHING_ELSE)
-                of_kind = needed.setdefault(kind, defaultdict(Counter))
-                of_kind[name][part.short] += 1
+                kind_needs = needed.setdefault(kind, defaultdict(Counter))
+                kind_needs[name][part.short] += 1
     return needed
 
 
@@ -466,9 +466,9 @@ def _needs(material: Material) -> Iterator[str]:
     )
     rows = []
     for kind in KINDS:
-        of_kind = needed.get(kind, {})
-        for name in sorted(of_kind, key=_order_of_needs(of_kind)):
-            counts = of_kind[name]
+        kind_needs = needed.get(kind, {})
+        for name in sorted(kind_needs, key=_order_of_needs(kind_needs)):
+            counts = kind_needs[name]
             papers = [f"{plain(paper)} {n:,}" for paper, n in counts.items()]
             total = f"{counts.total():,}"
             rows.append([name, wording.PLURALS[kind], total, ", ".join(papers)])

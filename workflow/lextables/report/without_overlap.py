@@ -133,9 +133,9 @@ def _is_scored(folder: Path) -> bool:
 def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
     """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
     name, _, split = benchmark.other.partition("/")
-    of_pair = units.dataset == benchmark.dataset
-    of_pair &= (units.other_dataset == name) & (units.other_split == split)
-    shared = units[of_pair & units.split.isin(TEST)]
+    is_of_pair = units.dataset == benchmark.dataset
+    is_of_pair &= (units.other_dataset == name) & (units.other_split == split)
+    shared = units[is_of_pair & units.split.isin(TEST)]
     is_overlapping = shared.shared >= LIMIT * shared.words
     data = root / "data" / benchmark.dataset
     texts = {}
@@ -275,12 +275,12 @@ def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
     judged: dict[str, dict[str, int]] = {}
     relevant = []
     for query, gains in full.judged.items():
-        kept = {}
+        remaining_gains = {}
         for document, gain in gains.items():
             if document not in run.without:
-                kept[document] = gain
-        judged[query] = kept
-        if any(kept.values()):
+                remaining_gains[document] = gain
+        judged[query] = remaining_gains
+        if any(remaining_gains.values()):
             relevant.append(query)
     hits = []
     for row in run.predictions:
