@@ -58,13 +58,13 @@ def _contracts(data_set: PublishedSet) -> Iterator[Row]:
 
 def _write_squad(data_set: PublishedSet, questions: Questions, folder: Path) -> None:
     """Write a file for each split, contract by contract."""
-    for split, of_contract in sorted(questions.items()):
+    for split, contract_questions in sorted(questions.items()):
         with (folder / f"{split}.json").open("wb") as file:
             file.write(b'{"version":"%s","data":[' % VERSION)
             separator = b"\n"
             for row in _contracts(data_set):
-                if row["contract_id"] in of_contract:
-                    entry = _entry(row, of_contract[row["contract_id"]])
+                if row["contract_id"] in contract_questions:
+                    entry = _entry(row, contract_questions[row["contract_id"]])
                     file.write(separator + orjson.dumps(entry))
                     separator = b",\n"
             file.write(b"\n]}\n")

@@ -345,12 +345,12 @@ def _has_other_values(form: DictionaryObject, pages: list[_Page]) -> bool:
         shown.update(page.typed)
     has_check_marks = any("check marks" in page.unread for page in pages)
     waiting = list(_items(form.get("/Fields")))
-    seen: list[DictionaryObject] = []
+    fields: list[DictionaryObject] = []
     while waiting:
         field_ = _dictionary(waiting.pop())
-        if any(field_ is each for each in seen):
+        if any(field_ is each for each in fields):
             continue
-        seen.append(field_)
+        fields.append(field_)
         waiting += _items(field_.get("/Kids"))
         value = field_.get("/V")
         text = _words(value)

@@ -162,15 +162,15 @@ class _Package:
         """Return {id: (last word of the type, part)} of a part's relationships ("" for the package)."""
         path = PurePosixPath(part)
         root = self.xml(f"{path.parent}/_rels/{path.name}.rels")
-        found = {}
+        by_id = {}
         for element in root.iterchildren(etree.Element):
             name = element.get("Id", "")
             _, _, kind = element.get("Type", "").rpartition("/")
             target = element.get("Target", "")
             if not target.startswith("/"):
                 target = f"{path.parent}/{target}"
-            found[name] = (kind, _part_name(target))
-        return found
+            by_id[name] = (kind, _part_name(target))
+        return by_id
 
     def main_part(self) -> tuple[str, Element]:
         """Return the name and the root of the main part."""

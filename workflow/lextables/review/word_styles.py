@@ -20,8 +20,8 @@ def is_on(element: Element | None) -> bool:
 
 def value_at(element: Element, path: str) -> str:
     """Return the ``val`` of the element at this path; "" if it is absent."""
-    found = element.find(path)
-    return "" if found is None else found.get("val", "")
+    child = element.find(path)
+    return "" if child is None else child.get("val", "")
 
 
 class Styles:
@@ -46,10 +46,10 @@ class Styles:
 
     def chain(self, kind: str, name: str) -> Iterator[Element]:
         """Yield a style (the default one for "") and the styles on which it is based, nearest first."""
-        seen = set()
+        style_names = set()
         name = name or self.default_id.get(kind, "")
-        while (kind, name) in self.of_id and name not in seen:
-            seen.add(name)
+        while (kind, name) in self.of_id and name not in style_names:
+            style_names.add(name)
             style = self.of_id[kind, name]
             yield style
             name = value_at(style, "basedOn")

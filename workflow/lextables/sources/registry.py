@@ -228,10 +228,10 @@ class SourceFile:
     def among(self, variants: Iterable[str]) -> list[Candidate]:
         """Return the candidates of ``variants``, those with a digest first: only they can be identified."""
         allowed = set(variants)
-        found = [
+        candidates = [
             candidate for candidate in self.candidates if candidate.variant in allowed
         ]
-        return sorted(found, key=lambda candidate: candidate.digest is None)
+        return sorted(candidates, key=lambda candidate: candidate.digest is None)
 
     def variants_for(self, data: str) -> list[str]:
         """Return the variants that a run with ``data: sample`` or ``data: release`` may use."""

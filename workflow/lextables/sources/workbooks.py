@@ -32,7 +32,7 @@ def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]
 def _sheets(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """Return `sheets`; raise any error of openpyxl, and `ValueError` beyond `MAX_CELLS`."""
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-    found = []
+    named_sheets = []
     cells = 0
     for sheet in book:
         sheet.reset_dimensions()  # a sheet may claim any size
@@ -42,7 +42,7 @@ def _sheets(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
             if cells > MAX_CELLS:
                 raise ValueError(f"it has more than {MAX_CELLS:,} cells")
             rows.append(row)
-        found.append((sheet.title, rows))
-    if not found:
+        named_sheets.append((sheet.title, rows))
+    if not named_sheets:
         raise ValueError("it has no sheet")
-    return found
+    return named_sheets

@@ -426,14 +426,14 @@ def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
         if number is not None:
             numbers[at] = number
     ordered = _longest_ascending(numbers)
-    kept = []
+    ordered_pages = []
     dropped = []
     for at, page in enumerate(pages):
         if at in numbers and at not in ordered:
             dropped.append(page.label)
         else:
-            kept.append(page)
-    return tuple(kept), dropped
+            ordered_pages.append(page)
+    return tuple(ordered_pages), dropped
 
 
 def _longest_ascending(numbers: Mapping[int, int]) -> set[int]:
