@@ -275,10 +275,10 @@ def entail_rows(
 
     ``columns`` are the columns of the parentheticals to read, including ``example_id``; None reads all.
     """
-    of_outcome = ["example_id", "negated", "twin"]
+    outcome_columns = ["example_id", "negated", "twin"]
     for shard in shards:
         for outcome, row in outcomes(
-            shard.contradictions, shard.parentheticals, of_outcome, columns
+            shard.contradictions, shard.parentheticals, outcome_columns, columns
         ):
             if outcome["twin"] is not None:
                 yield {**row, **outcome}

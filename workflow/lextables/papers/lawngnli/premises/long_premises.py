@@ -74,10 +74,12 @@ def cited_cases(
 ) -> set[int]:
     """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
     cases = set()
-    of_outcome = ["example_id", "twin"]
-    of_row = ["example_id", "cited_case_id"]
+    outcome_columns = ["example_id", "twin"]
+    row_columns = ["example_id", "cited_case_id"]
     for outcome_path, row_path in zip(contradictions, parentheticals, strict=True):
-        for outcome, row in outcomes(outcome_path, row_path, of_outcome, of_row):
+        for outcome, row in outcomes(
+            outcome_path, row_path, outcome_columns, row_columns
+        ):
             # A hypothesis that was not accepted has no contradictory twin.
             if outcome["twin"] is not None:
                 cases.add(row["cited_case_id"])
