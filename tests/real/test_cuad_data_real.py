@@ -22,17 +22,16 @@ def test_the_mirror_has_the_registered_rows(mirror, tmp_path, name):
 
 
 def test_counts_of_questions_and_answers_of_each_split(rows):
-    found = {}
+    counts = {}
     for split in ("train", "test"):
-        asked = [row["answers"] for row in rows["questions"] if row["split"] == split]
-        found[split] = (len(asked), sum(count > 0 for count in asked), sum(asked))
-    assert found == {"train": (16_728, 5_458, 11_180), "test": (4_182, 1_244, 2_643)}
+        answers = [row["answers"] for row in rows["questions"] if row["split"] == split]
+        answered = sum(count > 0 for count in answers)
+        counts[split] = (len(answers), answered, sum(answers))
+    # Questions, questions with an answer, and answers.
+    assert counts == {"train": (16_728, 5_458, 11_180), "test": (4_182, 1_244, 2_643)}
     assert len(rows["answers"]) == 13_823
-    assert (
-        len({row["category"] for row in rows["questions"]})
-        == len(rows["categories"])
-        == 41
-    )
+    assert len(rows["categories"]) == 41
+    assert len({row["category"] for row in rows["questions"]}) == 41
 
 
 def test_only_price_restrictions_has_no_span_in_the_test_split(rows):
@@ -88,45 +87,42 @@ def test_clause_table_and_spans_agree(rows):
 @pytest.fixture(scope="module")
 def texts(mirror):
     """Return {split: {title: text}} of the released question files."""
-    found = {}
+    files = {"train": "train_separate_questions.json", "test": "test.json"}
+    texts = {}
     with zipfile.ZipFile(mirror / "cuad/data.zip") as archive:
-        for split, name in (
-            ("train", "train_separate_questions.json"),
-            ("test", "test.json"),
-        ):
-            documents = json.loads(archive.read(name))["data"]
-            found[split] = {
-                one["title"]: one["paragraphs"][0]["context"] for one in documents
-            }
-    return found
+        for split, name in files.items():
+            texts[split] = {}
+            for document in json.loads(archive.read(name))["data"]:
+                texts[split][document["title"]] = document["paragraphs"][0]["context"]
+    return texts
 
 
 def sequences(text):
     """Return the sequences of eight words of a text, in lower case and across line breaks."""
     words = text.lower().split()
-    return set(zip(*(words[start:] for start in range(LEAST_WORDS)), strict=False))
+    starts = range(len(words) - LEAST_WORDS + 1)
+    return {tuple(words[start : start + LEAST_WORDS]) for start in starts}
 
 
 def nearest(texts):
     """Return {test contract: (largest share of its sequences in one training contract, that contract)}."""
-    of_test = {title: sequences(text) for title, text in texts["test"].items()}
-    holders = defaultdict(list)
-    for title, found in of_test.items():
-        for sequence in found:
-            holders[sequence].append(title)
-    counts = {title: Counter() for title in of_test}
+    sequences_of_test = {}
+    test_contracts_with = defaultdict(list)
+    for title, text in texts["test"].items():
+        sequences_of_test[title] = sequences(text)
+        for sequence in sequences_of_test[title]:
+            test_contracts_with[sequence].append(title)
+    shared_sequences = defaultdict(Counter)  # by test contract and training contract
     for training, text in texts["train"].items():
         for sequence in sequences(text):
-            for title in holders.get(sequence, ()):
-                counts[title][training] += 1
-    best = {
-        title: max(of.items(), key=lambda one: one[1], default=("", 0))
-        for title, of in counts.items()
-    }
-    return {
-        title: (count / len(of_test[title]), training)
-        for title, (training, count) in best.items()
-    }
+            for title in test_contracts_with.get(sequence, ()):
+                shared_sequences[title][training] += 1
+    shares = {}
+    for title, of_title in sequences_of_test.items():
+        shares[title] = (0.0, "")
+        for training, count in shared_sequences[title].most_common(1):
+            shares[title] = (count / len(of_title), training)
+    return shares
 
 
 def lines(text):
@@ -168,11 +164,11 @@ def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines
 
 
 def test_most_of_one_test_contract_is_in_training_with_other_line_breaks(texts, shared):
-    found = nearest(texts)
-    first = max(found, key=lambda title: found[title][0])
-    assert sum(share > 0.5 for share, _ in found.values()) == 3
-    assert sum(share > 0.2 for share, _ in found.values()) == 7
-    share, training = found[first]
+    shares = nearest(texts)
+    first = max(shares, key=lambda title: shares[title][0])
+    assert sum(share > 0.5 for share, _ in shares.values()) == 3
+    assert sum(share > 0.2 for share, _ in shares.values()) == 7
+    share, training = shares[first]
     assert (first.partition("_")[0], round(share, 2)) == ("IdeanomicsInc", 0.9)
     assert training.startswith("IdeanomicsInc_20160330")
     # The comparison of lines does not find this.

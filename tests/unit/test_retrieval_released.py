@@ -1,4 +1,8 @@
-"""LawngNLI's released code of retrieval: chunks of rows instead of pools, logits, deviations."""
+"""LawngNLI's released code of retrieval: chunks of rows instead of pools, logits, deviations.
+
+The released code scores chunks of rows of several queries with the first query of each chunk
+(`okapi.released_chunks`).
+"""
 
 import math
 from dataclasses import replace
@@ -26,8 +30,8 @@ TARGETS = {"q1": "a3", "q2": "b1", "q3": "c2", "q4": "d3"}
 TEXTS = {"q1": "one", "q2": "two", "q3": "three", "q4": "four"}
 CHUNKS = {"number": 3, "by": "label"}
 SETTINGS = {"form": "text", "chunks": CHUNKS}
-# Of four documents one has the word, and all are equally long.
-FOUND = math.log(3.5 / 1.5)
+# Okapi's score of the document with the word: of four in a chunk one has it, all equally long.
+SCORE = math.log(3.5 / 1.5)
 
 
 def collection(labels=None, targets=TARGETS):
@@ -59,13 +63,14 @@ def test_a_chunk_has_the_rows_of_several_queries_and_is_scored_with_the_first_of
     hits = okapi.rank(Ranking(data, {"text": SETTINGS}))["text"]
     # Of q2 only b2 and b3 are scored with "two"; c2 is scored with "two", all of q4 with "three".
     assert hits == {
-        "q1": [("a3", pytest.approx(FOUND)), ("a1", 0), ("a2", 0)],
-        "q2": [("b3", pytest.approx(FOUND)), ("b1", 0), ("b2", 0)],
+        "q1": [("a3", pytest.approx(SCORE)), ("a1", 0), ("a2", 0)],
+        "q2": [("b3", pytest.approx(SCORE)), ("b1", 0), ("b2", 0)],
         "q3": [("c1", 0), ("c2", 0), ("c3", 0)],
-        "q4": [("d1", pytest.approx(FOUND)), ("d2", 0), ("d3", 0)],
+        "q4": [("d1", pytest.approx(SCORE)), ("d2", 0), ("d3", 0)],
     }
-    own = okapi.rank(Ranking(data, {"text": SETTINGS | {"chunks": None}}))["text"]
-    assert (own["q3"][0][0], own["q4"][0][0]) == ("c2", "d3")
+    # Without chunks each pool is scored with its own query.
+    of_pools = okapi.rank(Ranking(data, {"text": SETTINGS | {"chunks": None}}))["text"]
+    assert (of_pools["q3"][0][0], of_pools["q4"][0][0]) == ("c2", "d3")
 
 
 def test_the_first_chunks_have_a_row_more_if_the_rows_do_not_divide():
@@ -160,19 +165,11 @@ def test_the_papers_deviation_is_that_of_the_queries_with_a_hit_times_their_shar
     assert round(max(share - low, high - share), 3) == 0.027
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "fault"),
-    [
-        (Retriever, {"kind": "bm25"}, "only okapi has chunks"),
-        (Reranker, {"kind": "bi-encoder", "model": "x"}, "only okapi has chunks"),
-    ],
-)
-def test_only_okapi_has_chunks(kind, fields, fault):
-    if kind is Retriever:
-        assert Retriever(row="A", chunks=CHUNKS, **fields).fault() == fault
-        return
+def test_only_okapi_has_chunks():
+    fault = "only okapi has chunks"
+    assert Retriever(row="A", chunks=CHUNKS, kind="bm25").fault() == fault
     with pytest.raises(ValueError, match=fault):
-        Reranker(row="A", chunks=CHUNKS, **fields)
+        Reranker(row="A", chunks=CHUNKS, kind="bi-encoder", model="x")
 
 
 def test_only_a_classifier_has_logits():

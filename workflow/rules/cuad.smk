@@ -20,7 +20,7 @@ rule review:
         "Done: open {input} in a browser."
 
 
-# Precision of a model's marks in the test contracts.
+# Precision of a model's marks in the test contracts.  {RUN} is the folder of the run that predicted them.
 rule cuad_marks:
     input:
         predictions=REVIEWS.predictions,
@@ -46,6 +46,7 @@ rule cuad_marks:
         "../scripts/cuad_marks.py"
 
 
+# The review itself: the answers of the same model for the user's contract, marked in its text.
 rule cuad_review:
     input:
         reviewer=REVIEWS.reviewer_files,

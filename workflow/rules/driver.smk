@@ -11,6 +11,12 @@ import signal
 from lextables.pipeline import locks
 from lextables.planning.estimate import PlanScreen
 
+
+def clean_up():
+    exported = expand(EXPORTED, export=EXPORTS.of_name)
+    command_line.clean_up(PROJECT, exported)
+
+
 if STANDALONE:
     command_line.check_options(RUN_OF_SNAKEMAKE.has_no_cores)
     targets = set()
@@ -18,12 +24,10 @@ if STANDALONE:
         targets = targets_of_command_line()
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
     if not RUN_OF_SNAKEMAKE.is_dry_run:
-        clean_up = lambda: command_line.clean_up(
-            PROJECT, expand(EXPORTED, export=EXPORTS.of_name)
-        )
         message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
         if message:
             logger.warning(message)
+        # Servers of jobs and of a language model, if the configuration needs them.
         or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT)
         or_exit(rehearsal.start_server, CONFIG)
     elif "plan" in targets:

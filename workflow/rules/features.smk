@@ -1,6 +1,6 @@
 # Features of texts, computed once for each model: windows or tokens for fine-tuned models, vectors for linear ones.
 #
-#   in    {RESULTS}/data/{dataset}/*.parquet, under the names in the registry
+#   in    {RESULTS}/data/{dataset}/*.parquet; for windows also weights that the project trained
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...
 #   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
 
@@ -16,6 +16,7 @@ wildcard_constraints:
     size=r"\d+",
 
 
+# Windows of training, validation and test contracts; they begin {step} tokens apart.
 rule windows:
     input:
         unpack(WINDOWS.inputs),
@@ -47,7 +48,7 @@ rule tokens:
         tokens=f"{RESULTS}/features/classification/{{dataset}}/{{model}}/{{length}}/tokens.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{model}}/{{length}}.log",
-    # At the head of a long chain of jobs.
+    # Before other jobs that are ready, because a long chain of jobs waits for it.
     priority: 1
     conda:
         ENVIRONMENT

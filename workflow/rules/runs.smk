@@ -1,5 +1,7 @@
 # Runs: the actions of all tasks.  Every rule takes its inputs, settings and resources from the job of its run, which
 # `lextables plan --job <folder of the run>` prints; the folder `actions` of a task has what each action does.
+# Param `job` is what the action is given, and `code` the fingerprint of its code: if one of them changes, the rule runs
+# again.  Param `places` has folders and limits, which change no result.
 #
 #   in    {RESULTS}/data/{dataset}/*.parquet, features, and other runs
 #   out   {RESULTS}/runs/{dataset}/<experiment>/{model}/{condition}/seed<k>/: weights, or predictions.parquet; run.json;
@@ -13,7 +15,7 @@ SEARCH = JOBS.rule(experiment="search")
 SINGLE_TASK = JOBS.rule(experiment="single-task")
 CHOOSE = JOBS.rule(experiment="choice", seed=0)
 TRAIN = JOBS.rule(experiment="train")
-PREDICT = JOBS.rule()
+PREDICT = JOBS.rule()  # with a wildcard for the experiment
 ASK = JOBS.rule(experiment="ask")
 SUBMITTED = JOBS.rule(experiment="submitted")
 SCORE = JOBS.scoring()
@@ -303,6 +305,7 @@ rule submitted:
         "../scripts/task.py"
 
 
+# Metrics of a run's predictions, and the contributions of the test units to them.
 rule score:
     input:
         unpack(SCORE.inputs),

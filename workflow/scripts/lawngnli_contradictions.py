@@ -8,12 +8,13 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     chosen = snakemake.params.parser
-    model = {"model": weights_folder(chosen)} if chosen["weights"] else {}
-    counted = write_contradictions(
+    # Only some parsers have weights.
+    options = {"model": weights_folder(chosen)} if chosen["weights"] else {}
+    counts = write_contradictions(
         snakemake.input.parentheticals,
-        parser(chosen["name"], **model),
+        parser(chosen["name"], **options),
         snakemake.params.seed,
         snakemake.output.contradictions,
         filtered=snakemake.params.filtered,
     )
-    write_counts(counted, snakemake.output.counts)
+    write_counts(counts, snakemake.output.counts)

@@ -11,21 +11,17 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     inputs = snakemake.input
     output = snakemake.output
-    counted = total(map(read_json, inputs.counts))
-    check_left(counted.funnel.items())
-    write(
-        PARENTHETICALS,
-        chain.from_iterable(map(read, inputs.parentheticals)),
-        output.parentheticals,
-    )
+    steps = total(map(read_json, inputs.counts))
+    check_left(steps.funnel.items())
+    rows = chain.from_iterable(map(read, inputs.parentheticals))
+    write(PARENTHETICALS, rows, output.parentheticals)
+    counts_of_table = census(PARENTHETICALS, output.parentheticals)
     write_census(
         output.census,
         {
-            "data": {
-                PARENTHETICALS.name: census(PARENTHETICALS, output.parentheticals)
-            },
-            "notes": counted.counts,
-            "funnel": list(counted.funnel.items()),
+            "data": {PARENTHETICALS.name: counts_of_table},
+            "notes": steps.counts,
+            "funnel": list(steps.funnel.items()),
             "sources": volume_sources(map(read_json, inputs.provenance)),
         },
     )

@@ -66,29 +66,27 @@ def pages_of(pincite: str | None) -> Pages:
     text = (pincite or "").translate(_DASHES).strip(", ")
     named: set[int] = set()
     note_pages: set[int] = set()
+    # The last part with a page, unless it is a range.
     page_before_note: int | None = None
-    in_notes = False
-    at = 0
-    while at < len(text):
-        before = _BEFORE_PART.match(text, at)
+    in_notes = False  # whether a note has been read since that page
+    offset = 0
+    while offset < len(text):
+        before = _BEFORE_PART.match(text, offset)
         assert before is not None  # it may be empty
         part = _PART.match(text, before.end())
         if part is None or part["other"]:
             return Pages()
-        at = part.end()
+        offset = part.end()
         if part["note"]:
-            if (
-                page_before_note is not None
-                and not in_notes
-                and before["join"].strip(" ,") == ""
-            ):
+            cites_both = bool(before["join"].strip(" ,"))  # "155 & n. 3"
+            if page_before_note is not None and not in_notes and not cites_both:
                 note_pages.add(page_before_note)
             in_notes = True
         elif part["place"]:
-            if not named:
+            if not named:  # a paragraph or section alone
                 return Pages()
         elif in_notes and _MORE_NOTES.fullmatch(part["page"]):
-            continue
+            continue  # "153-154, and nn. 5, 6": a short number behind a note is a note
         else:
             pages = _range(part["first"], part["last"])
             if pages is None:
@@ -102,6 +100,7 @@ def pages_of(pincite: str | None) -> Pages:
 
 
 def _labels(pages: set[int]) -> tuple[str, ...]:
+    """Return the labels of pages, ascending."""
     return tuple(map(str, sorted(pages)))
 
 

@@ -1,6 +1,7 @@
 """Write text outputs: quotes of a linear model's spans, or a constant."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from lextables.metrics.containment import gold_texts
@@ -17,7 +18,7 @@ _log = logging.getLogger("lextables")
 def run(job: Job) -> None:
     """Quote spans above the threshold that is best out of fold."""
     settings = outputs.QuotingSettings(**job.settings)
-    contracts, question_rows, answers = job.inputs["data"]
+    contracts, question_rows, _ = job.inputs["data"]
     with recorded(job.output("record"), settings.plain()) as record:
         texts = contract_texts(contracts)
         questions = list(read(question_rows))
@@ -28,15 +29,25 @@ def run(job: Job) -> None:
         else:
             assert settings.metric is not None
             record["trained"] = read_json(job.inputs["weight_records"][0])
-            values_at = outputs.curve(
-                read(Path(job.inputs["weights"][0], outputs.OUT_OF_FOLD)),
-                outputs.contract_of(questions, "train"),
-                texts,
-                gold_texts(read(answers)),
-            )
-            threshold, best = outputs.best_threshold(values_at, settings.metric)
+            train = outputs.contract_of(questions, "train")
+            threshold, best = _best_threshold(job, settings.metric, train, texts)
             record |= {"threshold": threshold, "out_of_fold": best}
             _log.info("threshold %.2f, out of fold: %s", threshold, best)
             spans = read(job.inputs["predictions"][0])
             rows = outputs.outputs(spans, test, texts, threshold)
         write(outputs.OUTPUTS, rows, job.output("predictions"))
+
+
+def _best_threshold(
+    job: Job, metric: str, contracts: Mapping[str, str], texts: Mapping[str, str]
+) -> tuple[float, dict[str, float]]:
+    """Return the threshold that is best for the training questions, and all metrics there.
+
+    The predictions of their answers are out of fold.  ``contracts`` and ``texts`` as in
+    `outputs.curve`.
+    """
+    _, _, answers = job.inputs["data"]
+    out_of_fold = Path(job.inputs["weights"][0], outputs.OUT_OF_FOLD)
+    golds = gold_texts(read(answers))
+    values_at = outputs.curve(read(out_of_fold), contracts, texts, golds)
+    return outputs.best_threshold(values_at, metric)
