@@ -143,10 +143,12 @@ class RuleJobs:
         return requested
 
     def _mem_mb(self, wildcards: Wildcards, attempt: int) -> int:
+        """Memory in MB; each retry requests more."""
         job = self.job_of(wildcards)
         return self.resources_of.mem_mb(job.action, job.work()) * attempt
 
     def _runtime(self, wildcards: Wildcards, attempt: int) -> int | float:
+        """Minutes, up to the config's limit; each retry requests more."""
         job = self.job_of(wildcards)
         minutes = self.resources_of.minutes(job.action, job.work())
         return self.resources_of.limited(minutes * attempt)
@@ -162,7 +164,12 @@ class RuleJobs:
 
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of all planned runs, and of the features that they read."""
+    """The jobs of all planned runs, and of the features that they read.
+
+    A rule has its jobs from `rule`, `scoring`, `ranking`, `windows`, `tokens` or `encodings`.
+    They find the job that wildcards name with `of_runs`, `score`, `windows_of`, `tokens_of`
+    or `encoding`.
+    """
 
     project: Project
     resources: JobResources
@@ -454,14 +461,9 @@ class Jobs:
         """Return the job for an encoder's vectors of units, or of pieces of texts."""
         size = int(wildcards.size)
         of_spans = wildcards.task == "spans"
-        name_of_size = "max_length" if of_spans else "piece"
         readers = []
         for spec in self._specs_of(wildcards.dataset).values():
-            settings = spec.settings
-            linear = settings.get("kind") == "linear" and "weights" in settings
-            if not linear or settings["model"] != wildcards.encoder:
-                continue
-            if settings[name_of_size] == size:
+            if _reads_vectors(spec.settings, wildcards.encoder, of_spans, size):
                 readers.append(spec)
         first = self._first_reader(readers, wildcards).settings
         settings = {name: first[name] for name in ENCODER}
@@ -519,6 +521,14 @@ class Jobs:
         return PlannedJob(action, inputs, params, work=work)
 
 
+def _reads_vectors(settings: Values, encoder: str, of_spans: bool, size: int) -> bool:
+    """Whether a run reads an encoder's vectors of units or pieces of this size, in tokens."""
+    is_linear = settings.get("kind") == "linear" and "weights" in settings
+    if not is_linear or settings["model"] != encoder:
+        return False
+    return bool(settings["max_length" if of_spans else "piece"] == size)
+
+
 def _ranks(task: TaskJobs) -> bool:
     """Whether a task has rankings, whose jobs can make several runs."""
     return isinstance(task, RetrievalJobs)
@@ -537,16 +547,18 @@ def ranking_rules(
             kind = spec.settings["kind"].replace("-", "_")
             system = (run.data_set, run.experiment, kind, run.model)
             conditions.setdefault(system, []).append(run.condition)
-    models: dict[tuple[str, ...], list[str]] = {}  # by all that a rule's systems share
-    for (*parts, model), of_system in conditions.items():
-        models.setdefault((*parts, *of_system), []).append(model)
+    models: dict[tuple[str, str, str, tuple[str, ...]], list[str]] = {}  # by rule
+    for (dataset, experiment, kind, model), names in conditions.items():
+        parts = (dataset, experiment, kind, tuple(names))
+        models.setdefault(parts, []).append(model)
     rules: dict[str, RankingRule] = {}
-    for (dataset, experiment, kind, *of_rule), names in sorted(models.items()):
+    for parts, systems in sorted(models.items()):
+        dataset, experiment, kind, shared_conditions = parts
         name = f"{dataset}_{experiment}_{kind}"
         number = sum(each.startswith(name) for each in rules)
-        if number:  # kinds with other conditions have rules of this name already
+        if number:  # systems of this kind with other conditions have a rule already
             name += f"_{number}"
         rules[name] = RankingRule(
-            name, dataset, experiment, tuple(sorted(names)), tuple(of_rule)
+            name, dataset, experiment, tuple(sorted(systems)), shared_conditions
         )
     return list(rules.values())
