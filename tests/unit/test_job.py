@@ -205,29 +205,25 @@ def test_a_job_is_working_from_a_twentieth_of_a_processor_on(
 
     module.QUIET, module.LOOK, module.psutil.Process = 0.3, 0.4, Process
     """
-    assert (
-        run(
-            tmp_path / "log",
-            "log.info('begun')\ntime.sleep(1.5)",
-            textwrap.dedent(before),
-        ).returncode
-        == 0
-    )
+    body = "log.info('begun')\ntime.sleep(1.5)"
+    done = run(tmp_path / "log", body, textwrap.dedent(before))
+    assert done.returncode == 0
     assert ("working: " in (tmp_path / "log").read_text()) == is_working
 
 
-BUSY = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass"
+# Takes 0.3 seconds of a processor.
+BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 
 def test_a_job_records_its_processor_time_and_that_of_its_children(tmp_path):
-    child = BUSY.format(seconds=0.3)
-    body = f"""
-    {BUSY.format(seconds=0.3).replace(chr(10), chr(10) + "    ")}
-    time.sleep(0.5)
-    import subprocess, sys
-    subprocess.run([sys.executable, "-c", {child!r}], check=True)
-    block = bytearray(200 << 20)
-    """
+    lines = [
+        BUSY,
+        "time.sleep(0.5)",
+        "import subprocess, sys",
+        f"subprocess.run([sys.executable, '-c', {BUSY!r}], check=True)",
+        "block = bytearray(200 << 20)",
+    ]
+    body = "\n".join(lines)
     log = tmp_path / "logs/job.log"
     done = run(log, body)
     assert done.returncode == 0, done.stderr
