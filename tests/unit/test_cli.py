@@ -17,6 +17,7 @@ from lextables.cli import doctor
 from lextables.cli import snakemake_command as built
 from lextables.models import api
 from lextables.pipeline.errors import BadInput
+from lextables.tasks.plan import SUBMITTED
 
 ENCODER = ROOT / "resources/sample/models/sample-encoder"
 COMMANDS = "run plan fetch rehearsal review list doctor score compare".split()
@@ -81,7 +82,7 @@ def test_only_own_rows_are_run_and_planned(started, tmp_path, monkeypatch):
     config = {"papers": ["acord"], "exclude_rows": json.loads(rows)}
     config["extra_predictions"] = [entry]
     loaded = planned_project.load(monkeypatch, tmp_path, **config)
-    assert {run.experiment for run in loaded.specs} == {"given"}
+    assert {run.experiment for run in loaded.specs} == {SUBMITTED}
     entry = {"name": "Enc", "kind": "bi-encoder", "model": str(ENCODER)}
     config = {**config, "extra_predictions": [], "extra_models": [entry]}
     loaded = planned_project.load(monkeypatch, tmp_path, **config)
