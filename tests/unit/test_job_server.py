@@ -14,7 +14,7 @@ from helpers import forked
 from lextables import ROOT
 from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
-from lextables.planning import command_line, snakemake_interface
+from lextables.planning import command_line, job_server, snakemake_interface
 
 # A training and its predictions, with the libraries of jobs, in two threads.
 TRAINING = """
@@ -114,39 +114,45 @@ def test_other_programs_than_scripts_run_in_python_itself():
 
 
 @pytest.mark.parametrize(
-    ("preload", "rehearsal", "state", "starts"),
+    ("preload", "jobs", "state", "starts"),
     [
-        ("auto", True, {}, True),
-        ("auto", False, {}, False),
-        ("yes", False, {}, True),
-        ("no", True, {}, False),
-        ("auto", True, {"runs_jobs_elsewhere": True}, False),
-        ("auto", True, {"uses_environments": True}, False),
-        ("auto", True, {"gpu": True}, False),
-        ("yes", True, {"is_dry_run": True}, False),
-        ("yes", False, {"runs_jobs_elsewhere": True}, "a cluster"),
-        ("yes", False, {"uses_environments": True}, "other environments"),
-        ("yes", False, {"gpu": True}, "a GPU"),
+        ("auto", 20, {}, True),
+        ("auto", 19, {}, False),
+        ("yes", 1, {}, True),
+        ("no", 20, {}, False),
+        ("auto", 20, {"runs_jobs_elsewhere": True}, False),
+        ("auto", 20, {"uses_environments": True}, False),
+        ("auto", 20, {"gpu": True}, False),
+        ("auto", 20, {"served": True}, False),
+        ("yes", 20, {"is_dry_run": True}, False),
+        ("yes", 1, {"runs_jobs_elsewhere": True}, "a cluster"),
+        ("yes", 1, {"uses_environments": True}, "other environments"),
+        ("yes", 1, {"gpu": True}, "a GPU"),
     ],
 )
 def test_the_server_starts_only_for_jobs_of_this_machine_on_a_processor(
-    monkeypatch, preload, rehearsal, state, starts
+    monkeypatch, preload, jobs, state, starts
 ):
     started = []
     monkeypatch.setattr(
         command_line, "JobServer", lambda path: SimpleNamespace(interpreter="program")
     )
     monkeypatch.setattr(command_line, "run_scripts_by", started.append)
+    if state.get("served"):
+        program = f"/tmp/{job_server.FOLDER}x/python"
+        monkeypatch.setattr(sys, "executable", program)
+    else:
+        monkeypatch.setattr(sys, "executable", "/usr/bin/python")
     names = ("runs_jobs_elsewhere", "uses_environments", "is_dry_run")
     snakemake_run = SimpleNamespace(**dict.fromkeys(names, False) | state)
-    config = Config(papers=("acord",), preload=preload, rehearsal=rehearsal)
+    config = Config(papers=("acord",), preload=preload)
     context = SimpleNamespace(gpu=state.get("gpu", False))
     project = SimpleNamespace(config=config, context=context)
     if isinstance(starts, str):
         with pytest.raises(BadInput, match=f"preload = 'yes' but jobs .* {starts}"):
-            command_line.preload(project, snakemake_run, ROOT)
+            command_line.preload(project, snakemake_run, ROOT, jobs)
     else:
-        command_line.preload(project, snakemake_run, ROOT)
+        command_line.preload(project, snakemake_run, ROOT, jobs)
     assert started == (["program"] if starts is True else [])
 
 
@@ -154,3 +160,9 @@ def test_snakemake_reads_the_program_of_scripts_at_each_job(monkeypatch):
     monkeypatch.setattr(sys, "executable", sys.executable)
     snakemake_interface.run_scripts_by("another")
     assert sys.executable == "another"
+
+
+def test_a_job_imports_a_package_that_was_changed_since_the_server_started(monkeypatch):
+    paths = [path.stat().st_mtime for path in ROOT.glob("workflow/lextables/**/*.py")]
+    assert not job_server._changed(max(paths))
+    assert job_server._changed(max(paths) - 1)

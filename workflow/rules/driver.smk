@@ -27,8 +27,7 @@ if STANDALONE:
         message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
         if message:
             logger.warning(message)
-        # Servers of jobs and of a language model, if the configuration needs them.
-        or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT)
+        # The server of a language model, if a rehearsal needs one.
         or_exit(rehearsal.start_server, CONFIG)
     elif "plan" in targets:
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
@@ -39,8 +38,11 @@ onstart:
         stopping.jobs_start()
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
     # The logger plugin shows the time that is left, once finished jobs tell this machine's speed.
-    seconds, guessed = ESTIMATES.seconds(RUN_OF_SNAKEMAKE.jobs_to_run)
+    jobs = RUN_OF_SNAKEMAKE.jobs_to_run
+    seconds, guessed = ESTIMATES.seconds(jobs)
     logger.info("Expected.", extra={"expected": seconds, "guessed": guessed})
+    if STANDALONE:
+        or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT, len(jobs))
 
 
 onsuccess:

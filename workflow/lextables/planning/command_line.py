@@ -15,7 +15,7 @@ from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
 from lextables.pipeline.version import snakemake_path
-from lextables.planning.job_server import JobServer
+from lextables.planning.job_server import JobServer, has_job_server
 from lextables.planning.messages import show_last
 from lextables.planning.project import Project
 from lextables.planning.snakemake_interface import (
@@ -27,6 +27,7 @@ from lextables.report import rehearsal
 from lextables.sources.fetch import damaged
 
 SHOWN_VOLUMES = 10  # in a message
+PRELOADED_JOBS = 20  # at least, for which the server of jobs saves time
 Result = TypeVar("Result")
 
 
@@ -56,8 +57,11 @@ def started_by_snakemake() -> bool:
     return "snakemake" in Path(sys.argv[0]).parts[-2:]
 
 
-def preload(project: Project, run: SnakemakeRun, root: Path) -> None:
+def preload(project: Project, run: SnakemakeRun, root: Path, jobs: int) -> None:
     """Start the server of jobs, if the configuration asks for it and jobs can use it.
+
+    ``auto`` asks for it if there are at least `PRELOADED_JOBS`: few jobs take less time
+    than the server, which imports the libraries of all.
 
     Raises `BadInput` if it asks for one that jobs cannot use.
     """
@@ -74,7 +78,9 @@ def preload(project: Project, run: SnakemakeRun, root: Path) -> None:
     if config.preload == "yes" and reason:
         what = f"preload = 'yes' but {reason}"
         raise BadInput(what, where="config", do="set preload to auto or no")
-    if config.preload == "yes" or (config.rehearsal and not reason):
+    if reason or has_job_server():
+        return
+    if config.preload == "yes" or jobs >= PRELOADED_JOBS:
         run_scripts_by(JobServer(root / "workflow").interpreter)
 
 

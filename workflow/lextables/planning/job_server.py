@@ -28,6 +28,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -64,6 +65,7 @@ LIBRARIES = (
 # Parts of the package that jobs import.
 PARTS = ("models", "pipeline", "sources", "tables", "tasks")
 PACKAGE = "lextables"
+FOLDER = f"{PACKAGE}-jobs-"  # begins the name of the folder of the program
 # Snakemake sets it to the threads of a job, with others for single libraries.
 THREADS = "OMP_NUM_THREADS"
 FAILED = 70  # exit code of a job whose process ended without one
@@ -81,6 +83,11 @@ sys.exit(int(server.recv(9) or {failed}))
 """
 
 
+def has_job_server() -> bool:
+    """Whether a server already runs the scripts of this process."""
+    return Path(sys.executable).parent.name.startswith(FOLDER)
+
+
 class JobServer:
     """A server process; ``interpreter`` is the program that passes jobs to it.
 
@@ -89,7 +96,7 @@ class JobServer:
     """
 
     def __init__(self, modules: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix=f"{PACKAGE}-jobs-")
+        self._folder = tempfile.TemporaryDirectory(prefix=FOLDER)
         address = f"{self._folder.name}/jobs"
         path = Path(self._folder.name, "python")
         text = INTERPRETER.format(
@@ -128,6 +135,7 @@ def _serve(address: str) -> None:
         server.bind(address)
         server.listen(64)
         print(flush=True)
+        since = time.time()
         _import_all()
         while True:
             waiting = [server, sys.stdin, *running.values()]
@@ -139,7 +147,8 @@ def _serve(address: str) -> None:
                     os.kill(process, signal.SIGTERM)
             if server in ready:
                 connection = server.accept()[0]
-                running[_fork_job(connection, libraries, running)] = connection
+                process = _fork_job(connection, libraries, running, since)
+                running[process] = connection
             _report_finished(running)
 
 
@@ -156,10 +165,23 @@ def _report_finished(running: dict[int, socket.socket]) -> None:
             connection.sendall(str(code).encode())
 
 
+def _changed(since: float) -> bool:
+    """Whether a module of the package was changed after a time."""
+    folder = Path(str(sys.modules[PACKAGE].__file__)).parent
+    modules = folder.rglob("*.py")
+    return any(path.stat().st_mtime > since for path in modules)
+
+
 def _fork_job(
-    connection: socket.socket, libraries: list[str], running: dict[int, socket.socket]
+    connection: socket.socket,
+    libraries: list[str],
+    running: dict[int, socket.socket],
+    since: float,
 ) -> int:
-    """Start what a connection sends in a fork; return its process id."""
+    """Start what a connection sends in a fork; return its process id.
+
+    The package was imported at the time ``since``.
+    """
     files = socket.recv_fds(connection, 1, 3)[1]
     with connection.makefile("rb") as sent:
         folder, argv, env = json.loads(sent.readline())
@@ -173,7 +195,7 @@ def _fork_job(
         package = PathFinder.find_spec(PACKAGE)
         is_module = argv[0] == "-m"
         own = sys.modules[PACKAGE].__file__
-        if is_module or package is None or package.origin != own:
+        if is_module or package is None or package.origin != own or _changed(since):
             forget_package()
         if is_module:
             sys.argv = argv[1:]
