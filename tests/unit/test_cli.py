@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -55,6 +56,20 @@ def test_a_table_is_built_from_the_release_with_its_paper(started):
 def test_targets_without_a_paper_use_the_papers_of_the_configuration(started):
     assert "papers" not in config_of(started("run", "acord", "overlaps"))
     assert config_of(started("run", "--data", "sample")) == {"data": "sample"}
+
+
+def test_the_job_of_a_run_is_printed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("plan", "--data", "sample", "--set", "papers=[maud]", "--job")
+    folder = "runs/maud/read/minilm/multi-sample/seed0"
+    command_line.app([*words, folder], standalone_mode=False)
+    job = yaml.safe_load(capsys.readouterr().out)
+    assert job["run"] == folder
+    assert job["action"] == "classification.actions.predict"
+    trained = "results/sample/runs/maud/train/minilm/multi-sample/seed0/weights"
+    assert job["inputs"]["weights"] == [trained]
+    with pytest.raises(BadInput, match=r"x/seed0: there is no such run"):
+        command_line.app([*words, "x/seed0"], standalone_mode=False)
 
 
 def test_settings_come_last_and_options_of_snakemake_follow(started):

@@ -90,9 +90,9 @@ def test_measured_speeds_are_those_of_the_slowest_record(tmp_path):
         "data,rule,dataset,model,published,jobs,seconds,bytes,memory_mib,updates,tokens,device,measured",
         "release,train,cuad,roberta-base,1,1,10,,,20,1000000,H100,job",
         "release,search,cuad,roberta-base,1,1,20,,,20,1000000,H100,job",
-        "release,predict,cuad,roberta-base,1,1,5,,,0,1000000,H100,job",
-        "release,predict,cuad,roberta-base,1,1,5000,,,,,,job",
-        "release,predict,cuad,unregistered,1,1,5,,,0,1000000,H100,job",
+        "release,read,cuad,roberta-base,1,1,5,,,0,1000000,H100,job",
+        "release,read,cuad,roberta-base,1,1,5000,,,,,,job",
+        "release,read,cuad,unregistered,1,1,5,,,0,1000000,H100,job",
     ]
     path = tmp_path / "records.csv"
     path.write_text("\n".join(lines))

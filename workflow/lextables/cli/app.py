@@ -134,16 +134,25 @@ def plan(
     mirror: MirrorOption = [],  # noqa: B006
     settings: SetOption = [],  # noqa: B006
     own_rows: OwnRowsOption = False,
+    job: Annotated[
+        str, typer.Option(help="Folder of a run: show what its job reads and requests.")
+    ] = "",
 ) -> None:
     """Show what a run needs before it starts: jobs, hours, disk and downloads.
 
     \b
     lextables plan acord_table_d3
     lextables plan --set models=paper --set device=cuda
+    lextables plan --data sample --job runs/maud/read/minilm/multi-sample/seed0
     """
     if own_rows:
         settings = [*settings, OWN_ROWS]
     config = configuration(data, _names(targets), mirror, settings)
+    if job:
+        from lextables.cli.jobs import record
+
+        typer.echo(record(job, config), nl=False)
+        return
     execute(command(["plan", *targets], config, ["--cores", str(CORES)]))
 
 

@@ -37,6 +37,7 @@ SECONDS_OF_MINUTE = 60
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
 STEPS = r"data|(?:ask|retrieve|rerank)_[a-z_]+?"  # of rules named after a data set
 TABLE_RULES = ("table", "figure")
+RULES_OF_EXPERIMENTS = ("predict", "combine")
 Kind = tuple[str, str, str]
 
 
@@ -77,9 +78,14 @@ class Estimates:
         return self.project.context.root / RECORDS
 
     def kind(self, job: Any) -> Kind:
-        """Return rule, data set and model of a job, as in resources/costs/records.csv."""
+        """Return rule, data set and model of a job, as in resources/costs/records.csv.
+
+        Rules for runs of several experiments have the experiment instead of their name.
+        """
         wildcards = dict(job.wildcards.items())
         step = job.rule.name
+        if step in RULES_OF_EXPERIMENTS:
+            step = wildcards["experiment"]
         names = [wildcards.get(name) for name in ("dataset", "paper", "source")]
         generated = self._rule_of_data_set.fullmatch(step)
         if generated:
