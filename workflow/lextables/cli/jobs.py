@@ -31,5 +31,7 @@ def record(folder: str, config: Mapping[str, str]) -> str:
         do = did_you_mean(name, folders) or "take a folder below results/runs"
         raise BadInput(what, where=folder, do=do)
     jobs = Jobs(project, JobResources(project))
-    text: str = yaml.safe_dump(jobs.printed(folders[name]), sort_keys=False, width=88)
-    return text
+    printed: str = yaml.safe_dump(
+        jobs.printed(folders[name]), sort_keys=False, width=88
+    )
+    return printed
