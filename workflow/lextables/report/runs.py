@@ -29,7 +29,7 @@ ELSEWHERE = frozenset(
     (
         *("settings", "libraries", "lextables", "device", "seconds"),
         *("peak_memory_mib", "throughput", "trained", "validation"),
-        *("asked", "given", "work"),
+        *("asked", "work"),
     )
 )
 LOCAL = ("api",)  # settings of a run that pages do not show: the address of a server
