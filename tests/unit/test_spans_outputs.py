@@ -76,6 +76,34 @@ def test_the_best_of_all_thresholds_is_chosen():
         )
 
 
+def test_frequent_categories_are_answered_with_the_whole_contract():
+    """Of ten contracts all answer a, two answer b, and none answers c."""
+    questions = []
+    golds = {}
+    for number in range(10):
+        for category in "cba":
+            question = f"{number}-{category}"
+            row = {"question_id": question, "contract_id": f"{number}"}
+            questions.append({**row, "category": category})
+            if category == "a" or (category == "b" and number < 2):
+                golds[question] = ["alpha"]
+    texts = {str(number): "alpha beta" for number in range(10)}
+    # a alone: 10 right of 12 answers, none wrong; with b: 12 right and 8 wrong.
+    categories, best = outputs.frequent_categories(questions, texts, golds, "F1")
+    assert categories == ["a"]
+    assert best["F1"] == pytest.approx(2 * 10 / (2 * 10 + 2))
+    # F2 of a alone is 50 / 58; with b it is 60 / 68.
+    categories, best = outputs.frequent_categories(questions, texts, golds, "F2")
+    assert categories == ["a", "b"]
+    assert best["F2"] == pytest.approx(60 / 68)
+    rows = list(outputs.for_categories(questions[:3], texts, ["a"]))
+    assert rows == [
+        {"question_id": "0-a", "output": "alpha beta"},
+        {"question_id": "0-b", "output": "No related clause."},
+        {"question_id": "0-c", "output": "No related clause."},
+    ]
+
+
 def test_a_fixed_output_is_the_same_for_every_question():
     rows = list(
         outputs.fixed({"q2": "c", "q1": "c"}, {"c": "a $contract"}, "No. ${contract}")

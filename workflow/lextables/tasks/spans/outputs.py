@@ -5,7 +5,8 @@ contract.  For a linear model the probability is chosen on its out-of-fold predi
 for the training contracts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from string import Template
@@ -36,12 +37,16 @@ ScoredSpans = Sequence[tuple[int, int, float]]
 
 
 class QuotingSettings(StepSettings):
-    """Outputs that quote a linear model's spans, or are the same for every question."""
+    """Outputs that quote a linear model's spans, or that read no contract.
 
-    kind: Literal["linear", "fixed"]
-    """Which of the two."""
+    Those are the same for every question (fixed), or the whole contract for the categories
+    that training contracts answer most often (frequent).
+    """
+
+    kind: Literal["linear", "fixed", "frequent"]
+    """Which of them."""
     metric: str | None = None
-    """Metric for which the threshold of a linear model is chosen."""
+    """Metric for which a linear model's threshold, or the number of categories, is chosen."""
     output: str | None = None
     """The fixed output; ${contract} is the contract's text."""
 
@@ -156,6 +161,49 @@ def fixed(
     for question in sorted(contracts):
         shown = Template(output).substitute(contract=texts[contracts[question]])
         yield {"question_id": question, "output": shown}
+
+
+def frequent_categories(
+    questions: Iterable[Row],
+    texts: Mapping[str, str],
+    golds: Mapping[str, Sequence[str]],
+    metric: str,
+) -> tuple[list[str], dict[str, float]]:
+    """Return the categories for which the whole contract is the best output.
+
+    They are the first of all categories, sorted by their training ``questions`` with an
+    answer (ties by name).  With their number ``metric`` is highest if questions of the
+    other categories are answered with `NO_CLAUSE`.  The second result are all metrics
+    there.  ``texts`` and ``golds`` as in `curve`.
+    """
+    answered: dict[str, int] = defaultdict(int)
+    whole: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(COUNTS))
+    without: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(COUNTS))
+    for row in questions:
+        category = row["category"]
+        gold = golds.get(row["question_id"], ())
+        answered[category] += bool(gold)
+        whole[category] += counts(texts[row["contract_id"]], gold)
+        without[category] += counts(NO_CLAUSE, gold)
+    order = sorted(answered, key=lambda category: (-answered[category], category))
+    totals = [sum(without.values(), np.zeros(COUNTS))]
+    for category in order:
+        totals.append(totals[-1] + whole[category] - without[category])
+    values_at = values(np.array(totals))
+    number = int(np.argmax(values_at[metric]))
+    best = {name: float(at[number]) for name, at in values_at.items()}
+    return order[:number], best
+
+
+def for_categories(
+    questions: Iterable[Row], texts: Mapping[str, str], categories: Collection[str]
+) -> Iterator[Row]:
+    """Yield rows of `OUTPUTS`: the whole contract for questions of these categories."""
+    for row in sorted(questions, key=itemgetter("question_id")):
+        output = NO_CLAUSE
+        if row["category"] in categories:
+            output = texts[row["contract_id"]]
+        yield {"question_id": row["question_id"], "output": output}
 
 
 def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:

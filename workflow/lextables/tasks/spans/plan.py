@@ -44,8 +44,13 @@ QUOTE = "quote"  # the experiment of outputs that quote spans
 class Panel(plan.Panel):
     """A model of the panel."""
 
-    kind: Literal["encoder", "linear", "language-model", "fixed"] = "encoder"
-    """Fine-tuned, linear, asked without training, or with a constant output."""
+    kind: Literal["encoder", "linear", "language-model", "fixed", "frequent"] = (
+        "encoder"
+    )
+    """Fine-tuned, linear, asked without training, or one that reads no contract.
+
+    Such a model is `fixed`, or answers frequent categories with the whole contract.
+    """
     model: str = ""
     """Registered model; of a linear one with vectors, their sentence encoder."""
     features: Literal["words", "vectors", "both"] = "words"
@@ -216,6 +221,8 @@ class SpanPlanner(Planner):
             return self.quoted(key, row) if self.task.quotes else [row]
         if panel.kind == "fixed":
             return [self.fixed(key, panel)]
+        if panel.kind == "frequent":
+            return self.frequent(key, panel)
         if panel.kind == "language-model":
             return self.asked(key, panel)
         row = self.encoder_row(key, panel)
@@ -247,6 +254,25 @@ class SpanPlanner(Planner):
             runs={self.MAIN: (run,)},
             about={"family": panel.family},
         )
+
+    def frequent(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a model that answers frequent categories: one for each metric.
+
+        Their number is chosen by the metric on the training contracts.
+        """
+        rows = []
+        for metric in self.task.thresholds:
+            settings = QuotingSettings(kind="frequent", metric=metric)
+            name = f"{panel.kind}-{metric.lower()}"
+            run = self.add(self.run(QUOTE, key, name), settings.plain())
+            row = self.panel_row(
+                panel,
+                parameters=None,
+                runs={self.MAIN: (run,)},
+                about={"family": panel.family},
+            )
+            rows.append(replace(row, row=f"{row.row}, number for {metric}"))
+        return rows
 
     def differences(self, row: Row, panel: Panel) -> list[Difference]:
         """How the runs of ``row`` differ from the paper's."""

@@ -16,9 +16,9 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Quote spans above the threshold that is best out of fold."""
+    """Quote spans above the threshold that is best out of fold, or read no contract."""
     settings = outputs.QuotingSettings(**job.settings)
-    contracts, question_rows, _ = job.inputs["data"]
+    contracts, question_rows, answers = job.inputs["data"]
     with recorded(job.output("record"), settings.plain()) as record:
         texts = contract_texts(contracts)
         questions = list(read(question_rows))
@@ -26,6 +26,16 @@ def run(job: Job) -> None:
         if settings.kind == "fixed":
             assert settings.output is not None
             rows = outputs.fixed(test, texts, settings.output)
+        elif settings.kind == "frequent":
+            assert settings.metric is not None
+            golds = gold_texts(read(answers))
+            learnt = [row for row in questions if row["split"] == "train"]
+            categories, best = outputs.frequent_categories(
+                learnt, texts, golds, settings.metric
+            )
+            record |= {"categories": categories, "training": best}
+            tested = [row for row in questions if row["split"] == "test"]
+            rows = outputs.for_categories(tested, texts, categories)
         else:
             assert settings.metric is not None
             record["trained"] = read_json(job.inputs["weight_records"][0])
