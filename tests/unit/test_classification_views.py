@@ -699,7 +699,7 @@ def test_submitted_predictions_are_scored_as_a_separate_condition():
         del row["condition"]
     found, _ = scored(given)
     assert {row["group"].partition(",")[0] for row in found} == {SUBMITTED}
-    assert ("accuracy", "given, analysis, head: three") in keyed(found)
+    assert ("accuracy", "submitted, analysis, head: three") in keyed(found)
     # Without views there are no conditions.
     alone = GENERAL.model_copy(update={"views": {}, "groups": ()})
     plain, _ = scored(given, settings=alone)

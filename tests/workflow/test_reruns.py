@@ -344,7 +344,7 @@ def table_of_another_run(project):
 
 
 def without_submitted_predictions(project):
-    shutil.rmtree(project / RESULTS / "runs/acord/given")
+    shutil.rmtree(project / RESULTS / "runs/acord/submitted")
 
 
 # {panel: (targets, papers, rules that are run)}; the other outputs are empty.

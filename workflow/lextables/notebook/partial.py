@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lextables.pipeline.dataset import read_table
+from lextables.pipeline.dataset import parquet_file, read_table
 
 # The split of what was not predicted: scores ignore it, as they do the training split.
 LEFT_OUT = "left out"
@@ -29,7 +29,8 @@ def copy_without(source: Path, copy: Path, task: Any, missing: Collection[Any]) 
     (copy / "census.json").symlink_to(source / "census.json")
     for file in source.glob("*.parquet"):
         target = copy / file.name
-        columns = pq.read_schema(file).names
+        with parquet_file(file) as opened:
+            columns = opened.schema_arrow.names
         if task.task in ID_OF and {ID_OF[task.task], "split"} <= {*columns}:
             table = _with_split(read_table(file), ID_OF[task.task], missing)
             pq.write_table(table, target)
