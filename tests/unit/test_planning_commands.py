@@ -1,6 +1,7 @@
 """Checks and messages of a command, and the expected cost of its jobs."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import nltk
@@ -348,3 +349,22 @@ def test_other_values_of_yaml_are_left_to_the_checks_of_each_key(
     monkeypatch.setattr("sys.argv", ["bin/snakemake", "--configfile", str(path)])
     command_line.check_options(False)
     assert registry.mapping(path)["a"] == yaml.safe_load(f"[{value}]")
+
+
+def test_the_last_lines_name_what_a_command_made(project, monkeypatch):
+    shown = []
+    monkeypatch.setattr(command_line, "show_last", shown.append)
+    folder = Path(project.results, "tables/maud")
+    folder.mkdir(parents=True)
+    rows = [("a", "match"), ("b", "not run"), ("c", "match"), ("d", "")]
+    lines = [f"{row},{verdict}" for row, verdict in rows]
+    (folder / "table3.csv").write_text("\n".join(["row,verdict", *lines]) + "\n")
+    (folder / "table4.csv").write_text("row,verdict\nd,\n")
+    targets = {"maud_table4", "maud_table3", "maud_data", "maud", "publish", "all"}
+    command_line.show_results(project, targets)
+    assert shown == [
+        "Done: results/sample/data/maud/",
+        "Done: results/sample/tables/maud/table3.html (2 match, 1 not run).",
+        "Done: results/sample/tables/maud/table4.html (no published values).",
+        "Done: results/sample/publish/",
+    ]

@@ -52,6 +52,8 @@ onsuccess:
     command_line.show_not_run(RESULTS)
     if STANDALONE and "rehearsal" in targets:
         command_line.show_rehearsal(Path(f"{RESULTS}/rehearsal.csv"))
+    if STANDALONE:
+        command_line.show_results(PROJECT, targets)
     if STANDALONE and not targets - {"all", "report"}:
         command_line.show_next_steps(PROJECT)
 

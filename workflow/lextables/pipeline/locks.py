@@ -98,7 +98,10 @@ def _check(others: list[Owner], run: Owner, results: Path) -> str:
             raise BadInput(what, where=str(results), do=do)
     if not others:
         return ""
-    return f"Another run, or a job of a killed run, uses this folder ({others[0].process})."
+    return (
+        f"Another run, or a job of a killed run, uses this folder ({others[0].process}); "
+        "both continue, because they write different files."
+    )
 
 
 def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:

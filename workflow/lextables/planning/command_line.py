@@ -1,6 +1,8 @@
 """What a user's command does before and after its jobs: checks, cleanup and messages."""
 
+import csv
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -217,6 +219,31 @@ def show_rehearsal(report: Path) -> None:
     for sentence in rehearsal.sentences(rehearsal.read(report)):
         show_last(f"Rehearsal of {sentence}")
     show_last(f"The rows and their reasons are in {report.with_suffix('.md')}.")
+
+
+def show_results(project: Project, targets: Collection[str]) -> None:
+    """Log where the tables and data sets of a command are, and how many values match."""
+    for target in sorted(targets):
+        paper, _, name = target.partition("_")
+        entry = project.papers.get(paper)
+        if entry is not None and name in entry.tables:
+            page = Path(project.results, "tables", paper, f"{name}.html")
+            verdicts = _verdicts(page.with_suffix(".csv"))
+            show_last(f"Done: {page} ({verdicts}).")
+        elif target.removesuffix("_data") in project.paper_of and target != paper:
+            data_set = target.removesuffix("_data")
+            show_last(f"Done: {project.results}/data/{data_set}/")
+        elif target == "publish":
+            show_last(f"Done: {project.results}/publish/")
+
+
+def _verdicts(table: Path) -> str:
+    """Return how many values of a table have each verdict, such as ``10 match, 60 not run``."""
+    with table.open(encoding="utf-8", newline="") as file:
+        verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
+    del verdicts[""]  # values that the paper does not print
+    counts = [f"{number} {verdict}" for verdict, number in verdicts.most_common()]
+    return ", ".join(counts) or "no published values"
 
 
 def show_next_steps(project: Project) -> None:
