@@ -49,11 +49,11 @@ onsuccess:
     # Snakemake ends some seconds later; nothing is left to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     command_line.show_skipped_volumes(RESULTS, SHARDS)
+    if STANDALONE:
+        command_line.show_results(PROJECT, targets)
     command_line.show_not_run(RESULTS)
     if STANDALONE and "rehearsal" in targets:
         command_line.show_rehearsal(Path(f"{RESULTS}/rehearsal.csv"))
-    if STANDALONE:
-        command_line.show_results(PROJECT, targets)
     if STANDALONE and not targets - {"all", "report"}:
         command_line.show_next_steps(PROJECT)
 

@@ -222,12 +222,17 @@ def show_rehearsal(report: Path) -> None:
 
 
 def show_results(project: Project, targets: Collection[str]) -> None:
-    """Log where the tables and data sets of a command are, and how many values match."""
+    """Log where the tables and data sets of a command are, and how many values match.
+
+    A table that was not made, as with ``--until``, has no line.
+    """
     for target in sorted(targets):
         paper, _, name = target.partition("_")
         entry = project.papers.get(paper)
         if entry is not None and name in entry.tables:
             page = Path(project.results, "tables", paper, f"{name}.html")
+            if not page.exists():
+                continue
             verdicts = _verdicts(page.with_suffix(".csv"))
             show_last(f"Done: {page} ({verdicts}).")
         elif target.removesuffix("_data") in project.paper_of and target != paper:
