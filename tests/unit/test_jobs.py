@@ -20,6 +20,7 @@ from lextables.planning.jobs import (
     RANKING,
     Jobs,
     RankingRule,
+    RuleJobs,
     ranking_rules,
 )
 from lextables.tasks.classification.jobs import each_view, readings
@@ -317,3 +318,21 @@ def test_submitted_predictions_are_checked_against_tables_of_the_data_set(small)
         assert job.params["task"]["task"] == jobs.project.tasks[name].task
         codes.add(job.code)
     assert len(codes) == 4
+
+
+def test_a_rule_makes_the_job_of_the_same_wildcards_once(small):
+    made = []
+
+    def job_of(wildcards):
+        made.append(wildcards)
+        return jobs.of_runs(run)
+
+    jobs = small()
+    run = some_run(jobs.project, "read")
+    rule = RuleJobs(job_of, jobs.resources)
+    wildcards = wildcards_of(run)
+    assert rule.inputs(wildcards) == jobs.of_runs(run).inputs
+    assert rule.params(wildcards_of(run))["experiment"] == "read"
+    assert len(made) == 1
+    rule.params(wildcards_of(some_run(jobs.project, "train")))
+    assert len(made) == 2

@@ -105,17 +105,29 @@ class RuleJobs:
     resources_of: JobResources
     folder: str = ""
 
+    @cached_property
+    def _planned(self) -> dict[tuple[tuple[str, str], ...], PlannedJob]:
+        """{wildcards: their job}."""
+        return {}
+
+    def job(self, wildcards: Wildcards) -> PlannedJob:
+        """The job that wildcards name, made once: Snakemake asks for its parts one by one."""
+        names = tuple(wildcards.items())
+        if names not in self._planned:
+            self._planned[names] = self.job_of(wildcards)
+        return self._planned[names]
+
     def inputs(self, wildcards: Wildcards) -> dict[str, Files]:
         """Input: files by role."""
-        return dict(self.job_of(wildcards).inputs)
+        return dict(self.job(wildcards).inputs)
 
     def params(self, wildcards: Wildcards) -> Params:
         """Param: the action's module, and what it is given."""
-        return self.job_of(wildcards).params
+        return self.job(wildcards).params
 
     def code(self, wildcards: Wildcards) -> str:
         """Param: the fingerprint of the code."""
-        return self.job_of(wildcards).code
+        return self.job(wildcards).code
 
     def places(self, wildcards: Wildcards, threads: int) -> Params:
         """Param: folders, and limits on spending and rate.
@@ -123,13 +135,11 @@ class RuleJobs:
         Snakemake does not compare params that depend on the threads, so that other limits
         rerun nothing.
         """
-        return self.job_of(wildcards).places
+        return self.job(wildcards).places
 
     def threads(self, wildcards: Wildcards) -> int:
         """Threads of the job."""
-        return min(
-            self.job_of(wildcards).action.threads, self.resources_of.model_threads
-        )
+        return min(self.job(wildcards).action.threads, self.resources_of.model_threads)
 
     @property
     def resources(self) -> dict[str, Resource]:
@@ -144,12 +154,12 @@ class RuleJobs:
 
     def _mem_mb(self, wildcards: Wildcards, attempt: int) -> int:
         """Memory in MB; each retry requests more."""
-        job = self.job_of(wildcards)
+        job = self.job(wildcards)
         return self.resources_of.mem_mb(job.action, job.work()) * attempt
 
     def _runtime(self, wildcards: Wildcards, attempt: int) -> int | float:
         """Minutes, up to the config's limit; each retry requests more."""
-        job = self.job_of(wildcards)
+        job = self.job(wildcards)
         minutes = self.resources_of.minutes(job.action, job.work())
         return self.resources_of.limited(minutes * attempt)
 
@@ -157,7 +167,7 @@ class RuleJobs:
         """A resource that only jobs with a model on this machine have."""
 
         def requested(wildcards: Wildcards, attempt: int) -> Any:
-            return value if self.job_of(wildcards).work() else None
+            return value if self.job(wildcards).work() else None
 
         return requested
 
