@@ -13,7 +13,6 @@ from helpers.planned_project import some_run, wildcards_of
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.planning.job_resources import JobResources
 from lextables.planning.jobs import (
     COMBINING,
     PREDICTING,
@@ -39,7 +38,7 @@ OTHERS = {"pretrain", "release", "search", "single-task", "choice", "train", "as
 
 def load_jobs(monkeypatch, folder, **config):
     project = planned_project.load(monkeypatch, folder, **config)
-    return Jobs(project, JobResources(project))
+    return Jobs(project)
 
 
 @pytest.fixture(scope="module", params=CONFIGURATIONS)

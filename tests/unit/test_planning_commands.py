@@ -20,7 +20,6 @@ from lextables.planning.estimate import (
     targets_of_plan,
     weights_of,
 )
-from lextables.planning.job_resources import JobResources
 from lextables.planning.jobs import Jobs
 from lextables.planning.sources import hub_weights
 from lextables.tables.published import load
@@ -35,7 +34,7 @@ def project(monkeypatch, tmp_path):
 @pytest.fixture
 def estimates(project):
     shards = {"us-1": ["us/1", "us/2"]}
-    return Estimates(Jobs(project, JobResources(project)), shards)
+    return Estimates(Jobs(project), shards)
 
 
 def job(rule, number=1, norun=False, **wildcards):
@@ -234,7 +233,7 @@ def test_results_are_comparable_if_the_file_that_would_be_read_is_the_papers(
         with mirrored.open("wb") as out:
             out.truncate(size)
     monkeypatch.setattr(type(project.context), "mirrors", mirrors)
-    estimates = Estimates(Jobs(project, JobResources(project)), {})
+    estimates = Estimates(Jobs(project), {})
     fetching = job("fetch_source", source="maud", file=file)
     assert estimates._is_comparable(fetching) is expected
     assert estimates._is_comparable(job("table")) is True

@@ -10,7 +10,6 @@ from helpers import planned_project
 from lextables.papers.cuad.review_jobs import ReviewJobs
 from lextables.pipeline.errors import BadInput
 from lextables.planning.data_sets import data_jobs
-from lextables.planning.job_resources import JobResources
 from lextables.planning.jobs import Jobs
 
 
@@ -53,7 +52,7 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
     contract = tmp_path / "lease #4.txt"
     contract.write_text("This Lease is made by the parties.", encoding="utf-8")
     project = load_project(papers=["cuad"], contract=str(contract))
-    jobs = ReviewJobs(Jobs(project, JobResources(project)))
+    jobs = ReviewJobs(Jobs(project))
     assert jobs.name.startswith("lease _4.txt-")
     wildcards = Wildcards(fromdict={"contract": jobs.name})
     assert jobs.page(wildcards) == f"results/sample/review/{jobs.name}.html"
@@ -73,7 +72,7 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
 
 def test_a_review_needs_a_contract(load_project):
     project = load_project(papers=["cuad"])
-    jobs = ReviewJobs(Jobs(project, JobResources(project)))
+    jobs = ReviewJobs(Jobs(project))
     with pytest.raises(BadInput, match="contract is empty"):
         jobs.page(Wildcards())
 

@@ -57,7 +57,7 @@ try:
     from lextables.pipeline import registry
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
-    from lextables.planning.job_resources import JobResources, per_attempt
+    from lextables.planning.job_resources import per_attempt
     from lextables.planning.jobs import COMBINING, PREDICTING, Jobs
     from lextables.planning.project import load, source_files
     from lextables.planning.scripts import (
@@ -89,8 +89,8 @@ if STANDALONE and command_line.started_by_snakemake():
         rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config)
     )
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
-RESOURCES = JobResources(PROJECT)
-JOBS = Jobs(PROJECT, RESOURCES)
+JOBS = Jobs(PROJECT)
+RESOURCES = JOBS.resources
 SOURCE_PARAMS = SourceParams(PROJECT)
 CONFIG, RESULTS = PROJECT.config, PROJECT.results
 RUN = JOBS.folder()  # pattern of the folders of runs

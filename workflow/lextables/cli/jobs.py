@@ -8,7 +8,6 @@ import yaml
 from lextables import ROOT
 from lextables.pipeline import registry
 from lextables.pipeline.errors import BadInput, did_you_mean
-from lextables.planning.job_resources import JobResources
 from lextables.planning.jobs import Jobs
 from lextables.planning.project import load
 
@@ -30,7 +29,7 @@ def record(folder: str, config: Mapping[str, str]) -> str:
         what = "there is no such run under this configuration"
         do = did_you_mean(name, folders) or "take a folder below results/runs"
         raise BadInput(what, where=folder, do=do)
-    jobs = Jobs(project, JobResources(project))
+    jobs = Jobs(project)
     printed: str = yaml.safe_dump(
         jobs.printed(folders[name]), sort_keys=False, width=88
     )

@@ -46,11 +46,11 @@ def open_language_model(
     return _local(settings, cache, device)
 
 
-def of_rule(settings: Mapping[str, Any], params: Any) -> LanguageModel:
+def of_job(settings: Mapping[str, Any], job: Any) -> LanguageModel:
     """Return the model of ``settings`` for a job with the attributes ``asking`` and ``device``."""
-    asking = params.asking
+    asking = job.asking
     limits = Limits(**asking["limits"])
-    return open_language_model(settings, asking["kept"], limits, params.device)
+    return open_language_model(settings, asking["kept"], limits, job.device)
 
 
 def _local(

@@ -16,7 +16,6 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning import submitted
-from lextables.planning.job_resources import JobResources
 from lextables.planning.jobs import Jobs, PlannedJob
 from lextables.planning.project import Project
 from lextables.planning.project import load as load_project
@@ -126,7 +125,7 @@ def scored_runs(
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
     ):
         project = load_project(ROOT, ROOT, {}, values)
-        jobs = Jobs(project, JobResources(project))
+        jobs = Jobs(project)
         if partial:
             copy = Path(root, "predicted")
             _copy_predicted(jobs, found, copy)
@@ -192,7 +191,6 @@ def _do(
 ) -> dict[str, list[str]]:
     """Do a planned job with other ``inputs``; return its outputs, {role: files}."""
     outputs = {role: [str(folder / name)] for role, name in names.items()}
-    given = {name: value for name, value in planned.params.items() if name != "module"}
-    job = Job({**planned.inputs, **inputs}, outputs, **given)
+    job = Job({**planned.inputs, **inputs}, outputs, **planned.params)
     import_module(f"lextables.tasks.{planned.action.module}").run(job)
     return outputs

@@ -123,7 +123,8 @@ class RuleJobs:
 
     def params(self, wildcards: Wildcards) -> Params:
         """Param: the action's module, and what it is given."""
-        return self.job(wildcards).params
+        job = self.job(wildcards)
+        return {"module": job.action.module, **job.params}
 
     def code(self, wildcards: Wildcards) -> str:
         """Param: the fingerprint of the code."""
@@ -182,7 +183,11 @@ class Jobs:
     """
 
     project: Project
-    resources: JobResources
+
+    @cached_property
+    def resources(self) -> JobResources:
+        """The resources of jobs."""
+        return JobResources(self.project)
 
     @cached_property
     def tasks(self) -> dict[str, TaskJobs]:
@@ -271,11 +276,10 @@ class Jobs:
         """Return the job of a run as a record to print: inputs, settings and resources."""
         job = self.of_runs(run)
         work = job.work()
-        settings = {"action": job.action.module, **job.params}
-        del settings["module"]
         return {
             "run": run.folder,
-            **settings,
+            "action": job.action.module,
+            **job.params,
             "inputs": dict(job.inputs),
             "threads": min(job.action.threads, self.resources.model_threads),
             "mem_mb": self.resources.mem_mb(job.action, work),
@@ -294,7 +298,6 @@ class Jobs:
         name = task.action(run, spec.settings)
         action = task.ACTIONS[name]
         params: Params = {
-            "module": action.module,
             "part": task.part(name, spec.settings),
             "settings": self._settings(name, specs),
             "task": self._task_values(name, run),
@@ -390,7 +393,6 @@ class Jobs:
             inputs["census"] = [self.project.census(run.data_set)]
         inputs |= task.features("score", run, spec)
         params = {
-            "module": action.module,
             "part": "",
             "settings": {},
             "task": self._task_values("score", run),
@@ -470,14 +472,15 @@ class Jobs:
     def encoding(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for an encoder's vectors of units, or of pieces of texts."""
         size = int(wildcards.size)
-        of_spans = wildcards.task == "spans"
+        task = self.tasks[wildcards.dataset]
+        vectors = task.vector_file(wildcards.encoder, size)
         readers = []
         for spec in self._specs_of(wildcards.dataset).values():
-            if _reads_vectors(spec.settings, wildcards.encoder, of_spans, size):
+            if vectors in task.vectors(spec.settings):
                 readers.append(spec)
         first = self._first_reader(readers, wildcards).settings
         settings = {name: first[name] for name in ENCODER}
-        if of_spans:
+        if wildcards.task == "spans":
             values: Params = {}
             settings["max_length"] = size
             length = size
@@ -521,7 +524,6 @@ class Jobs:
         action = task.ACTIONS[name]
         inputs = {"data": task.tables(action), "weights": weights or []}
         params = {
-            "module": action.module,
             "part": "",
             "settings": self.project.identified(settings),
             "task": values,
@@ -529,14 +531,6 @@ class Jobs:
         if action.model:
             params["device"] = self.project.config.device
         return PlannedJob(action, inputs, params, work=work)
-
-
-def _reads_vectors(settings: Values, encoder: str, of_spans: bool, size: int) -> bool:
-    """Whether a run reads an encoder's vectors of units or pieces of this size, in tokens."""
-    is_linear = settings.get("kind") == "linear" and "weights" in settings
-    if not is_linear or settings["model"] != encoder:
-        return False
-    return bool(settings["max_length" if of_spans else "piece"] == size)
 
 
 def _ranks(task: TaskJobs) -> bool:

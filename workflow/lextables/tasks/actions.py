@@ -4,7 +4,6 @@ Each task has a subclass of `TaskJobs`, in its module ``jobs``.  `planning.jobs`
 of a run from it, and `job.Job` is what the action is then given.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +13,8 @@ from lextables.pipeline.run import Run
 from lextables.tasks.plan import Spec
 
 MODEL_THREADS = 4  # of a job with a model
+LINEAR = "linear"  # the kind of models without tokens
+LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Action:
     threads: int = 1
 
 
-class TaskJobs(ABC):
+class TaskJobs:
     """The jobs of one data set's task.
 
     ``task`` is the registry's task of the data set ``name``.  The folder ``data`` has its
@@ -52,6 +53,10 @@ class TaskJobs(ABC):
     """
 
     ACTIONS: ClassVar[Mapping[str, Action]]
+    # {experiment: its action}; other experiments have the name of their action.
+    EXPERIMENTS: ClassVar[Mapping[str, str]] = {"read": "predict", "choice": "choose"}
+    # The setting with the length of what an encoder reads at once.
+    VECTOR_SIZE: ClassVar[str] = "max_length"
 
     def __init__(self, name: str, task: Any, data: str, folder: str) -> None:
         self.name = name
@@ -59,9 +64,14 @@ class TaskJobs(ABC):
         self.data = data
         self.folder = folder
 
-    @abstractmethod
     def action(self, run: Run, settings: JsonObject) -> str:
-        """The name of the action that makes a run, one of `ACTIONS`."""
+        """The name of the action that makes a run, one of `ACTIONS`.
+
+        Linear models, which need no tokens, have their own.
+        """
+        action = self.EXPERIMENTS.get(run.experiment, run.experiment)
+        is_linear = settings.get("kind") == LINEAR
+        return f"{action}_linear" if is_linear and action in LINEAR_ACTIONS else action
 
     def tables(self, action: Action) -> list[str]:
         """The files of the tables that an action reads, in their order."""
@@ -91,6 +101,16 @@ class TaskJobs(ABC):
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
         """The files that an action reads besides tables and other runs, by role."""
         return {}
+
+    def vector_file(self, encoder: str, size: int) -> str:
+        """The file with an encoder's vectors of units or pieces of a size."""
+        return f"{self.folder}/{self.name}/{encoder}/vectors/{size}.parquet"
+
+    def vectors(self, settings: JsonObject) -> list[str]:
+        """The vectors that a linear model reads; none if it reads words."""
+        if settings.get("kind") != LINEAR or "weights" not in settings:
+            return []
+        return [self.vector_file(settings["model"], settings[self.VECTOR_SIZE])]
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """The runs whose predictions an action reads, by role, of all needed ``runs``."""

@@ -6,13 +6,12 @@ from typing import ClassVar
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
-from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.plan import Spec
 from lextables.tasks.resources import LEAST_MB
 
 MODULES = "classification.actions"
 EXAMPLES = ("examples", "heads")
 TEXTS = (*EXAMPLES, "texts")
-LINEAR = "linear"  # the kind of models without tokens
 LINEAR_THREADS = 2
 
 
@@ -31,6 +30,7 @@ def _training(*splits: str) -> Action:
 class ClassificationJobs(TaskJobs):
     """The jobs of a data set with examples and heads."""
 
+    VECTOR_SIZE = "piece"
     ACTIONS: ClassVar = {
         "tokens": Action(f"{MODULES}.tokens", ("examples", "texts")),
         "vectors": Action(
@@ -76,19 +76,6 @@ class ClassificationJobs(TaskJobs):
             census=True,
         ),
     }
-    # {experiment: its action}; other experiments have the name of their action.
-    EXPERIMENTS: ClassVar = {
-        "read": "predict",
-        "choice": "choose",
-        SUBMITTED: "submitted",
-    }
-
-    def action(self, run: Run, settings: JsonObject) -> str:
-        """The action that makes a run; models without tokens have their own."""
-        action: str = self.EXPERIMENTS.get(run.experiment, run.experiment)
-        if action in ("train", "predict") and settings.get("kind") == LINEAR:
-            return f"{action}_linear"
-        return action
 
     def names(self) -> Mapping[str, str]:
         """The data set's names of heads and texts."""
@@ -101,7 +88,7 @@ class ClassificationJobs(TaskJobs):
         if action in ("search", "single-task", "train", "predict"):
             return {"tokens": self._tokens(settings)}
         if action in ("train_linear", "predict_linear"):
-            return {"vectors": self._vectors(settings)}
+            return {"vectors": self.vectors(settings)}
         if action == "choose":
             published = settings["published"]
             names = ["published_settings"] if published else []
@@ -112,13 +99,6 @@ class ClassificationJobs(TaskJobs):
         lengths = {reading["max_length"] for reading in readings([settings])}
         folder = f"{self.folder}/{self.name}/{settings['tokenizer']['model']}"
         return [f"{folder}/{length}/tokens.parquet" for length in sorted(lengths)]
-
-    def _vectors(self, settings: JsonObject) -> list[str]:
-        """The vectors that a linear model reads; none if it reads words."""
-        if "weights" not in settings:
-            return []
-        folder = f"{self.folder}/{self.name}/{settings['model']}"
-        return [f"{folder}/vectors/{settings['piece']}.parquet"]
 
 
 def readings(runs: Iterable[JsonObject]) -> list[JsonObject]:

@@ -54,17 +54,12 @@ class RetrievalJobs(TaskJobs):
         "submitted": submitted_action(TABLES, "names"),
         "score": Action(f"{MODULES}.score", TABLES, SCORED_BY),
     }
-    # {experiment: its action}; other experiments are rankings.
-    EXPERIMENTS: ClassVar = {
-        SEARCH: "search",
-        "train": "train",
-        "choice": "choose",
-        SUBMITTED: "submitted",
-    }
 
     def action(self, run: Run, settings: JsonObject) -> str:
         """The action that makes a run: the kind of system for a ranking."""
-        return self.EXPERIMENTS.get(run.experiment) or settings["kind"]
+        action = super().action(run, settings)
+        ranks = action not in (SEARCH, "train", "choose", SUBMITTED)
+        return settings["kind"] if ranks else action
 
     def names(self) -> Mapping[str, str]:
         """The data set's name of the documents."""

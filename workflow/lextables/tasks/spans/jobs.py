@@ -6,7 +6,7 @@ from typing import ClassVar
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
-from lextables.tasks.plan import ASK, SUBMITTED, Spec
+from lextables.tasks.plan import ASK, Spec
 from lextables.tasks.resources import LEAST_MB
 
 SHARDS = 8  # files of windows of each part of the data
@@ -20,7 +20,6 @@ WINDOWS: Mapping[str, Mapping[str, str]] = {
     "train": {"train": "train"},
     "predict": {"train": "train", "read": "test"},
 }
-LINEAR = "linear"  # the kind of models without windows
 
 
 def window_files(folder: str, part: str) -> list[str]:
@@ -81,22 +80,15 @@ class SpanJobs(TaskJobs):
             ("evaluator", "relaxed", "low_thresholds"),
         ),
     }
-    # {experiment: its action}; other experiments have the name of their action.
-    EXPERIMENTS: ClassVar = {"read": "predict", "choice": "choose"}
 
     def action(self, run: Run, settings: JsonObject) -> str:
-        """The action that makes a run; models without windows have their own."""
-        if run.experiment == SUBMITTED:
-            return "submitted"
-        if run.experiment == ASK:
-            return "write" if self.task.quotes else "ask"
-        action: str = self.EXPERIMENTS.get(run.experiment, run.experiment)
-        if action in ("train", "predict") and settings.get("kind") == LINEAR:
-            return f"{action}_linear"
-        return action
+        """The action that makes a run; text outputs of language models have their own."""
+        if run.experiment == ASK and self.task.quotes:
+            return "write"
+        return super().action(run, settings)
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """Windows, the vectors of a linear model, or the zip with released weights."""
+        """Windows, or the vectors of a linear model."""
         settings = spec.settings
         if action in WINDOWS:
             size = f"{settings['max_length']}x{settings['step']}"
@@ -104,12 +96,5 @@ class SpanJobs(TaskJobs):
             parts = WINDOWS[action]
             return {role: window_files(folder, part) for role, part in parts.items()}
         if action in ("train_linear", "predict_linear"):
-            return {"vectors": self._vectors(settings)}
+            return {"vectors": self.vectors(settings)}
         return {}
-
-    def _vectors(self, settings: JsonObject) -> list[str]:
-        """The vectors that a linear model reads; none if it reads words."""
-        if "weights" not in settings:
-            return []
-        folder = f"{self.folder}/{self.name}/{settings['model']}"
-        return [f"{folder}/vectors/{settings['max_length']}.parquet"]

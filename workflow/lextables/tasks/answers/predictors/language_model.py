@@ -103,7 +103,7 @@ def mark(job: Prediction) -> np.ndarray:
 def _asker(job: Prediction) -> Asker:
     settings = job.settings
     assert isinstance(settings, AskingSettings)
-    return Asker(cached_model.of_rule(settings.plain(), job), settings)
+    return Asker(cached_model.of_job(settings.plain(), job), settings)
 
 
 def texts(

@@ -17,7 +17,7 @@ def run(job: Job) -> None:
     with recorded(job.output("record"), settings.plain()) as record:
         files = AskedFiles(*job.inputs["data"])
         asked = asked_examples(files, settings, job.task["test"])
-        model = cached_model.of_rule(settings.plain(), job)
+        model = cached_model.of_job(settings.plain(), job)
         rows, answers = answer(asked, files, settings, model)
         note_asked(record, model, counts(answers))
         table = READINGS if settings.readings else PREDICTIONS

@@ -66,7 +66,7 @@ class Candidates:
 
 def rank(ranking: Ranking) -> HitsByCondition:
     """Reorder the first hits of the test queries; {condition: hits}."""
-    model = cached_model.of_rule(ranking.model, ranking)
+    model = cached_model.of_job(ranking.model, ranking)
     runs = ranking.runs(AskingSettings)
     requests = characters = 0
     for condition, run in runs.items():

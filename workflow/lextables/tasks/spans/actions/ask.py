@@ -15,7 +15,7 @@ def run(job: Job) -> None:
     contracts, questions = job.inputs["data"]
     settings = asking.AskingSettings(**job.settings)
     with recorded(job.output("record"), settings.plain()) as record:
-        model = cached_model.of_rule(settings.plain(), job)
+        model = cached_model.of_job(settings.plain(), job)
         texts = contract_texts(contracts, "test")
         asked = read_questions(questions)
         rows, counts = asking.ask(model, settings, asked, texts)
