@@ -5,11 +5,11 @@ import math
 
 import pytest
 
+from helpers.asked_server import PROMPT, USAGE, chat, models, repeat_quickly
 from helpers.language_model_server import always, in_turn, reply
 from lextables.models import api, language_model_server
 from lextables.models.accepted_requests import error_status, is_filtered
 from lextables.models.api import embed
-from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request
 from lextables.models.multiple_choice import pick
 from lextables.models.spending import Limits
@@ -17,35 +17,18 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
 
-PROMPT = (Message("system", "Answer with a letter."), Message("user", "Which one?"))
 REQUEST = Request(PROMPT, 16, 0.0, 3)
-USAGE = {"usage": {"prompt_tokens": 20, "completion_tokens": 1}}
 
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch):
-    monkeypatch.setenv(api.KEY, "sk-test-key")
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
-    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.002)
+    repeat_quickly(monkeypatch)
 
 
 @pytest.fixture
 def model(serve, tmp_path):
     """Return a function that starts a server and returns its model and the server."""
-
-    def make(answer, **more):
-        server = serve(answer)
-        settings = {"model": "mine", "weights": "served", "api": server.base, **more}
-        folder = tmp_path / "calls"
-        return open_language_model(settings, folder, Limits(), "cpu"), server
-
-    return make
-
-
-def text_answer(content, finish="stop", **message):
-    message = {"role": "assistant", "content": content, **message}
-    choice = {"message": message, "finish_reason": finish}
-    return {"choices": [choice]} | USAGE
+    return models(serve, tmp_path / "calls")
 
 
 def bodies(server):
@@ -70,7 +53,7 @@ def picky(refused, message, status=400):
         if refused in asked:
             reply(handler, status, {"error": {"message": message}})
         else:
-            reply(handler, 200, text_answer("B"))
+            reply(handler, 200, chat("B"))
 
     return answer
 
@@ -144,7 +127,7 @@ def test_several_parameters_are_refused_one_after_the_other(model, tmp_path):
                 handler, 400, {"error": {"message": f"no such parameter: {wrong[0]}"}}
             )
         else:
-            reply(handler, 200, text_answer("B"))
+            reply(handler, 200, chat("B"))
 
     served, server = model(answer)
     with recorded(tmp_path / "run.json", {}):
@@ -188,7 +171,7 @@ def test_a_refused_system_text_is_in_the_users_turn(message, model, tmp_path):
         if asked["messages"][0]["role"] == "system":
             reply(handler, 400, {"error": {"message": message}})
         else:
-            reply(handler, 200, text_answer("B"))
+            reply(handler, 200, chat("B"))
 
     served, server = model(answer)
     with recorded(tmp_path / "run.json", {}):
@@ -230,7 +213,7 @@ def test_a_filtered_prompt_is_one_unanswered_question(status, error, model):
         if "harmful" in asked["messages"][0]["content"]:
             reply(handler, status, {"error": error})
         else:
-            reply(handler, 200, text_answer("B"))
+            reply(handler, 200, chat("B"))
 
     served, _ = model(answer)
     requests = [Request((Message("user", word),), 16) for word in ("a", "harmful", "c")]
@@ -241,16 +224,16 @@ def test_a_filtered_prompt_is_one_unanswered_question(status, error, model):
 
 EMPTY = [
     {"choices": []},
-    text_answer(None),
-    text_answer(""),
-    text_answer(None, "content_filter"),
-    text_answer("The answer is A beca", "content_filter"),
-    text_answer("A", "SAFETY"),
-    text_answer("A", "content_filter: PROHIBITED_CONTENT"),
-    text_answer("A", "RECITATION"),
-    text_answer(None, refusal="I cannot help with that."),
-    text_answer([]),
-    text_answer([{"type": "thinking", "thinking": [{"type": "text", "text": "A"}]}]),
+    chat(None),
+    chat(""),
+    chat(None, "content_filter"),
+    chat("The answer is A beca", "content_filter"),
+    chat("A", "SAFETY"),
+    chat("A", "content_filter: PROHIBITED_CONTENT"),
+    chat("A", "RECITATION"),
+    chat(None, refusal="I cannot help with that."),
+    chat([]),
+    chat([{"type": "thinking", "thinking": [{"type": "text", "text": "A"}]}]),
     {"choices": [{"text": "A", "finish_reason": "content_filter"}]},
 ]
 
@@ -298,7 +281,7 @@ ERRORS = [
 @pytest.mark.parametrize("error", ERRORS)
 def test_an_error_inside_an_answer_is_repeated_and_never_cached(error, model, tmp_path):
     failing = always(200, error)
-    served, server = model(in_turn(failing, failing, always(200, text_answer("B"))))
+    served, server = model(in_turn(failing, failing, always(200, chat("B"))))
     assert texts(served) == ["B"]
     assert len(server.asked) == 3 and len(stored(tmp_path)) == 1
     served, server = model(failing)
@@ -321,9 +304,9 @@ def test_a_permanent_error_inside_an_answer_ends_the_row_at_once(model, tmp_path
 @pytest.mark.parametrize(
     "answer",
     [
-        text_answer("B") | {"error": None},
-        text_answer('{"error": 1}'),
-        text_answer("B") | {"error": {}},
+        chat("B") | {"error": None},
+        chat('{"error": 1}'),
+        chat("B") | {"error": {}},
         {"choices": []},
         [],
         "error",
@@ -341,11 +324,11 @@ LONG = Request((Message("user", "word " * 3000),), 16)
 
 @pytest.mark.parametrize("tokens", [64, 2048, 2999])
 def test_a_cut_prompt_is_refused_by_the_servers_own_count(tokens, model, tmp_path):
-    cut = text_answer("A") | {"usage": {"prompt_tokens": tokens}}
+    cut = chat("A") | {"usage": {"prompt_tokens": tokens}}
     served, _ = model(
         in_turn(
             always(200, cut),
-            always(200, text_answer("B") | {"usage": {"prompt_tokens": 3100}}),
+            always(200, chat("B") | {"usage": {"prompt_tokens": 3100}}),
         )
     )
     sentence = (
@@ -373,13 +356,13 @@ def test_a_cut_prompt_is_refused_by_the_servers_own_count(tokens, model, tmp_pat
     ],
 )
 def test_a_prompt_that_was_read_whole_or_not_counted_is_accepted(usage, model):
-    served, _ = model(always(200, text_answer("A") | {"usage": usage}))
+    served, _ = model(always(200, chat("A") | {"usage": usage}))
     assert texts(served, LONG) == ["A"]
 
 
 def test_a_cached_answer_to_a_cut_prompt_is_asked_again(model, monkeypatch):
-    cut = text_answer("A") | {"usage": {"prompt_tokens": 2048}}
-    served, _ = model(in_turn(always(200, cut), always(200, text_answer("B"))))
+    cut = chat("A") | {"usage": {"prompt_tokens": 2048}}
+    served, _ = model(in_turn(always(200, cut), always(200, chat("B"))))
     with monkeypatch.context() as patch:
         patch.setattr(served, "fewest_tokens", lambda prompt: 0)
         assert texts(served, LONG) == ["A"]
@@ -419,7 +402,7 @@ FIRST = [
 @pytest.mark.parametrize("first", FIRST)
 def test_probabilities_of_reasoning_are_no_answer(first, model):
     def answer(handler, path, asked):
-        body = first if "logprobs" in asked else text_answer("<think>A?</think>B")
+        body = first if "logprobs" in asked else chat("<think>A?</think>B")
         reply(handler, 200, body)
 
     served, _ = model(answer)
@@ -428,11 +411,11 @@ def test_probabilities_of_reasoning_are_no_answer(first, model):
 
 
 CUT = [
-    text_answer("<think>\nOkay, A", "length"),
-    text_answer("", "length", reasoning_content="Okay, A"),
-    text_answer(None, "length", reasoning="Okay, A"),
-    text_answer("<|channel|>analysis<|message|>A", "length"),
-    text_answer([{"type": "thinking", "thinking": []}], "length"),
+    chat("<think>\nOkay, A", "length"),
+    chat("", "length", reasoning_content="Okay, A"),
+    chat(None, "length", reasoning="Okay, A"),
+    chat("<|channel|>analysis<|message|>A", "length"),
+    chat([{"type": "thinking", "thinking": []}], "length"),
 ]
 
 
@@ -442,7 +425,7 @@ def test_an_answer_cut_in_its_reasoning_is_asked_for_with_more_tokens(
     cut, window, model
 ):
     def answer(handler, path, asked):
-        reply(handler, 200, cut if asked["max_tokens"] < 400 else text_answer("B"))
+        reply(handler, 200, cut if asked["max_tokens"] < 400 else chat("B"))
 
     served, server = model(answer, window=window)
     others = [Request(PROMPT, 16, 1.0, seed) for seed in range(3)]

@@ -4,44 +4,26 @@ import json
 
 import pytest
 
+from helpers.asked_server import PROMPT, USAGE, chat, models, repeat_quickly
 from helpers.language_model_server import always, in_turn, reply
 from lextables.models import api
 from lextables.models.accepted_requests import is_filtered, reason_of, refused_part
-from lextables.models.cached_model import open_language_model
 from lextables.models.language_model import Choice, Message, Request, Written
 from lextables.models.multiple_choice import parsed, pick
-from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
 
-PROMPT = (Message("system", "Answer with a letter."), Message("user", "Which one?"))
-USAGE = {"usage": {"prompt_tokens": 20, "completion_tokens": 1}}
-
 
 @pytest.fixture(autouse=True)
 def quick_repeats(monkeypatch):
-    monkeypatch.setenv(api.KEY, "sk-test-key")
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
-    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.002)
+    repeat_quickly(monkeypatch)
 
 
 @pytest.fixture
 def model(serve, tmp_path):
     """Return a function that starts a server and returns its model and the server."""
-
-    def make(answer, **more):
-        server = serve(answer)
-        settings = {"model": "mine", "weights": "served", "api": server.base, **more}
-        folder = tmp_path / "calls"
-        return open_language_model(settings, folder, Limits(), "cpu"), server
-
-    return make
-
-
-def chat(content, finish="stop", **message):
-    message = {"role": "assistant", "content": content, **message}
-    return {"choices": [{"message": message, "finish_reason": finish}]} | USAGE
+    return models(serve, tmp_path / "calls")
 
 
 def texts(served, prompt=PROMPT):
