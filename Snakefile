@@ -8,7 +8,8 @@
 #   .venv/bin/snakemake --cores 4 fetch               download sources and weights, for machines without a network
 #   .venv/bin/snakemake --cores 4 publish             data sets, predictions and weights for other tools
 #
-# Steps: source -> data set -> features -> run -> predictions -> scores -> table -> report.
+# Steps: source -> data set -> features -> run -> predictions -> scores -> table ->
+# report.
 
 
 from pathlib import Path

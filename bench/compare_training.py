@@ -1,10 +1,12 @@
-"""Compare trainings with a plain PyTorch loop and with transformers' Trainer, in double precision.
+"""Compare trainings with a plain PyTorch loop and with transformers' Trainer, in double
+precision.
 
     PYTHONPATH=workflow python bench/compare_training.py
 
-Tiny random models of six architectures learn the answers in 16 texts of 5 to 100 tokens, without dropout.
-The table has the largest difference of a weight from the loop's after six updates of eight texts.  As in
-trainings, the loss is computed from logits in single precision.
+Tiny random models of six architectures learn the answers in 16 texts of 5 to 100
+tokens, without dropout.  The table has the largest difference of a weight from the
+loop's after six updates of eight texts.  As in trainings, the loss is computed from
+logits in single precision.
 """
 
 from pathlib import Path
@@ -58,7 +60,9 @@ NOT_DECAYED = ("bias", "norm", "Norm")
 
 
 class Texts(list):
-    """Numbers of random texts with a random answer, and what `finetune` reads of a data set of windows."""
+    """Numbers of random texts with a random answer, and what `finetune` reads of a data
+    set of windows.
+    """
 
     def __init__(self):
         super().__init__(range(16))
@@ -93,7 +97,9 @@ def model_of(architecture):
 
 
 def loss_of(model, batch):
-    """Return the mean cross-entropy of starts and ends over a batch, over the real tokens of each text."""
+    """Return the mean cross-entropy of starts and ends over a batch, over the real
+    tokens of each text.
+    """
     output = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
     losses = []
     for logits, places in (
@@ -197,7 +203,9 @@ def compared(architecture, optimiser=OPTIMISER, with_others=True):
 
 
 def other_trainings(architecture, settings, folder):
-    """Return {training: trained model} with batches in parts, and by transformers' Trainer."""
+    """Return {training: trained model} with batches in parts, and by transformers'
+    Trainer.
+    """
     texts, trained = Texts(), {}
     for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
         trained[f"here, {parts} parts"] = model = model_of(architecture)

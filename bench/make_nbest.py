@@ -1,11 +1,13 @@
-"""Synthetic 20-best predictions for a SQuAD 2.0 file, in the released format of n-best predictions.
+"""Synthetic 20-best predictions for a SQuAD 2.0 file, in the released format of n-best
+predictions.
 
-They are not from a model and are meant to exercise a scorer.  A question gets a mix of its gold spans, random
-slices of the contract, variants of its spans with characters removed or added at either end (most of a real
-n-best list is such variants of a few passages), repeated texts with another probability, and the empty
-prediction.  Scores are sampled so that the empty prediction is probable if there is no answer, and a gold
-span mostly ranks high if there is one.  Probabilities are the softmax over the question's predictions, as in
-the released prediction step.
+They are not from a model and are meant to exercise a scorer.  A question gets a mix of
+its gold spans, random slices of the contract, variants of its spans with characters
+removed or added at either end (most of a real n-best list is such variants of a few
+passages), repeated texts with another probability, and the empty prediction.  Scores
+are sampled so that the empty prediction is probable if there is no answer, and a gold
+span mostly ranks high if there is one.  Probabilities are the softmax over the
+question's predictions, as in the released prediction step.
 """
 
 import math
@@ -30,8 +32,8 @@ def make_nbest(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return {question id: predictions, best first} for the content of a SQuAD file.
 
-    A question's predictions depend on the seed, its id, its contract and its answers, and on no other
-    question.
+    A question's predictions depend on the seed, its id, its contract and its answers,
+    and on no other question.
     """
     return {
         asked["id"]: predictions(
@@ -52,7 +54,9 @@ def questions(squad: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 def table_rows(
     squad: Mapping[str, Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the rows of the tables of questions and answers that scoring reads, for CUAD's question ids."""
+    """Return the rows of the tables of questions and answers that scoring reads, for
+    CUAD's question ids.
+    """
     asked = []
     answers = []
     for _, question in questions(squad):
@@ -106,7 +110,9 @@ def predictions(
 
 
 def more(context: str, drawn: Sequence[Drawn], rng: random.Random) -> Drawn:
-    """Return a random slice, a variant of a drawn span, or a repeated text with another score."""
+    """Return a random slice, a variant of a drawn span, or a repeated text with another
+    score.
+    """
     kind = rng.random()
     if kind < 0.4 or len(drawn) == 1:
         start = rng.randrange(max(1, len(context) - 1))
@@ -120,7 +126,9 @@ def more(context: str, drawn: Sequence[Drawn], rng: random.Random) -> Drawn:
 
 
 def shifted(context: str, start: int, end: int, rng: random.Random) -> tuple[str, int]:
-    """Return (text, start) of a span with either end moved by up to 40 % of its length and 20 characters."""
+    """Return (text, start) of a span with either end moved by up to 40 % of its length
+    and 20 characters.
+    """
     reach = int(0.4 * (end - start)) + 20
     start = max(0, start + rng.randrange(-reach, reach))
     return sliced(context, start, max(start + 1, end + rng.randrange(-reach, reach)))

@@ -1,8 +1,10 @@
-r"""Count which real parentheticals the contradiction algorithm accepts, with both parsers.
+r"""Count which real parentheticals the contradiction algorithm accepts, with both
+parsers.
 
-The hypotheses are the parentheticals of the named volumes that pass the filters of A.1.2
-and have no quotation mark and four words or more; with --quoted, all of them.  Each text
-counts once and is its own example id.  --outputs writes a JSON line for each hypothesis.
+The hypotheses are the parentheticals of the named volumes that pass the filters of
+A.1.2 and have no quotation mark and four words or more; with --quoted, all of them.
+Each text counts once and is its own example id.  --outputs writes a JSON line for each
+hypothesis.
 
     PYTHONPATH=workflow python bench/measure_contradictions.py \
         --model ../shared/mirror/models/benepar_en_gum \

@@ -1,15 +1,17 @@
 """Compare the scoring of n-best spans with CUAD's released evaluate.py.
 
-Both score the same predictions for the test contracts, made by make_nbest.py: every point of the curve over
-all thresholds, its area, and precision at 80 and 90 % recall, over all questions and for each of the 41
-categories.  Any difference stops the program.
+Both score the same predictions for the test contracts, made by make_nbest.py: every
+point of the curve over all thresholds, its area, and precision at 80 and 90 % recall,
+over all questions and for each of the 41 categories.  Any difference stops the program.
 
-The released code is not part of this repository: pass the folder with its evaluate.py and
-category_descriptions.csv.
+The released code is not part of this repository: pass the folder with its evaluate.py
+and category_descriptions.csv.
 
-    PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED ../shared/mirror/cuad/data.zip
+    PYTHONPATH=workflow python bench/measure_cuad_scoring.py RELEASED
+    ../shared/mirror/cuad/data.zip
 
---golden FILE recomputes the released numbers of a golden file from its questions and predictions instead.
+--golden FILE recomputes the released numbers of a golden file from its questions and
+  predictions instead.
 """
 
 import argparse
@@ -45,7 +47,9 @@ Result = dict[str, Any]
 
 
 def released_evaluator(folder: Path) -> ModuleType:
-    """Import the released evaluate.py, which reads category_descriptions.csv from its folder."""
+    """Import the released evaluate.py, which reads category_descriptions.csv from its
+    folder.
+    """
     spec = importlib.util.spec_from_file_location(
         "released_evaluate", folder / "evaluate.py"
     )
@@ -100,7 +104,9 @@ def compare(ours: Result, theirs: Result, group: str) -> int:
 
 
 def compare_all(released: ModuleType, data: Path, seed: int) -> None:
-    """Score made predictions with both evaluators, compare all numbers and print how many there are."""
+    """Score made predictions with both evaluators, compare all numbers and print how
+    many there are.
+    """
     with zipfile.ZipFile(data) as archive:
         squad = json.loads(archive.read("test.json"))
     questions, answers = table_rows(squad)

@@ -2,9 +2,10 @@
 
     PYTHONPATH=workflow python bench/measure_gpu.py measured --stage correctness
 
-The stages are those of `STAGES`, in this order; without ``--stage`` all of them run.  Weights and
-texts are random, so nothing has to be copied to the machine.
-Results are written to `measured.json` after each case.  To try it on a processor: ``--device cpu --tiny``.
+The stages are those of `STAGES`, in this order; without ``--stage`` all of them run.
+Weights and texts are random, so nothing has to be copied to the machine.  Results are
+written to `measured.json` after each case.  To try it on a processor: ``--device cpu
+--tiny``.
 """
 
 import argparse
@@ -72,7 +73,9 @@ def one_step(kind: str, device: torch.device) -> dict[str, Any]:
 
 
 def out_of_memory(kind: str, device: torch.device) -> dict[str, Any]:
-    """Compare a training that runs out of memory with one that begins with small parts."""
+    """Compare a training that runs out of memory with one that begins with small
+    parts.
+    """
     gpu = device.type == "cuda"
     work = (32, 512, 512) if gpu else SMALL_WORK
     make = partial(classifier, kind, SMALL, 0.1)
@@ -126,7 +129,9 @@ def resumed(kind: str, device: torch.device) -> dict[str, Any]:
 def timed(
     size: Size, work: Work, device: torch.device, parts: int = 1, **given: Any
 ) -> dict[str, Any]:
-    """Return the speed of a training with batches in ``parts``, and arguments ``given``."""
+    """Return the speed of a training with batches in ``parts``, and arguments
+    ``given``.
+    """
     warm = given.pop("warm")
     updates = given.pop("updates")
     allowed = given.pop("tf32", True)

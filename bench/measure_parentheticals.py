@@ -1,9 +1,10 @@
 r"""Measure how many explanatory parentheticals the pipeline reads (LawngNLI, A.1.1).
 
-A plain regular expression, which shares no code with the pipeline, lists every parenthesis that follows
-a citation of a case and begins with a participle.  The script prints how many of them the pipeline has,
-why not the others, and with --missing their texts.  Without volumes it takes the two from 436 to 545
-with the smallest sha256 of "us/N".
+A plain regular expression, which shares no code with the pipeline, lists every
+parenthesis that follows a citation of a case and begins with a participle.  The script
+prints how many of them the pipeline has, why not the others, and with --missing their
+texts.  Without volumes it takes the two from 436 to 545 with the smallest sha256 of
+"us/N".
 
     PYTHONPATH=workflow python bench/measure_parentheticals.py --mirror ../shared/mirror
 """
@@ -48,7 +49,9 @@ def drawn_volumes() -> list[int]:
 
 
 def explanatory(text: str) -> dict[int, str]:
-    """Return for each listed parenthesis its offset and what precedes it in its paragraph."""
+    """Return for each listed parenthesis its offset and what precedes it in its
+    paragraph.
+    """
     found = {}
     for match in PARTICIPLE.finditer(text):
         start = match.start()
@@ -73,7 +76,9 @@ def main() -> None:
 
 
 def measure(volume: int, path: Path, missing: bool) -> None:
-    """Measure the opinions of a volume and print, with the texts that are ``missing`` if wanted."""
+    """Measure the opinions of a volume and print, with the texts that are ``missing``
+    if wanted.
+    """
     seconds = 0.0
     read = 0
     listed = 0

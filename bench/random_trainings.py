@@ -1,4 +1,6 @@
-"""Trainings of classifiers with random weights on texts of random tokens, for measurements."""
+"""Trainings of classifiers with random weights on texts of random tokens, for
+measurements.
+"""
 
 import time
 from typing import Any
@@ -24,7 +26,9 @@ DROPOUTS = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout 
 
 
 class Watch(transformers.TrainerCallback):
-    """Time the updates after the first ``warm``, keep gradients, and stop a training before ``stop_at``."""
+    """Time the updates after the first ``warm``, keep gradients, and stop a training
+    before ``stop_at``.
+    """
 
     def __init__(self, warm: int = 0, stop_at: int = -1) -> None:
         self.warm, self.stop_at = warm, stop_at
@@ -76,7 +80,9 @@ def collate(rows: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
 
 
 def classifier(kind: str, size: Size, dropout: float) -> transformers.PreTrainedModel:
-    """Return a classifier with random weights, which are the same for the same arguments."""
+    """Return a classifier with random weights, which are the same for the same
+    arguments.
+    """
     options: dict[str, Any] = dict.fromkeys(DROPOUTS.split(), dropout)
     (
         options["hidden_size"],
@@ -111,7 +117,8 @@ def trainer(
     updates: int,
     **given: Any,
 ) -> InParts:
-    """Return a trainer with the arguments of the project's trainings, except those ``given``.
+    """Return a trainer with the arguments of the project's trainings, except those
+    ``given``.
 
     It trains in bfloat16 mixed precision if ``bf16``, by default on a GPU.
     """

@@ -1,10 +1,12 @@
-"""Read exports with the tools that they are written for, and compare what these find with the export.
+"""Read exports with the tools that they are written for, and compare what these find
+with the export.
 
     <python> bench/read_exports.py results/publish
 
-The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed.  Prints a row of a Markdown
-table for each export and reader.  The exit status is 1 if anything differs, or if a reader is not installed.
-Without the hub, set HF_HUB_OFFLINE=1.
+The Python needs the readers (CONTRIBUTING.md).  lextables need not be installed.
+Prints a row of a Markdown table for each export and reader.  The exit status is 1 if
+anything differs, or if a reader is not installed.  Without the hub, set
+HF_HUB_OFFLINE=1.
 """
 
 import argparse
@@ -37,14 +39,18 @@ def same(found: object, expected: object, what: str) -> None:
 
 
 def close(differences: list[float], reader: str) -> str:
-    """Return the largest difference from the pipeline's numbers; `Different` above the reader's tolerance."""
+    """Return the largest difference from the pipeline's numbers; `Different` above the
+    reader's tolerance.
+    """
     if not max(differences) <= TOLERANCE[reader]:
         raise Different(f"{max(differences):.1e} from the pipeline's numbers")
     return f"largest difference {max(differences):.1e}"
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """Return what a Python program prints in a folder; `Different` with its last line if it fails."""
+    """Return what a Python program prints in a folder; `Different` with its last line
+    if it fails.
+    """
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
@@ -55,7 +61,8 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
-    """Return {(metric, cutoff): sum over the run's queries} of a run in ``trec/``: NDCG and recall.
+    """Return {(metric, cutoff): sum over the run's queries} of a run in ``trec/``: NDCG
+    and recall.
 
     A run may not have all queries.
     """
@@ -71,7 +78,9 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
 
 
 def read_datasets(folder: Path, work: Path) -> str:
-    """Every table that has rows with `datasets`, which loads no empty table; counted."""
+    """Every table that has rows with `datasets`, which loads no empty table;
+    counted.
+    """
     import pyarrow.parquet as pq
     from datasets import get_dataset_config_names, load_dataset
 
@@ -93,7 +102,9 @@ def read_datasets(folder: Path, work: Path) -> str:
 
 
 def read_mlcroissant(folder: Path, work: Path) -> str:
-    """The first records of every table with `mlcroissant`, which also checks digests."""
+    """The first records of every table with `mlcroissant`, which also checks
+    digests.
+    """
     import mlcroissant
 
     data = mlcroissant.Dataset(folder / "croissant.json")
@@ -132,14 +143,18 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
 
 
 def compared(runs: int, differences: list[float], reader: str) -> str | None:
-    """Return the numbers of runs and scores and their largest difference; None without runs."""
+    """Return the numbers of runs and scores and their largest difference; None without
+    runs.
+    """
     if not runs:
         return None
     return f"{runs} runs, {len(differences)} scores, {close(differences, reader)}"
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
-    """NDCG@10 and recall of every TREC run by the exported task, which rounds to six and five decimals."""
+    """NDCG@10 and recall of every TREC run by the exported task, which rounds to six
+    and five decimals.
+    """
     runs = 0
     differences = []
     for task in sorted(folder.rglob("mteb_task.py")):

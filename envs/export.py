@@ -1,4 +1,5 @@
-"""Write the conda environment from the pinned versions: `make` and `--sdm conda` install the same ones.
+"""Write the conda environment from the pinned versions: `make` and `--sdm conda`
+install the same ones.
 
 python envs/export.py           write envs/lextables.yaml
 python envs/export.py --check   exit 1 if it is out of date

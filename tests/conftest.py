@@ -1,4 +1,6 @@
-"""Fixtures of all tests: the folder of real data, and pipeline runs that several test files read."""
+"""Fixtures of all tests: the folder of real data, and pipeline runs that several test
+files read.
+"""
 
 import gc
 import json
@@ -13,22 +15,27 @@ from filelock import FileLock
 from helpers import faults, forked, snapshot
 
 ROOT = Path(__file__).parents[1]
-# Programs that tests start import the package and the logger plugin from here, not an installed plugin.
+# Programs that tests start import the package and the logger plugin from here, not an
+# installed plugin.
 os.environ["PYTHONPATH"] = str(ROOT / "workflow")
-# Tests load models from folders, without the network; tests of the hub use a local server.
+# Tests load models from folders, without the network; tests of the hub use a local
+# server.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# Libraries choose their instructions by the processor, and the order of additions depends on them.  With these
-# settings all x86 processors with AVX2 add in the same order, so they train the same weights.  The setting of
-# torch's MKL makes products of matrices slow, so only pipelines have it (`forked.ENVIRONMENT`).
+# Libraries choose their instructions by the processor, and the order of additions
+# depends on them.  With these settings all x86 processors with AVX2 add in the same
+# order, so they train the same weights.  The setting of torch's MKL makes products of
+# matrices slow, so only pipelines have it (`forked.ENVIRONMENT`).
 os.environ["ATEN_CPU_CAPABILITY"] = "avx2"  # torch
 os.environ["DNNL_MAX_CPU_ISA"] = "AVX2"  # torch's oneDNN
 os.environ["OPENBLAS_CORETYPE"] = "Haswell"  # numpy, scipy and faiss
 os.environ["FAISS_SIMD_LEVEL"] = "AVX2"
 os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
-# With one thread, the order of additions is fixed, so training is reproducible.  Also, threads of several
-# test workers do not compete for two cores.  torch reads this variable when it is imported.
+# With one thread, the order of additions is fixed, so training is reproducible.  Also,
+# threads of several test workers do not compete for two cores.  torch reads this
+# variable when it is imported.
 os.environ["OMP_NUM_THREADS"] = "1"
-# These files take longest; they run first, in this order, so that no worker still runs one at the end.
+# These files take longest; they run first, in this order, so that no worker still runs
+# one at the end.
 LONG_FILES = (
     "test_sample.py",
     "test_acord_real.py",
@@ -36,7 +43,8 @@ LONG_FILES = (
     "test_slurm.py",
     "test_faults.py",
 )
-# Seconds for a test outside tests/unit: the first one that needs the whole sample waits until it has run.
+# Seconds for a test outside tests/unit: the first one that needs the whole sample waits
+# until it has run.
 PIPELINE_TIMEOUT = 1800
 # ACORD's tables that need no training.  Rows of linear models are left out because no
 # test reads them, and those of MiniLM because it takes minutes to encode all clauses;
@@ -63,7 +71,9 @@ LEFT_OUT = [
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All workers of pytest-xdist use one server of jobs, because its imports take seconds."""
+    """All workers of pytest-xdist use one server of jobs, because its imports take
+    seconds.
+    """
     if not hasattr(config, "workerinput"):
         os.environ[forked.PATH_NAME] = forked.interpreter()
 
@@ -77,7 +87,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name bytes by their parameter: packed files contain the time, and names must not."""
+    """Name bytes by their parameter: packed files contain the time, and names must
+    not.
+    """
     return argname if isinstance(val, bytes) else None
 
 
@@ -122,7 +134,9 @@ def mirror() -> Path:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
-    """Return a function that gives a folder shared by all pytest-xdist workers; the first call builds it."""
+    """Return a function that gives a folder shared by all pytest-xdist workers; the
+    first call builds it.
+    """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -144,9 +158,9 @@ def shared(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
 def sample_run(shared) -> Path:
     """Folder of a finished run on the whole sample.
 
-    It has all tables, while the report of a user's run shows some of them.
-    Only tests/workflow/test_sample.py changes it; `sample_outputs` has the digests of the unchanged results,
-    and `sample_values` their snapshot.
+    It has all tables, while the report of a user's run shows some of them. Only
+    tests/workflow/test_sample.py changes it; `sample_outputs` has the digests of the
+    unchanged results, and `sample_values` their snapshot.
     """
 
     def build(folder: Path) -> None:
@@ -174,7 +188,9 @@ def sample_values(sample_run) -> Path:
 
 @pytest.fixture(scope="session")
 def release_results(shared, mirror) -> Path:
-    """Results on real data (read-only): ACORD's tables that need no training, and CUAD's data set."""
+    """Results on real data (read-only): ACORD's tables that need no training, and
+    CUAD's data set.
+    """
     config = (
         "data=release",
         f"mirror={mirror}",
@@ -197,7 +213,9 @@ def release_results(shared, mirror) -> Path:
 
 @pytest.fixture
 def serve():
-    """Return a function that starts a server until the test ends (see `language_model_server.serving`)."""
+    """Return a function that starts a server until the test ends (see
+    `language_model_server.serving`).
+    """
     from helpers.language_model_server import serving
 
     with ExitStack() as stack:

@@ -1,8 +1,9 @@
 """Make the sample of the ACORD release: ``python resources/sample/make_acord.py``.
 
-It writes ``acord/ACORD.zip`` from ``acord/queries.toml`` and ``acord/clauses.toml``, in the raw format of the
-release: the same folder, file names, columns, quoting and line ends, a workbook laid out like the release's.
-The bytes depend on nothing but those two files and this one.
+It writes ``acord/ACORD.zip`` from ``acord/queries.toml`` and ``acord/clauses.toml``, in
+the raw format of the release: the same folder, file names, columns, quoting and line
+ends, a workbook laid out like the release's. The bytes depend on nothing but those two
+files and this one.
 """
 
 import argparse
@@ -24,7 +25,8 @@ WORKBOOK = "supplemental materials/ACORD 2-5 Star Clause Pairs.xlsx"
 FORMATS = "supplemental materials/acord query (short_medium_long).tsv"
 WRITTEN = (2025, 1, 15, 0, 0, 0)
 
-# The most clauses of its own category that are two stars for a query, and the bounds of all its judgements.
+# The most clauses of its own category that are two stars for a query, and the bounds of
+# all its judgements.
 TWO_STARS = 15
 JUDGED = range(44, 89)
 
@@ -43,7 +45,8 @@ IN_OTHER = {
     "IP Ownership/License": "IP ownership/license clause",
 }
 
-# The release's workbook has a formula, a rating of no clause and a clause of no rating; so does the sample's.
+# The release's workbook has a formula, a rating of no clause and a clause of no rating;
+# so does the sample's.
 FORMULA_BELOW, RATING_OF_NONE, CLAUSE_UNRATED = "cap", "non_compete", "control"
 
 PARTIES = [
@@ -90,7 +93,9 @@ FILLERS = {
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause: its text as the workbook has it, and its average rating for each query that it answers."""
+    """One clause: its text as the workbook has it, and its average rating for each
+    query that it answers.
+    """
 
     category: str
     sheet_text: str
@@ -98,7 +103,9 @@ class Clause:
 
     @property
     def text(self) -> str:
-        """The text as the corpus has it: single spaces, and no blank line between paragraphs."""
+        """The text as the corpus has it: single spaces, and no blank line between
+        paragraphs.
+        """
         return re.sub(r"\n+", "\n", re.sub(r" +", " ", self.sheet_text))
 
     @property
@@ -129,7 +136,9 @@ def queries() -> list[dict[str, str]]:
 
 
 def _fill(text: str, number: int, copy: int) -> str:
-    """Return copy ``copy`` of text ``number`` with its choices and slots filled; copies take turns."""
+    """Return copy ``copy`` of text ``number`` with its choices and slots filled; copies
+    take turns.
+    """
 
     def pick(options: list, what: str):
         first = int(_key(str(number), what)[:8], 16)
@@ -158,8 +167,9 @@ def judgements(
 ) -> list[tuple[Clause, float]]:
     """Return the clauses judged for the query of that number, with their average stars.
 
-    First the clauses that answer it, then two-star clauses of its category, then one-star clauses of the
-    other categories, as many as bring the sum within ``JUDGED``.
+    First the clauses that answer it, then two-star clauses of its category, then
+    one-star clauses of the other categories, as many as bring the sum within
+    ``JUDGED``.
     """
     key = query["key"]
     answers, helpful, others = [], [], []
@@ -176,7 +186,9 @@ def judgements(
 
 
 def score(stars: float) -> int:
-    """The release's score: the average of the ratings, rounded half up to whole stars, less one."""
+    """The release's score: the average of the ratings, rounded half up to whole stars,
+    less one.
+    """
     return int(stars + 0.5) - 1
 
 
@@ -210,7 +222,9 @@ def files() -> dict[str, bytes]:
 
 
 def _type(query: dict[str, str]) -> str:
-    """The release's mark of where a query's clauses come from; it lists those of the first kind first."""
+    """The release's mark of where a query's clauses come from; it lists those of the
+    first kind first.
+    """
     return (
         "cuad2"
         if query["category"] in ("Limitation of Liability", "Indemnification")
@@ -241,10 +255,13 @@ def _tsv(rows: Iterable[tuple]) -> bytes:
 def _workbook(
     asked: list[dict[str, str]], judged: dict[str, list[tuple[Clause, float]]]
 ) -> bytes:
-    """Return the workbook of clauses of two to five stars: a column of clauses and one of ratings a query."""
+    """Return the workbook of clauses of two to five stars: a column of clauses and one
+    of ratings a query.
+    """
     sheets: dict[str, dict[tuple[int, int], str | float | None]] = {}
     for name in [*CORNERS, OTHER]:
-        # The last sheet has a row of categories above that of the queries, and no column before them.
+        # The last sheet has a row of categories above that of the queries, and no
+        # column before them.
         top, column = 1, 2
         cells = sheets[name] = {}
         if name == OTHER:
@@ -278,10 +295,11 @@ def _workbook(
 
 
 def _xlsx(sheets: dict[str, dict[tuple[int, int], str | float | None]]) -> bytes:
-    """Return an Office Open XML workbook of the sheets' cells, given by (row, column) from 1.
+    """Return an Office Open XML workbook of the sheets' cells, given by (row, column)
+    from 1.
 
-    Written by hand because every library stamps the time of writing into it.  Its parts are stored, not
-    deflated: the zip around it deflates them.
+    Written by hand because every library stamps the time of writing into it.  Its parts
+    are stored, not deflated: the zip around it deflates them.
     """
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -363,7 +381,9 @@ def _letters(column: int) -> str:
 
 
 def _zip(entries: dict[str, bytes], compression: int) -> bytes:
-    """Return a zip of the entries, sorted by name, each with the same time and rights."""
+    """Return a zip of the entries, sorted by name, each with the same time and
+    rights.
+    """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, content in sorted(entries.items()):

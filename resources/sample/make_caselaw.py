@@ -1,8 +1,9 @@
 """Make the sample of case law: ``python resources/sample/make_caselaw.py``.
 
-It writes ``caselaw/<reporter>/<volume>.zip`` from ``caselaw/opinions.toml`` and ``caselaw/state.toml``, in
-the layout of static.case.law: metadata, and each case once as JSON and once as HTML with the labels of its
-printed pages.  The bytes depend on nothing but those files and this one.
+It writes ``caselaw/<reporter>/<volume>.zip`` from ``caselaw/opinions.toml`` and
+``caselaw/state.toml``, in the layout of static.case.law: metadata, and each case once
+as JSON and once as HTML with the labels of its printed pages.  The bytes depend on
+nothing but those files and this one.
 """
 
 import argparse
@@ -28,7 +29,9 @@ _PAGE = re.compile(r"\{(\d+)\} ?")
 
 @dataclass(frozen=True)
 class Reporter:
-    """A series of volumes: its name in citations, title, court, and above what the ids of its cases are."""
+    """A series of volumes: its name in citations, title, court, and above what the ids
+    of its cases are.
+    """
 
     short: str
     title: str
@@ -61,7 +64,9 @@ REPORTERS = {
 
 @dataclass(frozen=True)
 class Opinion:
-    """One opinion: its type, and its paragraphs with ``{102}`` where a page starts, the author's first."""
+    """One opinion: its type, and its paragraphs with ``{102}`` where a page starts, the
+    author's first.
+    """
 
     kind: str
     author: str
@@ -181,8 +186,8 @@ def _label(match: re.Match[str]) -> str:
 def cases() -> list[Case]:
     """Return the cases of the files, in their order.
 
-    Raises ValueError where the marked pages of a case do not count on from its first page, or a case
-    starts on a page of the one before.
+    Raises ValueError where the marked pages of a case do not count on from its first
+    page, or a case starts on a page of the one before.
     """
     made: list[Case] = []
     all_written = []
@@ -265,7 +270,9 @@ def _volume(cases: list[Case]) -> bytes:
 
 
 def _zip(entries: dict[str, str]) -> bytes:
-    """Return a zip of the entries, sorted by name, each with the same time and rights."""
+    """Return a zip of the entries, sorted by name, each with the same time and
+    rights.
+    """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, content in sorted(entries.items()):

@@ -1,9 +1,10 @@
 """Make the sample of the CUAD release: ``python resources/sample/make_cuad.py``.
 
-It writes ``data.zip``, ``CUAD_v1.zip`` and ``category_descriptions.csv`` to ``cuad/``, from
-``cuad/contracts.toml`` and ``cuad/categories.toml``, in the raw format of the release: the same members (less
-label sheets, readme and a second copy of the SQuAD file), keys, columns, question ids, quoting and line ends.
-The bytes depend on nothing but those two files and this one.
+It writes ``data.zip``, ``CUAD_v1.zip`` and ``category_descriptions.csv`` to ``cuad/``,
+from ``cuad/contracts.toml`` and ``cuad/categories.toml``, in the raw format of the
+release: the same members (less label sheets, readme and a second copy of the SQuAD
+file), keys, columns, question ids, quoting and line ends. The bytes depend on nothing
+but those two files and this one.
 """
 
 import argparse
@@ -29,7 +30,8 @@ QUESTION = (
     'Highlight the parts (if any) of this contract related to "{name}" that should be reviewed by a lawyer.'
     " Details: {description}"
 )
-# In the clause table one category stands elsewhere than among the questions, and one heading has a blank.
+# In the clause table one category stands elsewhere than among the questions, and one
+# heading has a blank.
 AFTER = {"Competitive Restriction Exception": "Most Favored Nation"}
 BLANK_BEFORE_ANSWER = "Notice Period To Terminate Renewal"
 
@@ -38,7 +40,9 @@ _MARK = re.compile(r"<(\+?)([A-Z][a-z][^<>]*)>|</>")
 
 @dataclass(frozen=True)
 class Span:
-    """A marked span: its category, its characters, and whether it goes on with the clause before it."""
+    """A marked span: its category, its characters, and whether it goes on with the
+    clause before it.
+    """
 
     category: str
     start: int
@@ -101,7 +105,9 @@ class Contract:
         return [span for span in self.spans if span.category == category]
 
     def clauses(self, category: str) -> list[str]:
-        """The clauses of one category as the clause table has them: pieces of one are joined."""
+        """The clauses of one category as the clause table has them: pieces of one are
+        joined.
+        """
         clauses: list[str] = []
         for span in self.of(category):
             piece = self.text[span.start : span.end]
@@ -113,7 +119,9 @@ class Contract:
 
 
 def categories() -> list[dict[str, str]]:
-    """Return the categories in the order of the questions, with the defaults filled in."""
+    """Return the categories in the order of the questions, with the defaults filled
+    in.
+    """
     usual = {"answer_format": "Yes/No", "group": "-"}
     return [
         usual | {"title": entry["name"]} | entry
@@ -179,7 +187,8 @@ def files() -> dict[str, bytes]:
     return {
         "data.zip": _zip(questions),
         "CUAD_v1.zip": _zip(release),
-        # With a byte order mark, and without a line end after the last line, like the release's.
+        # With a byte order mark, and without a line end after the last line, like the
+        # release's.
         "category_descriptions.csv": b"\xef\xbb\xbf"
         + _csv(described, "\r\n").removesuffix(b"\r\n"),
     }
@@ -188,7 +197,9 @@ def files() -> dict[str, bytes]:
 def _entry(
     contract: Contract, asked: list[dict[str, str]], separate: bool = False
 ) -> dict[str, Any]:
-    """A contract with its questions; with ``separate``, an answer is a numbered question of its own."""
+    """A contract with its questions; with ``separate``, an answer is a numbered
+    question of its own.
+    """
     questions = []
     for category in asked:
         answers = [
@@ -246,7 +257,9 @@ def _clause_table(
 
 
 def _pdf(text: str, pages: int) -> bytes:
-    """Return a PDF of the text on so many pages, in one of the fonts that every reader has."""
+    """Return a PDF of the text on so many pages, in one of the fonts that every reader
+    has.
+    """
     lines = []
     for line in text.split("\n"):
         escaped = [
@@ -254,7 +267,8 @@ def _pdf(text: str, pages: int) -> bytes:
         ]
         lines += escaped or [""]
     on_a_page = -(-len(lines) // pages)
-    # 1 is the catalogue, 2 the tree of pages, 3 the font; then come each page and what stands on it.
+    # 1 is the catalogue, 2 the tree of pages, 3 the font; then come each page and what
+    # stands on it.
     numbers = range(4, 4 + 2 * pages, 2)
     kids = " ".join(f"{number} 0 R" for number in numbers)
     objects = [
@@ -293,7 +307,9 @@ def _csv(rows: Iterable[Iterable[str]], line_end: str) -> bytes:
 
 
 def _zip(entries: dict[str, bytes]) -> bytes:
-    """Return a zip of the entries, sorted by name, each with the same time and rights."""
+    """Return a zip of the entries, sorted by name, each with the same time and
+    rights.
+    """
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, content in sorted(entries.items()):

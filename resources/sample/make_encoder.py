@@ -1,9 +1,10 @@
 """Make the encoder of the sample: ``python resources/sample/make_encoder.py``.
 
-It writes ``models/sample-encoder/``: a BERT of two layers, 32 wide, laid out as sentence-transformers does a
-sentence encoder (mean of the tokens, unit length), with a WordPiece vocabulary of the words that are most
-frequent in the sample's texts.  Its weights are drawn and never trained.  The bytes depend on those texts and
-this file alone.
+It writes ``models/sample-encoder/``: a BERT of two layers, 32 wide, laid out as
+sentence-transformers does a sentence encoder (mean of the tokens, unit length), with a
+WordPiece vocabulary of the words that are most frequent in the sample's texts.  Its
+weights are drawn and never trained.  The bytes depend on those texts and this file
+alone.
 """
 
 import argparse
@@ -45,8 +46,9 @@ SPECIAL = {
     "mask_token": "[MASK]",
 }
 VOCABULARY, WIDTH, INNER, LAYERS, POSITIONS = 2000, 32, 64, 2, 512
-# A number that is drawn is an integer from -128 to 127 over this, so that the spread is BERT's 0.02.  What
-# all texts share has a tenth of it, or all mean vectors would be alike.
+# A number that is drawn is an integer from -128 to 127 over this, so that the spread is
+# BERT's 0.02.  What all texts share has a tenth of it, or all mean vectors would be
+# alike.
 SCALE = 4096
 SHARED = (
     "embeddings.position_embeddings.weight",
@@ -65,7 +67,9 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def vocabulary(texts: list[str]) -> list[str]:
-    """The special tokens, each character as a word's first and as one within, and the most frequent words."""
+    """The special tokens, each character as a word's first and as one within, and the
+    most frequent words.
+    """
     normalise = normalizers.BertNormalizer().normalize_str
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     words: Counter[str] = Counter()
@@ -123,7 +127,9 @@ def shapes(words: int) -> dict[str, tuple[int, ...]]:
 
 
 def weights(words: int) -> dict[str, np.ndarray]:
-    """The tensors, float32: normalisation does nothing yet, biases are 0, all else is drawn."""
+    """The tensors, float32: normalisation does nothing yet, biases are 0, all else is
+    drawn.
+    """
     draw = random.Random(SEED)
     found = {}
     for name, shape in shapes(words).items():

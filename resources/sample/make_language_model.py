@@ -1,8 +1,10 @@
-"""Make the language model of the sample: ``python resources/sample/make_language_model.py``.
+"""Make the language model of the sample: ``python
+resources/sample/make_language_model.py``.
 
-It writes ``models/sample-language-model/``: a Llama of two layers, 32 wide, that reads and writes bytes and
-the words that are most frequent in the sample's texts, in turns of a conversation.  Its weights are drawn and
-never trained.  The bytes depend on those texts and this file alone.
+It writes ``models/sample-language-model/``: a Llama of two layers, 32 wide, that reads
+and writes bytes and the words that are most frequent in the sample's texts, in turns of
+a conversation.  Its weights are drawn and never trained.  The bytes depend on those
+texts and this file alone.
 """
 
 import argparse
@@ -23,8 +25,8 @@ from make_encoder import HERE, TEXTS, strings
 
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 WORDS, WIDTH, INNER, LAYERS, HEADS, POSITIONS = 300, 32, 64, 2, 2, 32768
-# A number that is drawn is an integer from -128 to 127 over this: answers differ, as they would not with
-# less.
+# A number that is drawn is an integer from -128 to 127 over this: answers differ, as
+# they would not with less.
 SCALE = 256
 SEED = 0
 TEMPLATE = (
@@ -34,7 +36,9 @@ TEMPLATE = (
 
 
 def merges(texts: list[str]) -> list[tuple[str, str]]:
-    """The pairs that make the most frequent words, each from its first letter on; a word has its blank."""
+    """The pairs that make the most frequent words, each from its first letter on; a
+    word has its blank.
+    """
     words: Counter[str] = Counter()
     for text in texts:
         words.update(re.findall(r" [a-z]+", text))
@@ -64,7 +68,9 @@ def tokenizer(texts: list[str]) -> Tokenizer:
 
 
 def shapes(words: int) -> dict[str, tuple[int, ...]]:
-    """The tensors of the model, named as transformers names them; the output is the embeddings again."""
+    """The tensors of the model, named as transformers names them; the output is the
+    embeddings again.
+    """
     found: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (words, WIDTH)}
     for number in range(LAYERS):
         layer = f"model.layers.{number}"

@@ -1,9 +1,10 @@
 """Make the sample of the MAUD release: ``python resources/sample/make_maud.py``.
 
 It writes ``maud/maud_v1.zip``, ``maud/best_found_hps/`` and
-``maud_extraction/maud_squad_{train,dev,test}.json`` from ``maud/deal_points.toml``, in the raw formats of the
-release.  The questions and their answers are named as in
-the release; every text, score and setting is made up.  The bytes depend on that file and this one alone.
+``maud_extraction/maud_squad_{train,dev,test}.json`` from ``maud/deal_points.toml``, in
+the raw formats of the release.  The questions and their answers are named as in the
+release; every text, score and setting is made up.  The bytes depend on that file and
+this one alone.
 """
 
 import argparse
@@ -36,9 +37,11 @@ COLUMNS = (
 COLUMNS += ("id", "category")
 MARK = "[MULTILABEL]"
 
-# Contracts whose long deal points run over a model's 512 tokens, and those with abridged texts.
+# Contracts whose long deal points run over a model's 512 tokens, and those with
+# abridged texts.
 LONG, ABRIDGED = (2, 5), (0, 2, 3, 5, 6)
-# Contracts of the extraction task's dev and test splits; contracts are split there, and rows elsewhere.
+# Contracts of the extraction task's dev and test splits; contracts are split there, and
+# rows elsewhere.
 EXTRACTION_SPLIT = {4: "dev", 7: "test"}
 # As Table 12 of the paper writes three of the deal point types.
 TABLE_12 = {
@@ -83,11 +86,15 @@ class Question:
 
     @property
     def author_number(self) -> int:
-        """A column of the authors' annotations: they rise with the questions, with gaps."""
+        """A column of the authors' annotations: they rise with the questions, with
+        gaps.
+        """
         return 2 * self.number + 1
 
     def says(self, labels: tuple[int, ...]) -> str:
-        """What a deal point text says for these answers; nothing for an answer by silence."""
+        """What a deal point text says for these answers; nothing for an answer by
+        silence.
+        """
         phrases = [self.written["say"][label] for label in labels]
         if not any(phrases):
             return ""
@@ -120,7 +127,9 @@ class Sample:
                 self.labels[question.name] = self._labels(question)
 
     def _labels(self, question: Question) -> list[tuple[int, ...] | None]:
-        """The labels that each contract has for the question; None where it is not asked."""
+        """The labels that each contract has for the question; None where it is not
+        asked.
+        """
         (of,) = [of for of in self.types if of["name"] == question.text_type]
         numbers = range(len(self.contracts))
         asked = [number for number in numbers if self.has(of, number)]
@@ -187,7 +196,8 @@ class Sample:
     ) -> list[str]:
         """The deal point text of a contract in the one or two pieces that it stands in.
 
-        ``instead`` gives the labels of one question where they are not the contract's own.
+        ``instead`` gives the labels of one question where they are not the contract's
+        own.
         """
         place = self.types.index(of)
         questions = [q for q in self.questions if q.text_type == of["name"]]
@@ -200,7 +210,8 @@ class Sample:
                 order = question.written.get("said", number)
                 said.append((order, question.says(labels)))
         heading = f"Section {place // 4 + 1}.{place % 4 + 1} {of['heading']}."
-        # Some headings stand on a line of their own, so that a text may hold a line end.
+        # Some headings stand on a line of their own, so that a text may hold a line
+        # end.
         blank = " " if _draw(3, of["name"], contract) else "\n"
         phrases = [heading + blank + of["open"]]
         phrases += [phrase for _, phrase in sorted(said) if phrase]
@@ -237,7 +248,9 @@ class Sample:
 
     @cached_property
     def agreements(self) -> list[tuple[str, dict[str, list[tuple[int, str]]]]]:
-        """Each contract's text, and by deal point type the start and text of its pieces."""
+        """Each contract's text, and by deal point type the start and text of its
+        pieces.
+        """
         made = []
         for contract, parties in enumerate(self.contracts):
             text = f"AGREEMENT AND PLAN OF MERGER\n\nby and between\n\n{parties['buyer']}\n\nand\n\n"
@@ -263,7 +276,9 @@ class Sample:
 
 
 def heads(sample: Sample) -> Iterator[tuple[Question, int | None]]:
-    """Yield the heads: a question, and of a multilabel one the label of the answer that it is about."""
+    """Yield the heads: a question, and of a multilabel one the label of the answer that
+    it is about.
+    """
     for question in sample.questions:
         if not question.multilabel:
             yield question, None
@@ -273,15 +288,18 @@ def heads(sample: Sample) -> Iterator[tuple[Question, int | None]]:
 
 
 def label_of(labels: tuple[int, ...], about: int | None) -> int:
-    """The label of a row: the answer's own, or whether the head's answer is among those given."""
+    """The label of a row: the answer's own, or whether the head's answer is among those
+    given.
+    """
     return labels[0] if about is None else int(about in labels)
 
 
 def rows(sample: Sample) -> dict[str, list[tuple]]:
-    """Return the rows of the csv files by split, heads in order, with main, abridged and rare rows of each.
+    """Return the rows of the csv files by split, heads in order, with main, abridged
+    and rare rows of each.
 
-    As in the release each head is split by itself and by answer: main rows at random, abridged rows with the
-    main row of their contract, rare rows to train and dev.
+    As in the release each head is split by itself and by answer: main rows at random,
+    abridged rows with the main row of their contract, rare rows to train and dev.
     """
     made: dict[str, list[tuple]] = {split: [] for split in SPLITS}
     types = {of["name"]: of for of in sample.types}
@@ -331,7 +349,9 @@ def rows(sample: Sample) -> dict[str, list[tuple]]:
 
 
 def _splits(labels: dict[int, int], *head: str) -> dict[int, str]:
-    """The split of each contract's main row: of each answer a quarter to test, a quarter to dev."""
+    """The split of each contract's main row: of each answer a quarter to test, a
+    quarter to dev.
+    """
     found: dict[int, str] = {}
     for label in sorted(set(labels.values())):
         contracts = [contract for contract in labels if labels[contract] == label]
@@ -348,7 +368,9 @@ def _splits(labels: dict[int, int], *head: str) -> dict[int, str]:
 def _rare(
     sample: Sample, of: dict[str, Any], question: Question
 ) -> Iterator[tuple[str, str, tuple[int, ...]]]:
-    """Yield (split, text, labels) of texts that are edited to have an answer which few contracts have."""
+    """Yield (split, text, labels) of texts that are edited to have an answer which few
+    contracts have.
+    """
     if question.category == NO_RARE_ANSWERS:
         return
     labels_of = sample.labels[question.name]
@@ -376,7 +398,9 @@ def _rare(
 
 
 def settings(sample: Sample) -> dict[str, bytes]:
-    """Best settings of no search: numbers drawn, in the layout of the released files."""
+    """Best settings of no search: numbers drawn, in the layout of the released
+    files.
+    """
     numbers = []
     for question, about in heads(sample):
         number = str(question.author_number)
@@ -470,7 +494,9 @@ def settings(sample: Sample) -> dict[str, bytes]:
 
 
 def _grid(models: list[str], heading: str) -> bytes:
-    """The tables of a multi-task search, one a learning rate; the first has no row numbers."""
+    """The tables of a multi-task search, one a learning rate; the first has no row
+    numbers.
+    """
     lines = ["# multi-task training", ""]
     for place, rate in enumerate(("1e-4", "1e-5", "3e-5")):
         lines += [
@@ -495,7 +521,9 @@ def _grid(models: list[str], heading: str) -> bytes:
 
 
 def squad(sample: Sample) -> dict[str, bytes]:
-    """The extraction task: for each contract and deal point type a question, its pieces the answers."""
+    """The extraction task: for each contract and deal point type a question, its pieces
+    the answers.
+    """
     files: dict[str, list] = {split: [] for split in SPLITS}
     for contract, (text, marks) in enumerate(sample.agreements):
         asked = []
@@ -528,7 +556,9 @@ def squad(sample: Sample) -> dict[str, bytes]:
 
 
 def _csv(header: Iterable[str], lines: Iterable[tuple]) -> bytes:
-    """As pandas writes csv: a cell with a comma, a quote or a line end is quoted, and lines end in \\n."""
+    """As pandas writes csv: a cell with a comma, a quote or a line end is quoted, and
+    lines end in \\n.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)

@@ -1,9 +1,10 @@
 """Make the sample of the public NLI data sets: ``python resources/sample/make_nli.py``.
 
-It writes ``snli/snli_1.0.zip``, ``multinli/multinli_1.0.zip``, ``nli_fever/nli_fever.zip``,
-``anli/anli_v1.0.zip``, ``control/{train,dev,test}.jsonl``, ``docnli/DocNLI_dataset.zip`` and
-``contract_nli/contract-nli.zip`` from ``anli/premises.toml``, in the raw formats of the releases; every
-sentence is made up.  The bytes depend on that file and this one alone.
+It writes ``snli/snli_1.0.zip``, ``multinli/multinli_1.0.zip``,
+``nli_fever/nli_fever.zip``, ``anli/anli_v1.0.zip``, ``control/{train,dev,test}.jsonl``,
+``docnli/DocNLI_dataset.zip`` and ``contract_nli/contract-nli.zip`` from
+``anli/premises.toml``, in the raw formats of the releases; every sentence is made up.
+The bytes depend on that file and this one alone.
 """
 
 import argparse
@@ -42,7 +43,9 @@ def _dealt(premises: Sequence[Premise]) -> dict[str, Sequence[Premise]]:
 
 
 def _gold(premises: Sequence[Premise], source: str, **more: str) -> list[Record]:
-    """Records of SNLI and MultiNLI, the last of which no two annotators agreed about."""
+    """Records of SNLI and MultiNLI, the last of which no two annotators agreed
+    about.
+    """
     found = []
     for number, (premise, hypothesis, kind) in enumerate(_pairs(premises)):
         record = {
@@ -103,7 +106,9 @@ def fever(premises: Sequence[Premise]) -> dict[str, list[Record]]:
 
 
 def anli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
-    """ANLI's three rounds: two premises each in training, one kind of pair each in dev and test."""
+    """ANLI's three rounds: two premises each in training, one kind of pair each in dev
+    and test.
+    """
     *train, dev, test = premises
     files = {}
     for place, kind in enumerate(KINDS):
@@ -167,7 +172,9 @@ def control(premises: Sequence[Premise]) -> dict[str, list[Record]]:
 
 
 def docnli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
-    """DocNLI's files: documents of six premises, asked about by sentences and by summaries."""
+    """DocNLI's files: documents of six premises, asked about by sentences and by
+    summaries.
+    """
     files = {}
     for split, documents in _dealt(_passages(premises, 6)).items():
         pairs = _pairs_of_passages(documents)
@@ -191,7 +198,9 @@ def docnli(premises: Sequence[Premise]) -> dict[str, list[Record]]:
 def contract_nli(
     agreements: Sequence[Mapping[str, Any]], hypotheses: Sequence[Mapping[str, str]]
 ) -> dict[str, Record]:
-    """ContractNLI's files: a document is its opening and a clause for each hypothesis that it speaks of."""
+    """ContractNLI's files: a document is its opening and a clause for each hypothesis
+    that it speaks of.
+    """
     labels = {}
     for one in hypotheses:
         labels[one["key"]] = {

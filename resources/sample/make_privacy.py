@@ -1,8 +1,9 @@
-"""Make the sample of the privacy policy corpus: ``python resources/sample/make_privacy.py``.
+"""Make the sample of the privacy policy corpus: ``python
+resources/sample/make_privacy.py``.
 
-It writes ``privacy/questions.ndjson``, ``coding_values.ndjson`` and ``privacy_policies.ndjson`` from
-``privacy/clauses.toml``, in the release's form; every sentence is made up.  The bytes depend on that file and
-this one alone.
+It writes ``privacy/questions.ndjson``, ``coding_values.ndjson`` and
+``privacy_policies.ndjson`` from ``privacy/clauses.toml``, in the release's form; every
+sentence is made up.  The bytes depend on that file and this one alone.
 """
 
 import argparse
@@ -39,7 +40,9 @@ def _holds(site: str, question: Record) -> list[int]:
 def _policy(
     texts: Record, site: Record
 ) -> tuple[Record, dict[tuple[str, int], tuple[Place, list[int]]]]:
-    """A site's policy, and {(question, option): where that stands and which sentences of it are marked}."""
+    """A site's policy, and {(question, option): where that stands and which sentences
+    of it are marked}.
+    """
     documents = [list(opening) for opening in texts["opening"]]
     marked = {}
     for question in texts["questions"]:
@@ -76,7 +79,9 @@ def _policy(
 def _responses(
     site: str, question: Record, marked: Mapping[Any, tuple[Place, list[int]]]
 ) -> list[Record]:
-    """What two coders say, sometimes three: the second may see it otherwise, and is less sure of it then."""
+    """What two coders say, sometimes three: the second may see it otherwise, and is
+    less sure of it then.
+    """
     label, options = question["label"], question["options"]
     about = (site, label)
     found = []
@@ -149,7 +154,9 @@ def _questions(questions: Sequence[Record]) -> list[Record]:
 
 
 def _oddities(codings: list[dict[str, Any]]) -> None:
-    """What the release has too: a response without an option, one option too many, a pair missing."""
+    """What the release has too: a response without an option, one option too many, a
+    pair missing.
+    """
     codings[0]["responses"][0] |= {
         "selected_option_labels": [],
         "highlighted_sentences": [],

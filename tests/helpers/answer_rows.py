@@ -1,4 +1,6 @@
-"""A small collection of documents with answers to questions about them, as tables of the answers task."""
+"""A small collection of documents with answers to questions about them, as tables of
+the answers task.
+"""
 
 import hashlib
 
@@ -54,7 +56,9 @@ NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 
 
 def held(document, question):
-    """Return the index of the option that a document's text supports; a hash of both ids selects it."""
+    """Return the index of the option that a document's text supports; a hash of both
+    ids selects it.
+    """
     options = len(QUESTIONS[question][2])
     return (
         int(hashlib.sha256(f"{document}/{question}".encode()).hexdigest(), 16) % options
@@ -62,7 +66,8 @@ def held(document, question):
 
 
 def rows(documents=30, without_text=(), chosen=None):
-    """Return {table: rows} of this number of documents; two readers give the answer that the text supports.
+    """Return {table: rows} of this number of documents; two readers give the answer
+    that the text supports.
 
     ``chosen`` ({(document, question): options of each reader}) replaces these answers.
     """
@@ -122,7 +127,9 @@ def written(folder, tables):
 
 
 def collected(folder, **wanted):
-    """Return the `collection.Collection` of `rows`, and the paragraphs that were marked."""
+    """Return the `collection.Collection` of `rows`, and the paragraphs that were
+    marked.
+    """
     files = written(folder, rows(**wanted))
     data = collection.load([files[name] for name in collection.ANSWERED_FROM], NAMES)
     return data, collection.marked_of([files["highlights"]])

@@ -20,7 +20,9 @@ _BEFORE = set("( [ { $ `` “ ‘".split())
 
 
 def from_brackets(brackets: str, spaces: Sequence[str] | None = None) -> Tree:
-    """Parse a bracket string into a tree; without ``spaces`` it is spaced as English is."""
+    """Parse a bracket string into a tree; without ``spaces`` it is spaced as English
+    is.
+    """
     parse = nltk.Tree.fromstring(brackets)
     if spaces is None:
         words = [(_WORDS.get(word, word), tag) for word, tag in parse.pos()]
@@ -43,7 +45,9 @@ def _joined(first: tuple[str, str], second: tuple[str, str]) -> bool:
 
 
 def to_brackets(tree: Tree) -> str:
-    """Return the tree as a bracket string on one line; brackets in words are escaped."""
+    """Return the tree as a bracket string on one line; brackets in words are
+    escaped.
+    """
 
     def write(node: Node) -> str:
         if node.is_leaf:

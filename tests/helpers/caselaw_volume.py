@@ -1,4 +1,6 @@
-"""Small case law volumes in the layouts of static.case.law and of the former bulk export, for tests."""
+"""Small case law volumes in the layouts of static.case.law and of the former bulk
+export, for tests.
+"""
 
 import io
 import json
@@ -11,7 +13,9 @@ Opinion = tuple[str, Sequence[str]]
 
 
 def metadata(case_id, citation="", **changes):
-    """Return the entry of a case in CasesMetadata.json; the default citation is ``<case_id> Test 1``."""
+    """Return the entry of a case in CasesMetadata.json; the default citation is
+    ``<case_id> Test 1``.
+    """
     citation = citation or f"{case_id} Test 1"
     record = {
         "id": case_id,
@@ -57,7 +61,9 @@ def majority(*paragraphs, head=""):
 
 
 def write_zip(path, cases):
-    """Write a volume; ``cases`` maps any name to a metadata entry and the content of its html/ file."""
+    """Write a volume; ``cases`` maps any name to a metadata entry and the content of
+    its html/ file.
+    """
     entries = [entry for entry, _ in cases.values()]
     members = [("metadata/CasesMetadata.json", json.dumps(entries))]
     for entry, body in cases.values():

@@ -1,8 +1,10 @@
-"""A loopback server with EDGAR's layout and rules, and builders for the pages it serves.
+"""A loopback server with EDGAR's layout and rules, and builders for the pages it
+serves.
 
-It returns 403 for a user agent without an e-mail address, and 429 for more than ten requests in one second
-from all clients together.  Pages are below ``/Archives/``; unknown pages return 404.  It logs every request,
-and can return other answers before a page.
+It returns 403 for a user agent without an e-mail address, and 429 for more than ten
+requests in one second from all clients together.  Pages are below ``/Archives/``;
+unknown pages return 404.  It logs every request, and can return other answers before a
+page.
 """
 
 import gzip
@@ -37,7 +39,9 @@ class Seen:
 
 
 class EdgarServer:
-    """Serves ``pages`` ({path below the base URL: content}); allows ``per_second`` requests in a second."""
+    """Serves ``pages`` ({path below the base URL: content}); allows ``per_second``
+    requests in a second.
+    """
 
     def __init__(self, pages, per_second, packs):
         self.pages = dict(pages)
@@ -47,7 +51,8 @@ class EdgarServer:
         self.log: list[Seen] = []
         # {path: answers before its page}
         self.first: defaultdict[str, deque[bytes]] = defaultdict(deque)
-        # A request for this page sets `noticed`, and then gets no answer until the test ends.
+        # A request for this page sets `noticed`, and then gets no answer until the test
+        # ends.
         self.hung = ""
         self.noticed = threading.Event()
         self.released = threading.Event()
@@ -111,7 +116,9 @@ def serving(pages, per_second=10, *, packs=True):
 
 
 def index_page(rows):
-    """Return a ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date Filed|Filename``."""
+    """Return a ``master.idx`` with ``rows``, each ``CIK|Company Name|Form Type|Date
+    Filed|Filename``.
+    """
     head = (
         "Description:           Master Index of EDGAR Dissemination Feed",
         "Last Data Received:    March 31, 2020",
@@ -152,7 +159,9 @@ def submission(accession, *documents):
 
 
 def small_quarter(year, number, filings):
-    """Return pages of a quarter with ``filings`` 8-Ks; each has one exhibit EX-10.1 and a press release."""
+    """Return pages of a quarter with ``filings`` 8-Ks; each has one exhibit EX-10.1 and
+    a press release.
+    """
     month = number * 3 - 2
     rows = []
     pages = {}
@@ -215,7 +224,9 @@ collect(Quarter(int(year), 1), pages, path, forms=["8-K"], exhibits=["EX-10"])
 
 
 def start_job(server, folder, year, per_second=9):
-    """Start a process that reads a line and then collects the first quarter of ``year``."""
+    """Start a process that reads a line and then collects the first quarter of
+    ``year``.
+    """
     job = subprocess.Popen(
         [
             sys.executable,

@@ -13,8 +13,9 @@ def text_of(prompt):
 class FakeModel:
     """Model that answers with two functions and records the prompts.
 
-    ``weighs(text)`` returns {continuation: probability}; other continuations have probability 0.  If it is
-    None, the model has no probabilities.  ``writes(text, seed)`` returns a text.  Each word is one token.
+    ``weighs(text)`` returns {continuation: probability}; other continuations have
+    probability 0.  If it is None, the model has no probabilities.  ``writes(text,
+    seed)`` returns a text.  Each word is one token.
     """
 
     name = "fake"

@@ -35,7 +35,9 @@ class Place:
     arguments: tuple[str, ...]
 
     def begin(self) -> subprocess.Popen:
-        """Start the command in a new session; its output is written to the file `screen`."""
+        """Start the command in a new session; its output is written to the file
+        `screen`.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "snakemake", *map(str, forked.PIPELINE)]
         with self.screen.open("wb") as out:
@@ -51,7 +53,9 @@ class Place:
             )
 
     def run(self) -> int:
-        """Run the command to its end, without the time for imports; return its exit code."""
+        """Run the command to its end, without the time for imports; return its exit
+        code.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         finished = forked.pipeline(self.folder, *self.arguments)
         self.screen.write_text(finished.output, encoding="utf-8")
@@ -82,7 +86,9 @@ class Place:
         return digests
 
     def unfinished(self) -> list[Path]:
-        """Return locks, incomplete marks and partial files, which exist only during a run."""
+        """Return locks, incomplete marks and partial files, which exist only during a
+        run.
+        """
         state = self.folder / ".snakemake"
         return [
             *(state / "locks").rglob("*"),
@@ -133,14 +139,17 @@ def kill_driver(run: subprocess.Popen) -> None:
 
 
 def kill_jobs(run: subprocess.Popen) -> None:
-    """Kill the jobs but not Snakemake, as the kernel does when memory is short; Snakemake then ends."""
+    """Kill the jobs but not Snakemake, as the kernel does when memory is short;
+    Snakemake then ends.
+    """
     for process in jobs(run):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
 
 
 def strike(place: Place, kill, jobs: int, delay: float) -> bool:
-    """Start a run, and kill it ``delay`` seconds after ``jobs`` more jobs have finished.
+    """Start a run, and kill it ``delay`` seconds after ``jobs`` more jobs have
+    finished.
 
     Returns False if the run succeeds before it is killed.
     """

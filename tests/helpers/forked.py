@@ -1,9 +1,10 @@
 """Runs Snakemake command lines and their jobs without the time that imports take.
 
-A server process imports Snakemake and lextables once and forks for each command line.  The fork runs
-Snakemake's entry point with the real Snakefile, profiles and package.  Its jobs run in forks of a
-`lextables.planning.job_server`, and so does each check of a model's folder.  Servers are separate
-processes because a process with threads, such as a test worker, should not be forked.
+A server process imports Snakemake and lextables once and forks for each command line.
+The fork runs Snakemake's entry point with the real Snakefile, profiles and package.
+Its jobs run in forks of a `lextables.planning.job_server`, and so does each check of a
+model's folder.  Servers are separate processes because a process with threads, such as
+a test worker, should not be forked.
 """
 
 import atexit
@@ -44,7 +45,8 @@ PLANS = (
     "tqdm",
     "yte",
 )
-# With it, torch's MKL adds in the same order on processors of all makers, so that the stored values are equal.
+# With it, torch's MKL adds in the same order on processors of all makers, so that the
+# stored values are equal.
 ENVIRONMENT = {"MKL_CBWR": "COMPATIBLE"}
 # Environment variable of the path of an `INTERPRETER`.
 PATH_NAME = "LEXTABLES_TEST_INTERPRETER"
@@ -60,8 +62,9 @@ class Run(NamedTuple):
 class Server:
     """Runs command lines one after another in forks of ``process``; close it after use.
 
-    The server imports the package of ``project``, or none.  A copy of the project with other modules needs
-    a server of its own; for one with other registries, that of this project is enough.
+    The server imports the package of ``project``, or none.  A copy of the project with
+    other modules needs a server of its own; for one with other registries, that of this
+    project is enough.
     """
 
     def __init__(self, project: Path | None = ROOT) -> None:
@@ -73,7 +76,9 @@ class Server:
         words: Iterable[str | Path],
         env: dict[str, str] | None = None,
     ) -> Run:
-        """Run ``snakemake <words>`` in ``folder``; ``env`` has additional environment variables."""
+        """Run ``snakemake <words>`` in ``folder``; ``env`` has additional environment
+        variables.
+        """
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as output:
             line = json.dumps(
                 [output.name, str(folder), ["snakemake", *map(str, words)], env or {}]
@@ -82,7 +87,9 @@ class Server:
             return Run(int(self.process.stdout.readline()), output.read())
 
     def processor_seconds(self) -> tuple[float, float]:
-        """Return the processor time of the start (imports), and that of all command lines so far."""
+        """Return the processor time of the start (imports), and that of all command
+        lines so far.
+        """
         times = psutil.Process(self.process.pid).cpu_times()
         return times.user + times.system, times.children_user + times.children_system
 
@@ -94,7 +101,9 @@ class Server:
 def snakemake(
     folder: Path, *words: str | Path, project: Path | None = ROOT, **env: str
 ) -> Run:
-    """Run ``snakemake <words>`` in ``folder`` with this process's server of ``project``; see `Server`."""
+    """Run ``snakemake <words>`` in ``folder`` with this process's server of
+    ``project``; see `Server`.
+    """
     return server(project)(folder, words, env)
 
 
@@ -105,7 +114,9 @@ def pipeline(folder: Path, *words: str | Path) -> Run:
 
 @cache
 def server(project: Path | None) -> Server:
-    """Return the server of this process that has imported the package of ``project``; it is started once."""
+    """Return the server of this process that has imported the package of ``project``;
+    it is started once.
+    """
     started = Server(project)
     atexit.register(started.close)
     return started
@@ -113,7 +124,8 @@ def server(project: Path | None) -> Server:
 
 @cache
 def interpreter() -> str:
-    """Start a job server, which ends with this process; return the path of its interpreter.
+    """Start a job server, which ends with this process; return the path of its
+    interpreter.
 
     A process whose environment has the path of another process's server uses that one.
     """
@@ -123,7 +135,9 @@ def interpreter() -> str:
 
 
 def _started(package: str, interpreter: str, project: Path) -> subprocess.Popen:
-    """Start a server: run this module as a program that finds the package of ``project``."""
+    """Start a server: run this module as a program that finds the package of
+    ``project``.
+    """
     return subprocess.Popen(
         [sys.executable, "-m", "helpers.forked", package, interpreter],
         stdin=subprocess.PIPE,
@@ -159,14 +173,17 @@ def _warm(project: Path | None) -> None:
     modules = []
     for path in workflow.glob("lextables/**/[!_]*.py"):
         modules.append(".".join(path.relative_to(workflow).with_suffix("").parts))
-    # One call, because each reads all modules; their parsed code is kept for later fingerprints.
+    # One call, because each reads all modules; their parsed code is kept for later
+    # fingerprints.
     fingerprint.fingerprint(*map(str, workflow.glob("scripts/*.py")), *modules)
 
 
 def _run(
     interpreter: str, printed: str, folder: str, argv: list[str], env: dict[str, str]
 ) -> int:
-    """Run one command line in a fork of this process; its output is written to the file ``printed``."""
+    """Run one command line in a fork of this process; its output is written to the file
+    ``printed``.
+    """
     file = os.open(printed, os.O_WRONLY | os.O_TRUNC | os.O_APPEND)
     files = (os.open(os.devnull, os.O_RDONLY), file, file)
 

@@ -1,4 +1,6 @@
-"""A loopback HTTP server that answers each GET with exactly the bytes that a test gives."""
+"""A loopback HTTP server that answers each GET with exactly the bytes that a test
+gives.
+"""
 
 import threading
 import time
@@ -8,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def answer(body=b"", *headers, status=200, length=None):
-    """Return the bytes of an answer; it announces ``length`` (by default the real one, 0: none)."""
+    """Return the bytes of an answer; it announces ``length`` (by default the real one,
+    0: none).
+    """
     if isinstance(status, int):
         status = f"{status} {HTTPStatus(status).phrase}"
     lines = [f"HTTP/1.1 {status}", *headers]
@@ -54,7 +58,9 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(respond):
-    """Run a server that answers with ``respond(request)``: bytes, or a list of bytes and seconds to wait."""
+    """Run a server that answers with ``respond(request)``: bytes, or a list of bytes
+    and seconds to wait.
+    """
     with Server(respond) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -66,6 +72,8 @@ def serving(respond):
 
 
 def serving_in_turn(*answers):
-    """Run a server that gives each request the next answer, and the last one again and again."""
+    """Run a server that gives each request the next answer, and the last one again and
+    again.
+    """
     waiting = list(answers)
     return serving(lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0])

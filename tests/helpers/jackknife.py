@@ -1,4 +1,6 @@
-"""The jackknife interval by Tukey's pseudo-values, independent of `lextables.metrics.intervals`."""
+"""The jackknife interval by Tukey's pseudo-values, independent of
+`lextables.metrics.intervals`.
+"""
 
 import numpy as np
 from scipy.stats import t
@@ -11,8 +13,8 @@ def interval(
 
     ``left_out`` (units,) are the scores without one unit each.
 
-    It begins below the smaller of the estimate and the bias-corrected estimate, and ends above the larger.
-    None without two different scores.
+    It begins below the smaller of the estimate and the bias-corrected estimate, and
+    ends above the larger. None without two different scores.
     """
     left_out = left_out[np.isfinite(left_out)]
     units = len(left_out)

@@ -1,4 +1,5 @@
-"""An OpenAI-compatible server on loopback that answers with a local language model or with given responses.
+"""An OpenAI-compatible server on loopback that answers with a local language model or
+with given responses.
 
 The log-probabilities of a completion have OpenAI's format: parallel lists.
 """
@@ -32,7 +33,9 @@ class Server:
 def serving(
     answer: Callable[[http.server.BaseHTTPRequestHandler, str, dict], None],
 ) -> Iterator[Server]:
-    """Run a server in the ``with`` block; ``answer(handler, path, body)`` sends the response to a request."""
+    """Run a server in the ``with`` block; ``answer(handler, path, body)`` sends the
+    response to a request.
+    """
     server = Server()
 
     class Handler(http.server.BaseHTTPRequestHandler):

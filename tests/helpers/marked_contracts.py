@@ -1,4 +1,6 @@
-"""Contracts of random words with an answer between two marks, and a model that can learn them."""
+"""Contracts of random words with an answer between two marks, and a model that can
+learn them.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,7 +50,9 @@ def config(words: PreTrainedTokenizerFast, dropout: float = 0.1) -> BertConfig:
 
 
 def save_encoder(folder: Path) -> str:
-    """Save an encoder without a span head, like a pretrained one, and its tokenizer; return the folder."""
+    """Save an encoder without a span head, like a pretrained one, and its tokenizer;
+    return the folder.
+    """
     words = tokenizer()
     torch.manual_seed(0)
     BertModel(config(words, dropout=0.0)).save_pretrained(folder)
@@ -57,7 +61,9 @@ def save_encoder(folder: Path) -> str:
 
 
 def contract(generator: np.random.Generator) -> tuple[str, tuple[int, int]]:
-    """Return random words and the place of their answer; one text in three has no answer: (-1, -1)."""
+    """Return random words and the place of their answer; one text in three has no
+    answer: (-1, -1).
+    """
     length = int(generator.integers(15, 40))
     words = generator.choice(WORDS, length).tolist()
     if generator.random() < 1 / 3:
@@ -73,7 +79,8 @@ def data_set(
 ) -> tuple[dict[str, str], dict[str, Place]]:
     """Write the tables of a data set with one contract for each name in ``splits``.
 
-    Returns {contract: text} and {question: (contract, start of the answer, end of the answer)}.
+    Returns {contract: text} and {question: (contract, start of the answer, end of the
+    answer)}.
     """
     generator = np.random.default_rng(seed)
     texts = {}
@@ -122,7 +129,9 @@ def data_set(
 def features(
     folder: Path, count: int, seed: int
 ) -> tuple[dict[str, str], dict[str, Place]]:
-    """Write ``count`` training contracts and their windows to ``folder``; return the same as `data_set`."""
+    """Write ``count`` training contracts and their windows to ``folder``; return the
+    same as `data_set`.
+    """
     found = data_set(
         folder, {f"c{number:03d}": "train" for number in range(count)}, seed
     )

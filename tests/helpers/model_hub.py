@@ -1,4 +1,6 @@
-"""A model hub on loopback: every repository except `org/none` has the same two files at every revision."""
+"""A model hub on loopback: every repository except `org/none` has the same two files at
+every revision.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,6 @@
-"""Opinions and examples in the format of LawngNLI's construction, and a bag-of-words encoder."""
+"""Opinions and examples in the format of LawngNLI's construction, and a bag-of-words
+encoder.
+"""
 
 import hashlib
 
@@ -8,7 +10,9 @@ DIMENSIONS = 48
 
 
 def encode(texts):
-    """Return bag-of-words vectors of unit length; each word has a fixed random direction."""
+    """Return bag-of-words vectors of unit length; each word has a fixed random
+    direction.
+    """
     vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
     for at, text in enumerate(texts):
         for word in text.lower().split():
@@ -81,8 +85,8 @@ def long_premise(case_id, text, tokens=3, closing=1):
     }
 
 
-# Opinions that mention rent less and less often; then a dissent, one of two majority opinions, an opinion of
-# another state, and an empty one.
+# Opinions that mention rent less and less often; then a dissent, one of two majority
+# opinions, an opinion of another state, and an empty one.
 ABOUT = [
     opinion(n, " ".join(["rent"] * (11 - n) + [f"word{n}"] * n)) for n in range(1, 11)
 ]

@@ -42,7 +42,9 @@ def _blank(type_):
 
 
 def write_scores(folder, values, n=5):
-    """Write the scores of a run; ``values`` are {(metric, group): value, or (value, n)}."""
+    """Write the scores of a run; ``values`` are {(metric, group): value, or (value,
+    n)}.
+    """
     rows = []
     for (metric, group), value in sorted(values.items()):
         number = n
@@ -67,7 +69,9 @@ def column(cells, name):
 
 @dataclass
 class PaperTables:
-    """The tables of a paper, computed on the data set in ``data``, whose runs are below it."""
+    """The tables of a paper, computed on the data set in ``data``, whose runs are below
+    it.
+    """
 
     module: ModuleType
     paper: Paper

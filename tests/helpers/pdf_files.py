@@ -16,7 +16,9 @@ CLAUSES = (
 
 @dataclass(frozen=True)
 class Page:
-    """A page with lines of text, then other operators, and entries of its dictionary such as /Annots."""
+    """A page with lines of text, then other operators, and entries of its dictionary
+    such as /Annots.
+    """
 
     lines: Sequence[str] = CLAUSES
     operators: str = ""
@@ -38,7 +40,9 @@ def pdf(
     objects: Mapping[int, str] | None = None,
     count: int | None = None,
 ) -> bytes:
-    """Return a PDF; ``root`` are entries of its catalog, ``objects`` have numbers from 5 to 99."""
+    """Return a PDF; ``root`` are entries of its catalog, ``objects`` have numbers from
+    5 to 99.
+    """
     bodies = {
         FONT: HELVETICA,
         PICTURE: stream(

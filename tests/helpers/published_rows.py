@@ -30,7 +30,9 @@ RECORD = {
 
 
 def data_set(root, name, rows, notes=None, **source):
-    """Write a data set ({table: rows}) with its census; return the path of the census."""
+    """Write a data set ({table: rows}) with its census; return the path of the
+    census.
+    """
     folder = root / "data" / name
     counts = write_all(
         rows, {table.name: of_table for table, of_table in rows.items()}, folder
@@ -43,7 +45,9 @@ def data_set(root, name, rows, notes=None, **source):
 def run(
     root, data_set, table, rows, scores=(), name=("read", "bm25", "short", "seed0")
 ):
-    """Write the predictions and scores of a run; return the run as an input of the export."""
+    """Write the predictions and scores of a run; return the run as an input of the
+    export.
+    """
     folder = Path(root, "runs", data_set, *name)
     write(table, rows, folder / "predictions.parquet")
     write(SCORES, scores, folder / "scores.parquet")
@@ -53,7 +57,9 @@ def run(
 def export(
     census, runs=(), tasks=None, name="quill", publish=None, weights=(), **texts
 ):
-    """Return the export of the data sets of these census files; ``texts`` replace texts of the registry."""
+    """Return the export of the data sets of these census files; ``texts`` replace texts
+    of the registry.
+    """
     about = {
         "title": "Quill: a data set",
         "citation": "Quill, 2020. Contracts.",
@@ -78,7 +84,9 @@ def file_of(path):
 
 @cache
 def harness(module):
-    """Return a Python that has ``module`` (LEXTABLES_HARNESSES or this one); skip the test if none has it."""
+    """Return a Python that has ``module`` (LEXTABLES_HARNESSES or this one); skip the
+    test if none has it.
+    """
     has_module = f"import importlib.util; importlib.util.find_spec({module!r}).name"
     for python in filter(None, (os.environ.get("LEXTABLES_HARNESSES"), sys.executable)):
         program = [python, "-c", has_module]

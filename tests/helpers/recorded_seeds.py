@@ -9,9 +9,11 @@ import pytest
 def record_seeds(
     monkeypatch: pytest.MonkeyPatch, *parts: tuple[ModuleType | type, str]
 ) -> dict[str, set[int]]:
-    """Return {name of a part: seeds}, filled by each later call of these functions or classes.
+    """Return {name of a part: seeds}, filled by each later call of these functions or
+    classes.
 
-    ``parts`` are the places where a training looks them up, with their names; each has the parameter ``seed``.
+    ``parts`` are the places where a training looks them up, with their names; each has
+    the parameter ``seed``.
     """
     seeds: dict[str, set[int]] = {}
 

@@ -36,7 +36,9 @@ def read(
 
 
 def written(paper: str, name: str, folder: Path, rows: Rows, variant: str = "sample"):
-    """Write the rows of a data set to ``folder``; assert that their census equals the registered census."""
+    """Write the rows of a data set to ``folder``; assert that their census equals the
+    registered census.
+    """
     entry = packages.load(ROOT / f"resources/papers/{paper}.yaml")
     census = write_all(modules.module(paper, "schema").TABLES[name], rows.of, folder)
     check_census(census, entry.data[name].census[variant], name)
@@ -52,7 +54,9 @@ def context(paper: str, gpu: bool = False, root: Path = ROOT, **config) -> Conte
 
 
 def with_models(folder: Path, *names: str) -> dict[str, str]:
-    """Create a mirror with weights under these names; return the config of a run that uses it."""
+    """Create a mirror with weights under these names; return the config of a run that
+    uses it.
+    """
     for name in names:
         (folder / "models" / name).mkdir(parents=True)
         (folder / "models" / name / "config.json").write_text("{}")

@@ -1,4 +1,6 @@
-"""The ID file and the filter file of the released LawngNLI, in the format of pandas 1.2, for tests."""
+"""The ID file and the filter file of the released LawngNLI, in the format of pandas
+1.2, for tests.
+"""
 
 import base64
 import copyreg
@@ -35,7 +37,9 @@ class Calls:
 
 @contextmanager
 def old_pandas():
-    """Yield classes that are pickled with the names and structure of pandas 1.2.4 and numpy 1.19."""
+    """Yield classes that are pickled with the names and structure of pandas 1.2.4 and
+    numpy 1.19.
+    """
     with patch.dict(sys.modules):
         yield _classes()
 
@@ -131,7 +135,9 @@ def _classes():
 
 
 def id_row(**changes):
-    """Return a row of the ID file: the parenthetical in case 2 (`CITING`) on page 12 of case 1 (`CITED`)."""
+    """Return a row of the ID file: the parenthetical in case 2 (`CITING`) on page 12 of
+    case 1 (`CITED`).
+    """
     row = {
         "index": 41,
         "caseid": 2,
@@ -188,7 +194,9 @@ DISSENT = ("dissent", "Doe, J.", "I would affirm.")
 
 
 def body(*opinions, markup="html", note=""):
-    """Return the body of a case in the layout of static.case.law or of the bulk export."""
+    """Return the body of a case in the layout of static.case.law or of the bulk
+    export.
+    """
     html = markup == "html"
     parts = []
     for kind, author, *paragraphs in opinions:

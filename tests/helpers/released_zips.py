@@ -4,9 +4,11 @@ import zipfile
 
 
 def altered(source, target, changes):
-    """Write the zip ``source`` to ``target`` with changed members, and return ``target``.
+    """Write the zip ``source`` to ``target`` with changed members, and return
+    ``target``.
 
-    ``changes`` maps the end of a member's path to a function of its bytes, or to None, which removes it.
+    ``changes`` maps the end of a member's path to a function of its bytes, or to None,
+    which removes it.
     """
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():

@@ -1,4 +1,6 @@
-"""Checks of a site in a real browser: axe-core violations, console errors, and the layout on screens."""
+"""Checks of a site in a real browser: axe-core violations, console errors, and the
+layout on screens.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,9 @@ STOPS = """[...document.querySelectorAll('a[href], button, input, select, summar
 
 @contextmanager
 def browser() -> Iterator:
-    """Start a browser without network access; skip the test if no browser is installed."""
+    """Start a browser without network access; skip the test if no browser is
+    installed.
+    """
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed"
     )
@@ -56,7 +60,9 @@ def opened(chromium, page: Path, width: int = 1280, **more) -> Iterator:
 def faults(
     chromium, page: Path, screens: Sequence[tuple[int, str]] = SCREENS[:2]
 ) -> list[str]:
-    """Return messages about all errors of a page on these screens (width in pixels, colour scheme)."""
+    """Return messages about all errors of a page on these screens (width in pixels,
+    colour scheme).
+    """
     axe = pytest.importorskip(
         "axe_core_python.sync_playwright", reason="axe-core is not installed"
     ).Axe()

@@ -1,4 +1,6 @@
-"""Artificial results for tests of the report: a paper with tables, a figure, runs, data and sections."""
+"""Artificial results for tests of the report: a paper with tables, a figure, runs, data
+and sections.
+"""
 
 import itertools
 import json
@@ -182,7 +184,9 @@ def write_results(root: Path, source: dict | None = None) -> Path:
 
 
 def _write_run(folder: Path, record: dict) -> None:
-    """Write the record of a run, and scores of every kind: a share, a count, a loss and none."""
+    """Write the record of a run, and scores of every kind: a share, a count, a loss and
+    none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     usual = {"device": "H100", "seconds": 9.0, "peak_memory_mib": 1000}
     record = usual | {"libraries": VERSIONS} | record

@@ -1,6 +1,8 @@
-"""A real SLURM cluster of one node on loopback, with Debian's munged, slurmctld and slurmd (22.05).
+"""A real SLURM cluster of one node on loopback, with Debian's munged, slurmctld and
+slurmd (22.05).
 
-Keys, state, sockets and logs are in a folder that the caller names.  Free ports are used.
+Keys, state, sockets and logs are in a folder that the caller names.  Free ports are
+used.
 """
 
 import os
@@ -14,7 +16,8 @@ from pathlib import Path
 
 PROGRAMS = "munged slurmctld slurmd sbatch srun scontrol squeue scancel".split()
 SEARCH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-# The node states more CPUs and memory than this machine has; two devices of every machine count as its GPUs.
+# The node states more CPUs and memory than this machine has; two devices of every
+# machine count as its GPUs.
 CONFIGURATION = """\
 ClusterName=loopback
 SlurmctldHost={host}(127.0.0.1)
@@ -71,7 +74,9 @@ class Cluster:
 
 
 def missing() -> str:
-    """Return the reason why SLURM cannot be started on this machine; empty if it can."""
+    """Return the reason why SLURM cannot be started on this machine; empty if it
+    can.
+    """
     if names := [name for name in PROGRAMS if not shutil.which(name, path=SEARCH)]:
         return f"there is no {names[0]} here (apt-get install munge slurmctld slurmd slurm-client)"
     with suppress(OSError):
@@ -129,7 +134,8 @@ def configure(folder: Path) -> None:
         for device in ("/dev/null", "/dev/zero")
     ]
     (folder / "gres.conf").write_text("".join(devices))
-    # Snakemake removes SLURM's variables before a job step; without them, srun looks for /etc/slurm.
+    # Snakemake removes SLURM's variables before a job step; without them, srun looks
+    # for /etc/slurm.
     srun = folder / "bin/srun"
     srun.write_text(
         f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n'

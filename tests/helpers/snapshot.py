@@ -1,7 +1,7 @@
 """Stored values of the sample's tables, comparisons and censuses: tests/golden/sample.
 
-Each of them is a csv file with one sorted line per cell, pair of rows or entry of the census, so that a diff
-shows every changed value.  `make golden` rewrites the files.
+Each of them is a csv file with one sorted line per cell, pair of rows or entry of the
+census, so that a diff shows every changed value.  `make golden` rewrites the files.
 """
 
 import csv
@@ -42,7 +42,9 @@ Line = dict[str, str]
 
 
 def write(results: Path, folder: Path) -> None:
-    """Write the snapshot of a finished run, whose results are in ``results``, to the new ``folder``."""
+    """Write the snapshot of a finished run, whose results are in ``results``, to the
+    new ``folder``.
+    """
     folder.mkdir(parents=True)
     for path in results.glob("tables/*/*.comparison.csv"):
         table = path.with_name(path.name.replace(".comparison", ""))
@@ -72,7 +74,9 @@ def _read(path: Path) -> list[Line]:
 
 
 def _write(path: Path, lines: list[Line]) -> None:
-    """Write ``lines`` sorted, with numbers of at most six digits and without measured times."""
+    """Write ``lines`` sorted, with numbers of at most six digits and without measured
+    times.
+    """
     columns = dict.fromkeys(name for line in lines for name in line)
     rows = []
     for line in lines:
@@ -100,9 +104,10 @@ def _entries(name: str, value: Any) -> Iterator[tuple[str, str]]:
 class Comparison:
     """The result of `compare`.
 
-    ``differences`` has a text for each value that differs: file, line, column and both values.  ``numbers``
-    counts the numbers that were compared, ``with_tolerance`` those compared with `TOLERANCE`, and ``rounded``
-    those of them that were equal within it only.
+    ``differences`` has a text for each value that differs: file, line, column and both
+    values.  ``numbers`` counts the numbers that were compared, ``with_tolerance`` those
+    compared with `TOLERANCE`, and ``rounded`` those of them that were equal within it
+    only.
     """
 
     differences: tuple[str, ...]
@@ -119,7 +124,9 @@ class Comparison:
 
 
 class Value(NamedTuple):
-    """The text of a value; ``digit`` is the last digit shown of a trained model's number, None for all else."""
+    """The text of a value; ``digit`` is the last digit shown of a trained model's
+    number, None for all else.
+    """
 
     text: str
     digit: Decimal | None = None
@@ -128,8 +135,8 @@ class Value(NamedTuple):
 def compare(stored: Path, current: Path) -> Comparison:
     """Compare two snapshots value by value, on every processor.
 
-    All values are compared exactly, apart from the scores of trained models: their last digits depend on the
-    order in which a processor adds.
+    All values are compared exactly, apart from the scores of trained models: their last
+    digits depend on the order in which a processor adds.
     """
     before = _values(stored)
     after = _values(current)
@@ -152,7 +159,9 @@ def compare(stored: Path, current: Path) -> Comparison:
 
 
 def nearly_equal(old: Value, new: Value) -> bool:
-    """Whether two numbers of trained models differ by one of the last digit shown or by `TOLERANCE` at most."""
+    """Whether two numbers of trained models differ by one of the last digit shown or by
+    `TOLERANCE` at most.
+    """
     if old.digit is None or new.digit is None:
         return False
     if not NUMBER.fullmatch(old.text) or not NUMBER.fullmatch(new.text):
@@ -184,7 +193,9 @@ def _values(folder: Path) -> dict[tuple[str, ...], Value]:
 
 
 def _last_digit(decimals: str | None) -> Decimal:
-    """Return one of the last digit of a number with ``decimals``; 0 if all its digits are shown."""
+    """Return one of the last digit of a number with ``decimals``; 0 if all its digits
+    are shown.
+    """
     if not decimals:
         return Decimal(0)
     return Decimal(10) ** -int(decimals)

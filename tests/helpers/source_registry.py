@@ -13,7 +13,9 @@ TEXTS = {
 
 
 def registry(folder, source, files):
-    """The loaded registry of a source with these files, {name: entry}; values of None are left out."""
+    """The loaded registry of a source with these files, {name: entry}; values of None
+    are left out.
+    """
     entries = {}
     for name, entry in files.items():
         entries[name] = {

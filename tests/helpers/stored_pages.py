@@ -9,7 +9,9 @@ STORED = Path(__file__).parents[1] / "golden/pages"
 
 
 def check(name: str, text: str) -> None:
-    """Compare a page with the stored one; the path of snakemake depends on the environment."""
+    """Compare a page with the stored one; the path of snakemake depends on the
+    environment.
+    """
     text = text.replace(snakemake_path(), "snakemake")
     if os.environ.get("LEXTABLES_GOLDEN"):
         (STORED / name).write_text(text, encoding="utf-8", newline="\n")

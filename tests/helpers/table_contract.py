@@ -1,4 +1,6 @@
-"""Tables computed from planned rows whose runs have faked scores, for the contract of all tables."""
+"""Tables computed from planned rows whose runs have faked scores, for the contract of
+all tables.
+"""
 
 import json
 from functools import cache, cached_property
@@ -20,7 +22,8 @@ PAPERS: dict[str, Paper] = {
     path.stem: packages.load(path)
     for path in sorted((ROOT / "resources/papers").glob("*.yaml"))
 }
-# Tables of a data set that is constructed, with the data set in the layout of the tests below.
+# Tables of a data set that is constructed, with the data set in the layout of the tests
+# below.
 CONSTRUCTED = {"lawngnli": ("table6", "table17")}
 TABLES: list[tuple[str, str]] = []
 for _paper, _entry in PAPERS.items():
@@ -32,7 +35,9 @@ CONFIG = {"data": "release", "models": "paper", "grid": "paper"}
 
 
 class AnyScore(dict):
-    """Scores that have a value for any metric and group, which also depends on the run's seed."""
+    """Scores that have a value for any metric and group, which also depends on the
+    run's seed.
+    """
 
     def __init__(self, folder: str) -> None:
         self.seed = int(folder.rpartition("seed")[2])
@@ -65,7 +70,9 @@ def folders(rows: list[dict[str, Any]]) -> set[str]:
 
 
 def write_data(root: Path) -> None:
-    """Write the sample's data sets, and a small pool of LawngNLI's retrieval, to ``root``/data."""
+    """Write the sample's data sets, and a small pool of LawngNLI's retrieval, to
+    ``root``/data.
+    """
     for paper, entry in PAPERS.items():
         for name in entry.data if paper not in CONSTRUCTED else ():
             tables = modules.module(paper, "schema").TABLES[name]

@@ -1,4 +1,6 @@
-"""Encoders of several families with random weights and a small vocabulary, and their common tokenizer."""
+"""Encoders of several families with random weights and a small vocabulary, and their
+common tokenizer.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""A tokenizer of each kind that span extraction supports, and the text on which two of them are trained."""
+"""A tokenizer of each kind that span extraction supports, and the text on which two of
+them are trained.
+"""
 
 import importlib.util
 from pathlib import Path

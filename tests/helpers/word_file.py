@@ -56,8 +56,9 @@ def package(parts):
 def word(body, targets=None, styles="", main="word/document.xml", **parts):
     """The bytes of a Word file with this body.
 
-    ``targets`` are the relationships of the main part, ``styles`` is the content of its styles, and ``parts``
-    are further parts or None, with ``__`` for a slash and without the suffix xml.
+    ``targets`` are the relationships of the main part, ``styles`` is the content of its
+    styles, and ``parts`` are further parts or None, with ``__`` for a slash and without
+    the suffix xml.
     """
     folder, _, name = main.rpartition("/")
     content = {

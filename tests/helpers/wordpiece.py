@@ -17,7 +17,9 @@ SPECIAL = {
 def wordpiece(
     words: Sequence[str], *, lowercase: bool = False
 ) -> PreTrainedTokenizerFast:
-    """Return the tokenizer whose vocabulary is the special tokens and ``words``, in order."""
+    """Return the tokenizer whose vocabulary is the special tokens and ``words``, in
+    order.
+    """
     ids = {word: index for index, word in enumerate([*SPECIAL.values(), *words])}
     backend = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     if lowercase:

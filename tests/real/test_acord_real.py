@@ -1,4 +1,6 @@
-"""ACORD on the released zip: the paper's tables about the data, and the two rows that can be reproduced."""
+"""ACORD on the released zip: the paper's tables about the data, and the two rows that
+can be reproduced.
+"""
 
 import csv
 from collections import Counter
@@ -207,9 +209,11 @@ def test_queries_of_the_official_splits_share_relevant_clauses(collection):
 
     known = set(relevant_to(others))
     relevant = relevant_to(test)
-    # Two in five relevant clauses of test queries are also relevant to a training or validation query.
+    # Two in five relevant clauses of test queries are also relevant to a training or
+    # validation query.
     assert (sum(clause in known for clause in relevant), len(relevant)) == (254, 620)
-    # Rank clauses only by their gains for training and validation queries, without the query and the text.
+    # Rank clauses only by their gains for training and validation queries, without the
+    # query and the text.
     qrels = {query: dict(collection.judged[query]) for query in test}
     run = {
         query: sorted(judged, key=lambda c: (-gains[c], c))
@@ -245,7 +249,9 @@ def hits(release_results, collection):
 
 @pytest.fixture
 def lines_of(release_results, collection, tmp_path):
-    """Return a function from a row of Table D-3 and predictions of a deterministic system to its lines."""
+    """Return a function from a row of Table D-3 and predictions of a deterministic
+    system to its lines.
+    """
 
     def lines(row, predictions):
         cells = [
@@ -314,7 +320,8 @@ def test_bm25_without_its_first_hits_is_off(lines_of, hits):
     ] * 5
     lines = lines_of("BM25 / None", [hit for hit in hits["0.9 0.4"] if hit["rank"] > 1])
     assert [line.verdict for line in lines] == ["off"] * 5
-    # The sampling interval over queries contains the published value, so it is not used for verdicts.
+    # The sampling interval over queries contains the published value, so it is not used
+    # for verdicts.
     assert all(
         float(line.low) <= float(line.published) <= float(line.high) for line in lines
     )

@@ -1,4 +1,6 @@
-"""Real volumes of case law: their content after reading, and the parentheticals of one volume."""
+"""Real volumes of case law: their content after reading, and the parentheticals of one
+volume.
+"""
 
 import os
 import subprocess
@@ -139,7 +141,9 @@ def test_parentheticals_of_a_volume_are_extracted(
 
 
 def test_tables_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
-    """The order of a set of strings differs between processes; the tables have the same bytes."""
+    """The order of a set of strings differs between processes; the tables have the same
+    bytes.
+    """
     script = (
         "import sys\nfrom pathlib import Path\n"
         "from lextables.corpora.caselaw.ingest import write_opinions\n"

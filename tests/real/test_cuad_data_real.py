@@ -1,4 +1,6 @@
-"""CUAD from its release: registered rows, counts of questions and answers, shared text."""
+"""CUAD from its release: registered rows, counts of questions and answers, shared
+text.
+"""
 
 import json
 import zipfile
@@ -98,14 +100,18 @@ def texts(mirror):
 
 
 def sequences(text):
-    """Return the sequences of eight words of a text, in lower case and across line breaks."""
+    """Return the sequences of eight words of a text, in lower case and across line
+    breaks.
+    """
     words = text.lower().split()
     starts = range(len(words) - LEAST_WORDS + 1)
     return {tuple(words[start : start + LEAST_WORDS]) for start in starts}
 
 
 def nearest(texts):
-    """Return {test contract: (largest share of its sequences in one training contract, that contract)}."""
+    """Return {test contract: (largest share of its sequences in one training contract,
+    that contract)}.
+    """
     sequences_of_test = {}
     test_contracts_with = defaultdict(list)
     for title, text in texts["test"].items():
@@ -133,7 +139,9 @@ def lines(text):
 
 @pytest.fixture(scope="module")
 def shared(texts):
-    """Return {test contract: for each of its lines, whether a training contract contains it}."""
+    """Return {test contract: for each of its lines, whether a training contract
+    contains it}.
+    """
     training = set()
     for text in texts["train"].values():
         training.update(lines(text))
@@ -154,7 +162,8 @@ def test_splits_share_no_contract_and_few_contracts_share_a_fifth_of_their_lines
 ):
     assert not texts["train"].keys() & texts["test"].keys()
     assert not set(texts["train"].values()) & set(texts["test"].values())
-    # One is a joint filing agreement, a standard form; the parties of the other have a training contract too.
+    # One is a joint filing agreement, a standard form; the parties of the other have a
+    # training contract too.
     assert {
         title.partition("_")[0]
         for title, lines in shared.items()

@@ -1,7 +1,8 @@
-"""Scores of synthetic predictions for CUAD's real test contracts, compared with recorded values.
+"""Scores of synthetic predictions for CUAD's real test contracts, compared with
+recorded values.
 
-When the values were recorded, they equalled those of the released evaluate.py on the same predictions
-(bench/measure_cuad_scoring.py runs both).
+When the values were recorded, they equalled those of the released evaluate.py on the
+same predictions (bench/measure_cuad_scoring.py runs both).
 """
 
 import hashlib
@@ -21,7 +22,8 @@ from lextables.metrics.spans import (
 )
 from lextables.tasks.spans.submitted import released_nbest
 
-# Digest of the rebuilt file; the released file has other positions and another order of answers.
+# Digest of the rebuilt file; the released file has other positions and another order of
+# answers.
 TEST_JSON = "1fadab083f84ba4fdf7a6b00679901cdfed3ad63ef9352e53b5d15141ca73c56"
 # Strict mode, and the 95 % interval of paper mode from 1,000 resamples.
 PINNED = (
@@ -96,7 +98,8 @@ def test_paper_and_strict_mode_differ_for_insurance_and_parties(squad, nbest):
             for mode in ("", ", strict")
         ]
 
-    # Paper mode also counts 40 questions, with five gold spans, about a contract with Insurance in its title.
+    # Paper mode also counts 40 questions, with five gold spans, about a contract with
+    # Insurance in its title.
     assert both("AUPR", "Insurance", "n") == [122, 117]
     assert both("AUPR", "Price Restrictions", "n") == [0, 0]
     # The recall of Parties exceeds 90 %, but only at the last threshold.

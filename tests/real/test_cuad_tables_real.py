@@ -40,12 +40,14 @@ def test_the_explanation_of_figure_2_has_the_computed_labeled_shares(data):
 @pytest.mark.parametrize(
     ("name", "match", "off"),
     [
-        # Off: names of categories and descriptions that have another wording in the release.
+        # Off: names of categories and descriptions that have another wording in the
+        # release.
         ("table1", 8, 4),
         ("table3", 26, 0),
         ("table4", 47, 3),
         ("table5", 30, 2),
-        # Off: 9,348 pages (published: 9,283), labeled share 12.5 % ("about 10 %"), and 0.36 % (0.25 %).
+        # Off: 9,348 pages (published: 9,283), labeled share 12.5 % ("about 10 %"), and
+        # 0.36 % (0.25 %).
         ("figure2", 4, 3),
     ],
 )

@@ -1,4 +1,6 @@
-"""Exports of real data, read with other tools and compared with the releases and the pipeline's scores."""
+"""Exports of real data, read with other tools and compared with the releases and the
+pipeline's scores.
+"""
 
 import json
 import zipfile

@@ -1,4 +1,6 @@
-"""The parsers with real models: expected trees, and their independence of batch and order."""
+"""The parsers with real models: expected trees, and their independence of batch and
+order.
+"""
 
 import json
 import re
@@ -17,8 +19,9 @@ from lextables.papers.lawngnli.hypotheses.tree import Tree, well_formed
 
 pytest.importorskip(parsers.SPACY_MODEL, reason="the spaCy pipeline is not installed")
 
-# Sentences written for this test, with their trees.  `benepar`: by benepar_en_gum with benepar 0.2.0 and
-# tokens of spaCy 3.8 (equal with transformers 4.57 and 5.23); `dependencies`: by en_core_web_sm 3.8.
+# Sentences written for this test, with their trees.  `benepar`: by benepar_en_gum with
+# benepar 0.2.0 and tokens of spaCy 3.8 (equal with transformers 4.57 and 5.23);
+# `dependencies`: by en_core_web_sm 3.8.
 GOLDEN = Path(__file__).parents[1] / "golden/parser_trees.jsonl"
 TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 
@@ -38,7 +41,9 @@ def dependencies() -> Dependencies:
 
 @pytest.fixture(scope="session")
 def opinions(mirror: Path) -> tuple[str, ...]:
-    """Return sentences of 40 to 300 characters from one volume, split only at full stops."""
+    """Return sentences of 40 to 300 characters from one volume, split only at full
+    stops.
+    """
     volume = mirror / "caselaw/us/510.zip"
     if not volume.is_file():
         pytest.skip(f"there is no volume {volume}")

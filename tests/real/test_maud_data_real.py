@@ -1,4 +1,6 @@
-"""MAUD from the mirror: the rows of seven questions, the contracts, the authors' settings and the spans."""
+"""MAUD from the mirror: the rows of seven questions, the contracts, the authors'
+settings and the spans.
+"""
 
 from collections import Counter
 from itertools import pairwise
@@ -28,7 +30,9 @@ def test_the_mirror_has_the_registered_rows(mirror, tmp_path, name, variant):
 
 
 def test_the_authors_question_numbers_follow_the_order_of_the_catalogue(rows):
-    """Numbers are table columns; they have a gap where a deal point's text is a column before its answers."""
+    """Numbers are table columns; they have a gap where a deal point's text is a column
+    before its answers.
+    """
     assert rows["questions"][0]["author_number"] == "3"
     by_category = {}
     for row in rows["questions"]:
@@ -47,7 +51,8 @@ def test_the_authors_settings_are_read(rows):
         if row["model"] in rates:
             rates[row["model"]].add(row["learning_rate"])
     assert rates["roberta-base"] == {1e-5, 3e-5, 1e-4}
-    # Appendix A.4 states 1e-5 and 1e-4 for BigBird; the released settings have these values.
+    # Appendix A.4 states 1e-5 and 1e-4 for BigBird; the released settings have these
+    # values.
     assert rates["google/bigbird-roberta-base"] == {5e-6, 1e-5, 5e-5}
     chosen = {
         (row["model"], row["abridged"]): (

@@ -1,4 +1,6 @@
-"""The privacy policy corpus from its release: its content, time and memory of reading, and baselines."""
+"""The privacy policy corpus from its release: its content, time and memory of reading,
+and baselines.
+"""
 
 import json
 import os
@@ -27,7 +29,8 @@ FILES = {
 }
 
 
-# Reads the files, writes the tables, and prints their census, the notes, the CPU time and the memory.
+# Reads the files, writes the tables, and prints their census, the notes, the CPU time
+# and the memory.
 READ = """
 import json, resource, sys, time
 from pathlib import Path
@@ -46,7 +49,9 @@ print(json.dumps([census, rows.notes, time.process_time() - begun, grown / 1024]
 
 @pytest.fixture(scope="module")
 def read_in_a_process(mirror, tmp_path_factory):
-    """Folder of the tables, their census, the notes, CPU seconds and additional megabytes of memory."""
+    """Folder of the tables, their census, the notes, CPU seconds and additional
+    megabytes of memory.
+    """
     folder = tmp_path_factory.mktemp("privacy")
     files = {kind: str(mirror / "privacy" / name) for kind, name in FILES.items()}
     settings = {"other_snapshots": list(PAPER.other_snapshots)}

@@ -1,8 +1,10 @@
-"""Labels and n-best spans on real contracts, compared with those of transformers 4.57.6.
+"""Labels and n-best spans on real contracts, compared with those of transformers
+4.57.6.
 
 The counts and digests of the released code were computed by
 
-    PYTHONPATH=workflow python bench/measure_released_spans.py ../shared/mirror/cuad/data.zip \
+    PYTHONPATH=workflow python bench/measure_released_spans.py
+    ../shared/mirror/cuad/data.zip \
         --released <python with transformers 4.57.6>
 
 which also compares the pipeline with the released code.

@@ -1,4 +1,6 @@
-"""The plan of ACORD: which rows have runs, which have a reason, and which runs each table needs."""
+"""The plan of ACORD: which rows have runs, which have a reason, and which runs each
+table needs.
+"""
 
 import pytest
 
@@ -69,7 +71,8 @@ def test_search_choice_training_and_predictions_are_separate_runs():
         assert (training.experiment, training.seed) == ("train", read.seed)
         hits, *searched = found.specs[choice].needs
         retriever, model = read.model.split("+")
-        # The choice reranks the hits of one retriever; a search reads the hits of both retrievers.
+        # The choice reranks the hits of one retriever; a search reads the hits of both
+        # retrievers.
         assert found.specs[read].needs == (hits,)
         assert hits == Run("acord", "retrieve", retriever, "short")
         assert {run.model for run in searched} == {model} and len(searched) == 5 * 3
@@ -200,7 +203,8 @@ def test_a_users_language_model_reranks_bm25_pointwise_and_pairwise():
         )
         if s.asked and s.additional
     }
-    # On release data, the registered local model needs a GPU, and OpenAI's models need OpenAI's server.
+    # On release data, the registered local model needs a GPU, and OpenAI's models need
+    # OpenAI's server.
     assert found.keys() == {("BM25 / My LLM", False), ("BM25 / My LLM", True)}
     assert found["BM25 / My LLM", False].runs.keys() == {"short", "medium", "long"}
     assert found["BM25 / My LLM", True].runs.keys() == {"short"}

@@ -337,7 +337,8 @@ def test_intervals_stay_within_the_range_of_a_score(data, table, most):
     ]
     cells = computed(data, table, *rows).values()
     ends = [(cell.low, cell.high) for cell in cells if cell.low is not None]
-    # With three queries, Student's interval without limits would extend far beyond 0 and the maximum.
+    # With three queries, Student's interval without limits would extend far beyond 0
+    # and the maximum.
     assert min(low for low, _ in ends) == 0
     assert max(high for _, high in ends) == most
 

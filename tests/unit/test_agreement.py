@@ -1,4 +1,6 @@
-"""Agreement of annotators and association of answers, compared with calculations by hand."""
+"""Agreement of annotators and association of answers, compared with calculations by
+hand.
+"""
 
 import math
 
@@ -8,16 +10,17 @@ from lextables.metrics.answers import agreement, alpha, cramers_v
 
 
 def test_alpha_of_two_coders_and_four_units():
-    # 8 answers, 5 a and 3 b; one unit of four is split.  Pairs within units that differ: 2 of 8, D_o = 1/4;
-    # pairs of all answers: 2 * 5 * 3 of 8 * 7, so D_e = 30/56.  1 - (1/4) / (30/56) = 8/15.
+    # 8 answers, 5 a and 3 b; one unit of four is split.  Pairs within units that
+    # differ: 2 of 8, D_o = 1/4; pairs of all answers: 2 * 5 * 3 of 8 * 7, so D_e =
+    # 30/56.  1 - (1/4) / (30/56) = 8/15.
     assert alpha([("a", "a"), ("a", "a"), ("a", "b"), ("b", "b")]) == pytest.approx(
         8 / 15
     )
 
 
 def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
-    # Coincidences: (a, a, b) gives 2 pairs of a, 4 mixed, each over 3 - 1; (b, b) gives 2.  n = 5, three b.
-    # D_o = (4/2) / 5, D_e = 2 * 2 * 3 / (5 * 4).
+    # Coincidences: (a, a, b) gives 2 pairs of a, 4 mixed, each over 3 - 1; (b, b) gives
+    # 2.  n = 5, three b.  D_o = (4/2) / 5, D_e = 2 * 2 * 3 / (5 * 4).
     expected = 1 - (2 / 5) / (12 / 20)
     assert alpha([("a", "a", "b"), ("b", "b")]) == pytest.approx(expected)
     assert alpha([("a", "a", "b"), ("b", "b"), ("c",)]) == pytest.approx(expected)
@@ -52,8 +55,8 @@ def test_agreement_of_one_answer_is_nan():
 
 
 def test_cramers_v_equals_a_calculation_by_hand():
-    # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.  Subtract its bias of
-    # 1/9, and divide by min(2 - 1/9) - 1 = 8/9.
+    # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.
+    # Subtract its bias of 1/9, and divide by min(2 - 1/9) - 1 = 8/9.
     one = [0] * 5 + [1] * 5
     other = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
     assert cramers_v(one, other) == pytest.approx(math.sqrt((0.36 - 1 / 9) / (8 / 9)))

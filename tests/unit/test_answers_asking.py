@@ -94,7 +94,9 @@ def lawyer(text):
 
 
 def answers(data, model, **more):
-    """Return the counts of the model's answers, and {(document, question): probabilities}."""
+    """Return the counts of the model's answers, and {(document, question):
+    probabilities}.
+    """
     found, answered = answers_of(load(data, NAMES), asker(model, **more))
     return counts(answered), found
 
@@ -154,7 +156,9 @@ def test_a_document_longer_than_the_window_is_an_error_before_any_request(data):
 
 
 class Served(FakeModel):
-    """A served model: the estimated number of tokens is much higher than the certain minimum."""
+    """A served model: the estimated number of tokens is much higher than the certain
+    minimum.
+    """
 
     def tokens(self, prompt):
         return 1000 * super().tokens(prompt)
@@ -212,7 +216,8 @@ def test_the_model_is_asked_only_about_the_paragraphs_most_similar_to_a_question
         ("SOLD", "two.example/1"): 0.0,
     }
     assert counts(answered)["questions"] == len(model.weighed) == 3
-    # Section 5 of the paper: the prompt has the question's text and the descriptions of its options.
+    # Section 5 of the paper: the prompt has the question's text and the descriptions of
+    # its options.
     shown = set()
     for weighed in map(text_of, model.weighed):
         for question in loaded.questions.values():

@@ -1,4 +1,6 @@
-"""Baselines of the answers task: what they learn, and that a document's answers do not predict themselves."""
+"""Baselines of the answers task: what they learn, and that a document's answers do not
+predict themselves.
+"""
 
 import itertools
 from dataclasses import replace
@@ -162,7 +164,9 @@ def test_the_strongest_penalty_is_used_if_no_other_fold_can_compare_them(tmp_pat
 
 @pytest.mark.parametrize("learnt", [False, True])
 def test_predictions_do_not_depend_on_the_answers_about_the_document(tmp_path, learnt):
-    """Other answers about a document change predictions for other documents, but not for this document."""
+    """Other answers about a document change predictions for other documents, but not
+    for this document.
+    """
 
     def found(folder, chosen):
         data, _ = collected(folder, documents=30, chosen=chosen)

@@ -1,4 +1,6 @@
-"""Scores of answers and of marks, compared with calculations by hand and with scikit-learn."""
+"""Scores of answers and of marks, compared with calculations by hand and with
+scikit-learn.
+"""
 
 import math
 from dataclasses import replace
@@ -90,7 +92,8 @@ def test_log_loss_and_accuracy():
     assert answers.log_loss(YES_NO, 0.1) == pytest.approx(losses)
     # In the second document both options are correct; the third prediction is wrong.
     assert answers.accuracy(YES_NO, 0.1).tolist() == [1, 1, 0]
-    # Three equal probabilities: people chose two of the options in the first document, one in the second.
+    # Three equal probabilities: people chose two of the options in the first document,
+    # one in the second.
     assert answers.accuracy(THREE, 0.1) == pytest.approx([2 / 3, 1 / 3])
 
 

@@ -1,4 +1,6 @@
-"""The settings of an answers task in a paper, and the runs that are planned from them."""
+"""The settings of an answers task in a paper, and the runs that are planned from
+them.
+"""
 
 import pytest
 from pydantic import ValidationError

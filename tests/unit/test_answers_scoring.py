@@ -1,4 +1,6 @@
-"""Scoring of the answers task: from its tables and the predictions of a run to scores."""
+"""Scoring of the answers task: from its tables and the predictions of a run to
+scores.
+"""
 
 import itertools
 from collections import defaultdict
@@ -120,7 +122,9 @@ def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
 
 
 def some(data, **changes):
-    """Return uniform answers; ``changes`` replaces answers about d00, and None removes a question."""
+    """Return uniform answers; ``changes`` replaces answers about d00, and None removes
+    a question.
+    """
     given = {("d00", name): one for name, one in changes.items() if one is not None}
     given = baselines.uniform(data.shares) | given
     return [

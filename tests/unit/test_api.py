@@ -1,4 +1,6 @@
-"""Calls of an API on loopback: cache, budget, embeddings, and servers that misbehave."""
+"""Calls of an API on loopback: cache, budget, embeddings, and servers that
+misbehave.
+"""
 
 import email.utils
 import errno
@@ -516,7 +518,9 @@ def test_the_key_is_written_nowhere_even_if_the_server_returns_it(
 
 
 def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
-    """The server returns vectors (length of the text, 1) in reverse order, after one rejection."""
+    """The server returns vectors (length of the text, 1) in reverse order, after one
+    rejection.
+    """
 
     def answer(handler, path, asked):
         if len(server.asked) == 1:
@@ -542,7 +546,8 @@ def test_embeddings_are_in_the_order_of_their_texts(serve, tmp_path):
         embed(server.base, "text-embedding-3-small", texts, **options), vectors
     )
     assert server.asked[0][0] == "/v1/embeddings"
-    # The rejected batch is sent again, a repeated text is sent once, and a cached text is not sent.
+    # The rejected batch is sent again, a repeated text is sent once, and a cached text
+    # is not sent.
     assert [body["input"] for _, _, body in server.asked] == [
         ["a", "ab"],
         ["a", "ab"],

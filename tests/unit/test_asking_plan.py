@@ -1,4 +1,6 @@
-"""Plans of language models: which models are asked, with which settings, and which tables show them."""
+"""Plans of language models: which models are asked, with which settings, and which
+tables show them.
+"""
 
 import pytest
 import yaml

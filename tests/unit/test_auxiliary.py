@@ -54,7 +54,9 @@ ASK = "two/d.zip must be downloaded manually: ask its authors"
 
 @pytest.fixture
 def gone(tmp_path, monkeypatch):
-    """Return a function from files of the mirror, downloaded files and a config to the absent data sets."""
+    """Return a function from files of the mirror, downloaded files and a config to the
+    absent data sets.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sources.yaml").write_text(json.dumps(SOURCES))
     registry = load_sources(tmp_path / "sources.yaml")

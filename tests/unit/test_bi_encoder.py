@@ -1,4 +1,6 @@
-"""Bi-encoders: vectors equal those of sentence-transformers, use no padding, and are cached."""
+"""Bi-encoders: vectors equal those of sentence-transformers, use no padding, and are
+cached.
+"""
 
 import json
 import logging
@@ -162,7 +164,9 @@ class Encoder:
 
 @pytest.fixture
 def check(tmp_path, monkeypatch):
-    """Return a function that asserts that a cache returns the right vectors and encodes only ``missing``."""
+    """Return a function that asserts that a cache returns the right vectors and encodes
+    only ``missing``.
+    """
     monkeypatch.setattr(bi_encoder, "SHARD", 2)
 
     def check(texts, missing, cache=None):

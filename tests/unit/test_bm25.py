@@ -1,4 +1,6 @@
-"""BM25: Lucene's text analysis, its rounded document lengths, and scores calculated by hand."""
+"""BM25: Lucene's text analysis, its rounded document lengths, and scores calculated by
+hand.
+"""
 
 import math
 
@@ -61,7 +63,8 @@ def test_scores_equal_calculations_by_hand():
         ("a", pytest.approx(expected_a)),
         ("b", pytest.approx(expected_b)),
     ]
-    # A repeated query term counts each time; a document without a query term is not returned.
+    # A repeated query term counts each time; a document without a query term is not
+    # returned.
     assert index.search(["cap", "cap"], 1) == [("a", pytest.approx(2 * expected_a))]
     assert index.search(["tort"], 10) == []
 

@@ -1,4 +1,6 @@
-"""The volumes of a shard: fetched ones are kept, unavailable ones are skipped or stop the job."""
+"""The volumes of a shard: fetched ones are kept, unavailable ones are skipped or stop
+the job.
+"""
 
 import hashlib
 import io
@@ -228,7 +230,9 @@ def test_an_unreachable_address_is_retried_only_for_the_first_volume(desk):
 
 
 def test_only_volumes_with_a_requested_case_are_fetched(desk, mirror):
-    """Cases are looked up in the mirror's volume, or else in its metadata; bulk files are always used."""
+    """Cases are looked up in the mirror's volume, or else in its metadata; bulk files
+    are always used.
+    """
     write_zip(mirror / "caselaw/us/1.zip", {"1": (metadata(11), b"")})
     write_zip(mirror / "caselaw/us/2.zip", {"2": (metadata(12), b"")})
     (mirror / "caselaw/us/4").mkdir()

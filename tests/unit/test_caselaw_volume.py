@@ -41,7 +41,9 @@ def labels(opinion):
 
 
 def beside_good(tmp_path, body, **changes):
-    """Read a volume with the tested case between two valid cases; return its opinions and all faults."""
+    """Read a volume with the tested case between two valid cases; return its opinions
+    and all faults.
+    """
     cases = {
         "before": (metadata(1), GOOD),
         "bad": (metadata(2, **changes), body),
@@ -116,7 +118,8 @@ NO_PAGES, REST, LEFT_OUT = (
     "the rest is kept",
     "the case is left out",
 )
-# {name: (body, changes of the metadata, fault, {text that is kept: labels of its pages})}
+# {name: (body, changes of the metadata, fault, {text that is kept: labels of its
+# pages})}
 BAD_CASES = {
     "no page labels": (
         majority("Some text."),

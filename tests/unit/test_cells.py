@@ -40,7 +40,9 @@ def computed(value=None, row=ROW, column=COLUMN, **more):
 
 
 def first_line(published, cell, *others, comparable=True):
-    """The line of a cell; ``others`` are pairs of a published and a computed cell, or computed cells."""
+    """The line of a cell; ``others`` are pairs of a published and a computed cell, or
+    computed cells.
+    """
     pairs = [pair for pair in others if isinstance(pair, tuple)]
     cells = [cell, *(other for other in others if isinstance(other, Cell))]
     cells += [other for _, other in pairs]

@@ -1,4 +1,6 @@
-"""Errors of checked values: the key, the value and the allowed values, in one sentence."""
+"""Errors of checked values: the key, the value and the allowed values, in one
+sentence.
+"""
 
 from itertools import count
 from typing import Annotated, Literal, Union

@@ -182,7 +182,9 @@ def test_a_training_has_one_checkpoint_and_continues_from_it(tmp_path):
 
 
 def test_checkpoints_are_saved_by_time_too(tmp_path, monkeypatch):
-    """Every update takes 20 minutes of the clock; 50 minutes after a checkpoint is the next."""
+    """Every update takes 20 minutes of the clock; 50 minutes after a checkpoint is the
+    next.
+    """
     saved = []
     clock = SimpleNamespace(now=0.0)
     on_step_end = InTheLog.on_step_end

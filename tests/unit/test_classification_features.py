@@ -27,7 +27,9 @@ def alone(**texts):
 
 @pytest.fixture
 def asked(tmp_path):
-    """Return the texts that examples refer to: a single text or a pair of texts each."""
+    """Return the texts that examples refer to: a single text or a pair of texts
+    each.
+    """
 
     def ask(texts, *keys):
         rows = [dict(zip(("text_id", "pair_id"), key, strict=False)) for key in keys]

@@ -1,4 +1,6 @@
-"""Classification metrics: comparison with scikit-learn, means over heads, intervals and errors."""
+"""Classification metrics: comparison with scikit-learn, means over heads, intervals and
+errors.
+"""
 
 import itertools
 import math
@@ -49,8 +51,8 @@ def softmax(logits):
 def drawn(seed, multi_label, n=120, rounded=False):
     """Random right answers (bool), logits and probabilities, each of shape (n, 6).
 
-    Some answers are rare, and the last one is never right. In a multi-label task, some examples have no right
-    answer, and the first answer is right for most examples.
+    Some answers are rare, and the last one is never right. In a multi-label task, some
+    examples have no right answer, and the first answer is right for most examples.
     """
     rng = np.random.default_rng(seed)
     frequency = np.array([0.7, 0.4, 0.2, 0.1, 0.05, 0])
@@ -64,7 +66,9 @@ def drawn(seed, multi_label, n=120, rounded=False):
 
 
 def rows(right, logits, probabilities, name="h", units=None, **columns):
-    """Predictions, examples and head as arguments of `scores`; the column ``document`` has the units."""
+    """Predictions, examples and head as arguments of `scores`; the column ``document``
+    has the units.
+    """
     predictions, examples = [], []
     for i, of_example in enumerate(right):
         key = {"head_id": name, "example_id": f"{name}/{i:05}"}
@@ -89,7 +93,9 @@ def by_key(found):
 
 
 def sides(right, probabilities):
-    """The rarer class of each answer that is right for some examples and wrong for others, and its scores."""
+    """The rarer class of each answer that is right for some examples and wrong for
+    others, and its scores.
+    """
     for positive, score in zip(right.T, probabilities.T, strict=True):
         if positive.mean() > 0.5:
             positive, score = ~positive, -score
@@ -144,7 +150,8 @@ def test_ties_select_the_first_answer_and_a_probability_of_half_selects_none():
 
 def test_the_answer_is_the_positive_side_if_half_of_the_examples_have_it():
     right, score = np.array([True, False, False, True]), np.array([4.0, 3.0, 2.0, 1.0])
-    # Ranks 1 and 4 are right: (1 + 2 / 4) / 2.  The other side would have (1 / 2 + 2 / 3) / 2.
+    # Ranks 1 and 4 are right: (1 + 2 / 4) / 2.  The other side would have (1 / 2 + 2 /
+    # 3) / 2.
     assert minority_precisions(right, score, np.ones((1, 4))) == pytest.approx([0.75])
 
 
@@ -253,7 +260,8 @@ def test_many_units_are_left_out_in_groups():
     task = rows(right, chosen.astype(float), chosen.astype(float))
     found = values(*task, metrics=["accuracy"], multi_label=True)
     low, high = (found[f"accuracy, {end}", "all"] for end in ("low", "high"))
-    # Half-width of the interval of a proportion, up to the error of a deviation estimated from the groups.
+    # Half-width of the interval of a proportion, up to the error of a deviation
+    # estimated from the groups.
     half = 1.96 * math.sqrt(exact.mean() * (1 - exact.mean()) / n)
     assert (high - low) / 2 == pytest.approx(half, rel=4 / math.sqrt(2 * GROUPS))
 

@@ -159,7 +159,9 @@ for head in "12":
 
 
 def predicted(path, *groups):
-    """Write predictions for groups of (updates, the heads whose predictions are right)."""
+    """Write predictions for groups of (updates, the heads whose predictions are
+    right).
+    """
     rows = []
     for updates, right in groups:
         for row in DEV:
@@ -250,8 +252,9 @@ def tried(path, *groups):
     return path
 
 
-# Four examples with the answers 0, 0, 0 and 1. The first trial predicts three of them correctly and ranks
-# the last example last. The second trial predicts only the last example correctly and ranks it first.
+# Four examples with the answers 0, 0, 0 and 1. The first trial predicts three of them
+# correctly and ranks the last example last. The second trial predicts only the last
+# example correctly and ranks it first.
 RIGHT = {"a": (0.9, 0.1), "b": (0.8, 0.2), "c": (0.7, 0.3), "d": (0.95, 0.05)}
 RANKED = {"a": (0.4, 0.6), "b": (0.3, 0.7), "c": (0.2, 0.8), "d": (0.1, 0.9)}
 ASKED = [

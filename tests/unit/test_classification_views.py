@@ -103,7 +103,9 @@ SECOND = FIRST | {
 
 @pytest.fixture
 def planned(tmp_path):
-    """Plan both data sets; return the rows of the second by name, and the specs of both."""
+    """Plan both data sets; return the rows of the second by name, and the specs of
+    both.
+    """
     for name in HERE:
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "config.json").write_text("{}")
@@ -382,7 +384,9 @@ def said():
 
 
 def examples():
-    """All pairs of premises and hypotheses for two heads; the last two premises are in the test split."""
+    """All pairs of premises and hypotheses for two heads; the last two premises are in
+    the test split.
+    """
     rows = []
     for premise, hypothesis, head in product(range(4), range(4), HEADS):
         row = {"example_id": f"{premise}{hypothesis}:{head}", "head_id": head}
@@ -446,7 +450,9 @@ def test_a_side_alone_is_a_pair_with_a_space(stored):
 def test_the_tokens_of_a_side_alone_are_those_of_a_pair_with_a_space(
     stored, folders, tmp_path, kind
 ):
-    """As in the released code: ``tokenizer(" ", hypothesis)`` and ``tokenizer(premise, " ")``."""
+    """As in the released code: ``tokenizer(" ", hypothesis)`` and ``tokenizer(premise,
+    " ")``.
+    """
     tokenizer, folder = kind(), tmp_path / "encoder"
     is_bert = kind is tokenizer_kinds.bert
     shutil.copytree(folders["bert" if is_bert else "roberta"], folder)

@@ -1,4 +1,6 @@
-"""The command `lextables`: the commands of Snakemake that it starts, its pages and its start."""
+"""The command `lextables`: the commands of Snakemake that it starts, its pages and its
+start.
+"""
 
 import json
 import re

@@ -1,4 +1,6 @@
-"""Significance tests between rows: values by hand, brute force, and error rates on simulated data."""
+"""Significance tests between rows: values by hand, brute force, and error rates on
+simulated data.
+"""
 
 import itertools
 import math
@@ -37,9 +39,11 @@ RNG = np.random.default_rng(0)
 
 
 def cells(rows, **changed):
-    """Return a cell for each of {system: [values of each run]}, and a function from a run to its values.
+    """Return a cell for each of {system: [values of each run]}, and a function from a
+    run to its values.
 
-    The values of a run are {unit: value}, or a list of the values of the units u00, u01, ...
+    The values of a run are {unit: value}, or a list of the values of the units u00,
+    u01, ...
     """
     of_run, found = {}, []
     for name, runs in rows.items():
@@ -110,7 +114,8 @@ def test_p_values_of_many_pairs_can_be_significant_after_holm():
     p_values = sign_flip(differences)
     adjusted = holm(p_values.tolist())
     assert max(adjusted[:19]) < 0.05 < min(adjusted[19:])
-    # The smallest resampled p-value is well below the level that Holm requires for the first of 190 tests.
+    # The smallest resampled p-value is well below the level that Holm requires for the
+    # first of 190 tests.
     assert 9 * p_values.min() < 0.05 / len(p_values)
 
 
@@ -233,7 +238,8 @@ def test_pairs_with_too_few_or_other_units_are_not_tested(one, other, untested, 
 
 
 def test_untested_pairs_share_no_group():
-    # For example, two baselines answer all 149 policies and two models the 20 with available text.
+    # For example, two baselines answer all 149 policies and two models the 20 with
+    # available text.
     names = {"prior": 149, "random": 149, "linear": 20, "model": 20}
     rows = {name: [named(RNG.random(units))] for name, units in names.items()}
     pairs = pairs_of(rows)
@@ -364,7 +370,8 @@ def test_notes_are_as_stored():
 
 
 def queries(rng, rows, units=40, lead=0.0):
-    """Simulated values of queries, some of them 0 or 1; half of their variance is common to all rows.
+    """Simulated values of queries, some of them 0 or 1; half of their variance is
+    common to all rows.
 
     The first row leads the last by ``lead``, and the other rows are halfway between.
     """

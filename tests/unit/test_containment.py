@@ -1,4 +1,6 @@
-"""Containment scores of outputs: values by hand, and stored results of the released code (commit f2de744)."""
+"""Containment scores of outputs: values by hand, and stored results of the released
+code (commit f2de744).
+"""
 
 import itertools
 
@@ -11,7 +13,8 @@ from lextables.metrics.containment_scores import ALL_METRICS, scores, strict_cou
 from lextables.pipeline.errors import BadInput
 
 LAW = ["laws of Ohio."]
-# (gold texts, output, (true positive, false positive, false negative, denial, Jaccard index))
+# (gold texts, output, (true positive, false positive, false negative, denial, Jaccard
+# index))
 BY_HAND = [
     (LAW, "laws of Ohio.", (1, 0, 0, 0, 1)),
     (LAW, "The laws of Ohio. It ends.", (1, 0, 0, 0, 3 / 6)),
@@ -121,7 +124,9 @@ def test_the_whole_contract_scores_nothing_in_strict_mode(output, paper, strict)
 
 
 def outputs_like_the_test_split():
-    """4,182 outputs, 1,244 of them with gold texts; no empty ones, as pandas reads them as numbers."""
+    """4,182 outputs, 1,244 of them with gold texts; no empty ones, as pandas reads them
+    as numbers.
+    """
     cases = [case for case in BY_HAND if case[1]]
     several = []
     for has_gold, size in ((True, 1244), (False, 2938)):
@@ -204,7 +209,9 @@ def test_gold_texts_are_in_the_order_of_the_release():
 
 
 def test_all_published_models_could_gain_by_padding():
-    """The note of the table: with the whole contract after each output that is no denial."""
+    """The note of the table: with the whole contract after each output that is no
+    denial.
+    """
     values = published("contracteval").pivot(
         index="row", columns="column", values="number"
     )

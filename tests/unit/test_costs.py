@@ -1,4 +1,6 @@
-"""Costs of a plan: records of finished jobs, sums by table and paper, and unknown costs."""
+"""Costs of a plan: records of finished jobs, sums by table and paper, and unknown
+costs.
+"""
 
 import math
 import re

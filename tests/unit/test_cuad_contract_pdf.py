@@ -275,7 +275,9 @@ def test_a_page_with_typed_text_only_is_a_page_of_text(tmp_path):
 
 
 def exchanged(lines: tuple[str, ...]) -> list[str]:
-    """Return the lines in capitals as glyph numbers of a font that starts with the space."""
+    """Return the lines in capitals as glyph numbers of a font that starts with the
+    space.
+    """
     letters = {ord(","): ""} | {code: code + 1 for code in range(32, 127) if code != 44}
     return [line.translate(letters) for line in lines]
 

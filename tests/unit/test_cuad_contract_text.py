@@ -1,4 +1,6 @@
-"""The text of a user's contract by file type, and the error message for each unreadable file."""
+"""The text of a user's contract by file type, and the error message for each unreadable
+file.
+"""
 
 import logging
 import os

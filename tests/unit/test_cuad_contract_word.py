@@ -570,7 +570,9 @@ def fault(path, data):
 
 
 def with_byte(place, value):
-    """A Word file with another byte in the directory's first entry: 6 is the version, 8 the flags."""
+    """A Word file with another byte in the directory's first entry: 6 is the version, 8
+    the flags.
+    """
     data = bytearray(word(BODY))
     data[data.index(b"PK\x01\x02") + place] = value
     return bytes(data)

@@ -1,4 +1,6 @@
-"""The plan: which rows have runs, which have a reason, and which runs each table needs."""
+"""The plan: which rows have runs, which have a reason, and which runs each table
+needs.
+"""
 
 from itertools import product
 
@@ -88,7 +90,8 @@ def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(
     assert settings["linear"]["relaxed"] == "Parties"
     assert settings["linear-exact"]["relaxed"] is None
     assert settings["linear-both"]["model"] == "all-minilm-l6-v2"
-    # Lenient baselines mark whole sentences as parties; published values are not compared with them.
+    # Lenient baselines mark whole sentences as parties; published values are not
+    # compared with them.
     marked = [name for name, row in baselines.items() if not row["lenient"]]
     assert marked == ["TF-IDF, linear models and trees, parties by their names"]
     curves = {row["row"]: row["runs"] for row in found.rows["figure6"]}
@@ -139,7 +142,8 @@ def test_one_trial_is_selected_and_is_trained_and_read_with_each_seed():
         trials.append({"learning_rate": rate, "epochs": count})
         assert (run.condition, run.seed) == (f"{name}-lr{rate:.0e}-e{count}", 0)
         assert trials[-1].items() <= specs[run].settings.items()
-    # The choice needs the searches in the order of its trials, and scores them as in the paper.
+    # The choice needs the searches in the order of its trials, and scores them as in
+    # the paper.
     ((choice, chosen),) = of(specs, "choice", condition=name).items()
     assert chosen.needs == tuple(searched)
     assert chosen.settings == {
@@ -192,7 +196,9 @@ def test_released_weights_are_unpacked_and_read(tmp_path):
 
 
 def test_shares_of_the_contracts_are_trained_whatever_fills_the_point_of_all(tmp_path):
-    """Figure 6 states 27.6 for 10 % of the contracts, which no released weights have."""
+    """Figure 6 states 27.6 for 10 % of the contracts, which no released weights
+    have.
+    """
     values = with_models(tmp_path, "roberta-base") | {"grid": "paper"}
     (tmp_path / "cuad_checkpoints").mkdir()
     (tmp_path / "cuad_checkpoints/roberta-base.zip").write_text("")

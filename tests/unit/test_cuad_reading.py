@@ -45,7 +45,9 @@ def weights(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def run(weights, tmp_path_factory):
-    """Run a reading of contracts that include `TEXT`; return its predictions and its `reading` folder."""
+    """Run a reading of contracts that include `TEXT`; return its predictions and its
+    `reading` folder.
+    """
     data = tmp_path_factory.mktemp("data")
     texts, _ = marked_contracts.features(data, 40, seed=1)
     rows = [
@@ -82,7 +84,8 @@ def run(weights, tmp_path_factory):
     return made
 
 
-# A window has three special tokens, two question tokens and 27 words; one starts every 16 words.
+# A window has three special tokens, two question tokens and 27 words; one starts every
+# 16 words.
 @pytest.mark.parametrize(
     ("most", "expected"),
     [

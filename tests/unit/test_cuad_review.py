@@ -1,4 +1,6 @@
-"""The review of a contract: findings, marks in the test contracts, the page and the csv."""
+"""The review of a contract: findings, marks in the test contracts, the page and the
+csv.
+"""
 
 import csv
 import io
@@ -52,7 +54,8 @@ def none(category: str, probability: float = 0.99) -> Finding:
             [(-1, -1, 0.85)],
         ),  # at the threshold
         ([("a", 0, 1, 0.6), ("", -1, -1, 0.4)], [(0, 1, 0.6)]),
-        # The most probable of overlapping spans, whether it is the longer or the shorter one.
+        # The most probable of overlapping spans, whether it is the longer or the
+        # shorter one.
         ([("abc", 0, 3, 0.5), ("b", 1, 2, 0.3), ("", -1, -1, 0.2)], [(0, 3, 0.5)]),
         ([("b", 1, 2, 0.5), ("abc", 0, 3, 0.3), ("", -1, -1, 0.2)], [(1, 2, 0.5)]),
         # A span is kept if it overlaps only a span that is left out.
@@ -126,7 +129,8 @@ def test_the_description_of_the_model() -> None:
     )
     part = {"settings": settings, "trained": trained | {"settings": {"percent": 30}}}
     assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
-    # A model without fine-tuning, and the released weights, which are unpacked and not trained.
+    # A model without fine-tuning, and the released weights, which are unpacked and not
+    # trained.
     for record in (
         {"settings": settings},
         {"settings": settings, "trained": {"files": ["config.json"]}},
@@ -215,7 +219,9 @@ def test_segments_cover_the_text_with_every_overlap() -> None:
 
 
 class Page(HTMLParser):
-    """The content of a page: the contract's text, its marks as (classes, text), notes, ids, links, tags."""
+    """The content of a page: the contract's text, its marks as (classes, text), notes,
+    ids, links, tags.
+    """
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -395,7 +401,8 @@ def answer(question: str, index: int, words: str) -> dict:
 
 
 PREDICTIONS = [
-    # The second span is inside the first and is not marked, although it is the annotated one.
+    # The second span is inside the first and is not marked, although it is the
+    # annotated one.
     span("c__Parties", 0, "The Buyer pays", 0.9),
     span("c__Parties", 1, "Buyer", 0.8),
     span("c__Parties", 2, "ships the goods", 0.3),

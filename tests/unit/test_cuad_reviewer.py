@@ -1,4 +1,6 @@
-"""Selection of the model for a user's contract: the best finished run, else the first planned run."""
+"""Selection of the model for a user's contract: the best finished run, else the first
+planned run.
+"""
 
 import hashlib
 import json
@@ -50,7 +52,9 @@ def stand(
     experiment: str = "read",
     without: str = "",
 ) -> Reviewer:
-    """Create a finished run and the run of its weights in ``results``; ``without`` is a file to omit."""
+    """Create a finished run and the run of its weights in ``results``; ``without`` is a
+    file to omit.
+    """
     run, linear = Run("cuad", experiment, model, condition), condition == "linear"
     folder = results / run.folder
     (folder / ("" if linear else "reading")).mkdir(parents=True)
@@ -95,7 +99,8 @@ def test_without_finished_runs_the_first_planned_or_the_named_model_is_selected(
         False,
     )
     assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
-    # The same holds if better weights can be downloaded: they are used only if they are named.
+    # The same holds if better weights can be downloaded: they are used only if they are
+    # named.
     assert chosen(tmp_path, data="release", models="paper").run.model == "linear-exact"
     best = chosen(
         tmp_path, data="release", models="paper", review_model="deberta-xlarge"

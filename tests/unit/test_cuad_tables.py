@@ -160,7 +160,8 @@ def test_figure_2_has_statistics_of_the_data_set(data):
     assert found.pop("Labeled share of a contract") == pytest.approx(
         100 * (0.3 + 0.25 + 0) / 3
     )
-    # Contract one: 20 and 20 of 100 characters. Contract two: 50 of 200. Three contracts, four categories.
+    # Contract one: 20 and 20 of 100 characters. Contract two: 50 of 200. Three
+    # contracts, four categories.
     single = found.pop("Share of a contract labeled for one category")
     assert single == pytest.approx(100 * (0.2 + 0.2 + 0.25) / 12)
     assert found == {
@@ -391,7 +392,8 @@ def test_figure_6_has_a_row_for_each_share(data):
     }
     missing = "not trained on this share of the contracts"
     assert cells[SHARE.format(10), "AUPR"].reason == missing
-    # Three answers of one contract and two of the other; a share has at least one contract, drawn by seed.
+    # Three answers of one contract and two of the other; a share has at least one
+    # contract, drawn by seed.
     annotations = column(cells, "Training annotations")
     assert annotations[SHARE.format(100)] == 5
     (drawn,) = part(["one", "two"], 3, seed=0)
@@ -400,7 +402,9 @@ def test_figure_6_has_a_row_for_each_share(data):
 
 
 def test_the_released_point_has_no_seeds_and_shares_of_the_contracts_have_theirs(data):
-    """The authors' weights are one model; three seeds of a share give 27.6 an interval."""
+    """The authors' weights are one model; three seeds of a share give 27.6 an
+    interval.
+    """
     released = [run(data, "released/seed0", 0.426)]
     tenth = []
     for seed in range(3):

@@ -24,7 +24,9 @@ def tables(text):
 
 
 def faults(text):
-    """Return the numbers of table lines that have more or fewer cells than the first."""
+    """Return the numbers of table lines that have more or fewer cells than the
+    first.
+    """
     found = []
     for table in tables(text):
         found += [number for number, cells in table if cells != table[0][1]]
@@ -65,7 +67,8 @@ def test_every_page_is_in_the_navigation_of_the_site():
     assert sorted(listed) == [page.name for page in PAGES]
 
 
-# Files that are not in the repository: results, code of others, and the example paper of adding.md.
+# Files that are not in the repository: results, code of others, and the example paper
+# of adding.md.
 ELSEWHERE = re.compile(r"results/|plan/|src/|metrics/cuad/|.*leasesearch")
 
 

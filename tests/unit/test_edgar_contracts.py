@@ -34,7 +34,9 @@ QUARTER = Quarter(2020, 1)
 
 
 def quarter_of(*submissions):
-    """Pages of 2020-QTR1 from (accession, form, date, page or None for one that is listed and missing)."""
+    """Pages of 2020-QTR1 from (accession, form, date, page or None for one that is
+    listed and missing).
+    """
     rows = [
         row(7, "ACME CORP", form, filed, accession)
         for accession, form, filed, _ in submissions

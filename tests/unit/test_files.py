@@ -1,4 +1,6 @@
-"""Damaged JSON, parquet and csv files: one sentence with the file, and the way to repair it."""
+"""Damaged JSON, parquet and csv files: one sentence with the file, and the way to
+repair it.
+"""
 
 import ast
 import json
@@ -276,7 +278,9 @@ def flipped(content, at):
 
 
 def test_no_flipped_bit_of_a_parquet_file_is_read_as_another_value(tmp_path):
-    """A bit of a page or of the footer is noticed; one that no reader uses leaves the rows as they are."""
+    """A bit of a page or of the footer is noticed; one that no reader uses leaves the
+    rows as they are.
+    """
     path = tmp_path / "x.parquet"
     columns = (
         dataset.Column("id", pa.int64(), "id"),

@@ -303,8 +303,8 @@ def test_fingerprints_that_cannot_be_stored(project):
     assert not scripts.STORED.exists()
 
 
-# Python 3.12 and 3.13 build slightly different syntax trees, and the order of sets differs
-# between processes; the same code must have one fingerprint.
+# Python 3.12 and 3.13 build slightly different syntax trees, and the order of sets
+# differs between processes; the same code must have one fingerprint.
 SAME_CODE = '''
 """Doc."""
 def plain(a, /, b=None, *c, d=1, **e): return {**e, "k": f"{a=}{b!r:>{d}}" "x" f"{a:}"}
@@ -399,7 +399,8 @@ def imported(script):
     return {*files, *(f"{name.replace('.', '/')}.py" for name in computed(script))}
 
 
-# Downloads are checked by their digests; the summary, first contact and the configuration are always written.
+# Downloads are checked by their digests; the summary, first contact and the
+# configuration are always written.
 WITHOUT_FINGERPRINT = {
     "fetch",
     "caselaw_volumes",
@@ -548,7 +549,9 @@ FILES_OF_RULES = [
 
 
 def test_each_rule_has_the_fingerprint_of_its_script():
-    """A rule names its script in `script_params`, or has a function for the fingerprint."""
+    """A rule names its script in `script_params`, or has a function for the
+    fingerprint.
+    """
     planning = (WORKFLOW / "lextables/planning").glob("*.py")
     files = [*FILES_OF_RULES, *planning]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)

@@ -195,7 +195,9 @@ def halved(folder, target, dtype):
 
 
 def with_number(part, number, *place):
-    """A change that writes ``number`` to a place of the tensors whose name has ``part``."""
+    """A change that writes ``number`` to a place of the tensors whose name has
+    ``part``.
+    """
 
     def change(name, tensor):
         if part in name:

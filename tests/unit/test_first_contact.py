@@ -60,7 +60,8 @@ def test_the_sample_is_read_and_has_a_census(registry, tmp_path):
     assert "not pinned" not in zip_file.what
     census = read_json(tmp_path / "first_contact/acord/census.json")
     assert census["data"]["clauses"]["rows"] == 148
-    # The others have a line too: files that the sample does not have, and none of a corpus.
+    # The others have a line too: files that the sample does not have, and none of a
+    # corpus.
     checkpoint = found["cuad_checkpoints/roberta-base.zip"]
     assert checkpoint.line.startswith("cuad_checkpoints/roberta-base.zip: not read: ")
     assert not any(name.startswith(("caselaw", "edgar")) for name in found)

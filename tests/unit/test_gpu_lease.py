@@ -27,7 +27,9 @@ sys.stdin.read()
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Return a function that takes the output of `nvidia-smi -L` and returns the GPUs that a job sees."""
+    """Return a function that takes the output of `nvidia-smi -L` and returns the GPUs
+    that a job sees.
+    """
     (tmp_path / "bin").mkdir()
     (tmp_path / "locks").mkdir()
     monkeypatch.setattr(gpu_lease, "_own_folder", lambda: tmp_path / "locks")
@@ -129,7 +131,8 @@ def test_the_kind_of_a_gpu_is_not_its_name(monkeypatch):
         )
         assert device.describe(gpu) == name
         kinds[name] = device.kind(gpu)
-    # A V100 trains in another precision, so it does not continue a training of the others.
+    # A V100 trains in another precision, so it does not continue a training of the
+    # others.
     assert kinds["H100 SXM"] == kinds["H100 PCIe"] == kinds["A100"] != kinds["V100"]
     assert device.kind(torch.device("cpu")) not in kinds.values()
 

@@ -1,8 +1,9 @@
-"""Time to read what strangers write: it grows about linearly with the length of the text.
+"""Time to read what strangers write: it grows about linearly with the length of the
+text.
 
-Each row has a function and the text that it reads, with the part of it that is repeated.  The processor time of
-four times the text is at most eight times that of the text; in a search that begins again at each character it
-would be sixteen times.
+Each row has a function and the text that it reads, with the part of it that is
+repeated.  The processor time of four times the text is at most eight times that of the
+text; in a search that begins again at each character it would be sixteen times.
 """
 
 import io
@@ -453,7 +454,9 @@ TEXTS = [
 
 
 def seconds(function, text):
-    """The processor time of a call; the best of three short ones, because other processes disturb."""
+    """The processor time of a call; the best of three short ones, because other
+    processes disturb.
+    """
     best = LIMIT
     for _ in range(3):
         start = time.process_time()

@@ -1,6 +1,7 @@
 """Malicious files: paths outside of a folder, zip bombs, XML entities.
 
-The zip bombs are real: a few megabytes that expand to gigabytes. They are read under a memory limit.
+The zip bombs are real: a few megabytes that expand to gigabytes. They are read under a
+memory limit.
 """
 
 import ast
@@ -80,7 +81,9 @@ def test_a_model_zip_writes_no_file_outside_its_folder(tmp_path):
 
 
 def deflated(size: int) -> bytes:
-    """Return ``size`` zeros compressed with deflate: fast, and a thousandth of the size."""
+    """Return ``size`` zeros compressed with deflate: fast, and a thousandth of the
+    size.
+    """
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     piece = packer.compress(bytes(64 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return piece * (size // (64 << 20)) + packer.flush()
@@ -89,7 +92,9 @@ def deflated(size: int) -> bytes:
 def zipped(
     path: Path, name: str, packed: bytes, claimed: int, others: Mapping[str, str]
 ) -> None:
-    """Write a zip with ``others`` and a member of the given compressed bytes and claimed size."""
+    """Write a zip with ``others`` and a member of the given compressed bytes and
+    claimed size.
+    """
     path.write_bytes(package(others))
     with zipfile.ZipFile(path, "a") as archive:
         info = zipfile.ZipInfo(name)
@@ -98,7 +103,9 @@ def zipped(
 
 
 def write_pdf(path: Path, packed: bytes) -> None:
-    """Write a PDF with one page whose content is ``packed``, which is compressed with zlib."""
+    """Write a PDF with one page whose content is ``packed``, which is compressed with
+    zlib.
+    """
     writer, content = PdfWriter(), StreamObject()
     content[NameObject("/Filter")], content._data = NameObject("/FlateDecode"), packed
     page = writer.add_blank_page(9, 9)
@@ -158,7 +165,9 @@ WANTED = {
 
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory) -> Path:
-    """Write files of a few megabytes that expand to gigabytes, with the names used in `READ`."""
+    """Write files of a few megabytes that expand to gigabytes, with the names used in
+    `READ`.
+    """
     folder = tmp_path_factory.mktemp("bombs")
     zeros = deflated(4 * GIB)
     assert len(zeros) < 5 << 20
@@ -222,7 +231,9 @@ SECRET = "what only this machine may know"
 
 
 def entities(tmp_path: Path) -> list[str]:
-    """Return document types that expand to gigabytes or that load a local or a remote file."""
+    """Return document types that expand to gigabytes or that load a local or a remote
+    file.
+    """
     (tmp_path / "secret").write_text(SECRET)
     local = (tmp_path / "secret").as_uri()
     remote = OUTSIDE.format("http://127.0.0.1:9/never")
@@ -261,7 +272,8 @@ def test_xml_entities_in_case_law_are_rejected_or_not_expanded(tmp_path):
 
 # Unsafe calls
 
-# Modules that may open zip files: they limit the expanded size, check a pinned digest or unpack nothing.
+# Modules that may open zip files: they limit the expanded size, check a pinned digest
+# or unpack nothing.
 OPEN_ZIPS = {
     "sources/archives.py",
     "corpora/caselaw/volume.py",
@@ -327,7 +339,8 @@ def test_no_code_reads_untrusted_files_in_an_unsafe_way():
                 or (function == "yaml.load" and options.get("Loader") != "_UniqueKeys")
                 or options.get("shell") == "True"
                 or options.get("trust_remote_code") == "True"
-                # Without this option, transformers asks the user whether to run the model's code.
+                # Without this option, transformers asks the user whether to run the
+                # model's code.
                 or (
                     last == "from_pretrained"
                     and not {"trust_remote_code", None} & options.keys()

@@ -53,7 +53,10 @@ class Evil:
 
 @pytest.fixture
 def marker(tmp_path, monkeypatch) -> Path:
-    """Path of the file that hostile code would write. Questions whether to run code are answered with yes."""
+    """Path of the file that hostile code would write.
+
+    Questions whether to run code are answered with yes.
+    """
     monkeypatch.setattr(builtins, "input", lambda *_: "y")
     monkeypatch.setattr(
         dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules")
@@ -80,7 +83,9 @@ def change(folder, files):
 def hostile(
     encoder: Path, folder: Path, marker: Path, config: dict, tokenizer: dict
 ) -> Path:
-    """Copy an encoder to ``folder``, change its configuration files, and add a file with hostile code."""
+    """Copy an encoder to ``folder``, change its configuration files, and add a file
+    with hostile code.
+    """
     shutil.copytree(encoder, folder)
     change(folder, {"config.json": config, "tokenizer_config.json": tokenizer})
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))

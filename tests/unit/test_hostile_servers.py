@@ -1,4 +1,6 @@
-"""Hostile and broken answers: each is a failure of its address, and the next address is tried."""
+"""Hostile and broken answers: each is a failure of its address, and the next address is
+tried.
+"""
 
 import gzip
 import json
@@ -62,7 +64,9 @@ def registered(tmp_path, addresses, name="data.zip"):
 
 
 def get(tmp_path, *addresses, name="data.zip", **limits):
-    """Fetch a file without a digest; return it, its provenance, the messages and the waits."""
+    """Fetch a file without a digest; return it, its provenance, the messages and the
+    waits.
+    """
     messages, waits = [], []
     client = Client(**LIMITS | limits, sleep=waits.append, say=messages.append)
     file = tmp_path / "results" / name
@@ -411,7 +415,8 @@ def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
     file.write_bytes(LOGIN)
     record_file = file.with_name("data.zip.json")
     record = json.loads(record_file.read_text())
-    # A check that was interrupted is repeated; a file is read again only after a change.
+    # A check that was interrupted is repeated; a file is read again only after a
+    # change.
     assert next(damaged(tmp_path)) == (file, "a web page, such as a login page")
     assert len([*damaged(tmp_path)]) == 1
     assert [*damaged(tmp_path)] == []

@@ -1,4 +1,6 @@
-"""Slow libraries are imported only where they are used: a table job takes less time than importing torch."""
+"""Slow libraries are imported only where they are used: a table job takes less time
+than importing torch.
+"""
 
 import ast
 import json
@@ -39,7 +41,8 @@ MODULES = (
     ),
     "tasks.spans.actions.join",
 )
-# Imports the common libraries, then runs each program in a fork and prints its name and its slow imports.
+# Imports the common libraries, then runs each program in a fork and prints its name and
+# its slow imports.
 PROGRAM = """
 import json, os, sys
 import numpy, pyarrow, pydantic, yaml

@@ -1,4 +1,6 @@
-"""Checks of a model that the user provides, with real tiny models that are complete or damaged."""
+"""Checks of a model that the user provides, with real tiny models that are complete or
+damaged.
+"""
 
 import contextlib
 import importlib.util
@@ -51,7 +53,9 @@ MINILM = (
 
 @pytest.fixture(autouse=True)
 def in_this_process(request, monkeypatch):
-    """Load models in this process in all tests except one, because a new process takes seconds."""
+    """Load models in this process in all tests except one, because a new process takes
+    seconds.
+    """
     if "in_a_separate_process" not in request.node.name:
         monkeypatch.setattr(inspection, "_loading_fault", loading_fault)
 

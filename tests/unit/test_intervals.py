@@ -1,4 +1,6 @@
-"""Sampling intervals: values computed by hand, and how often they cover a known true value."""
+"""Sampling intervals: values computed by hand, and how often they cover a known true
+value.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,8 @@ NAN = float("nan")
 
 
 def test_mean_interval():
-    # Student's t with 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 1 / sqrt(3).
+    # Student's t with 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 1
+    # / sqrt(3).
     assert mean_interval([1.0, 2.0, 3.0, NAN]) == pytest.approx(
         (2 - 2.4842, 2 + 2.4842), abs=1e-3
     )
@@ -31,7 +34,8 @@ def test_share_interval():
 
 
 def test_exact_share_interval_equals_clopper_pearson():
-    # LawngNLI's Table 17 publishes the larger deviation: 0.027 for a share of 0.447 of 1,322 queries.
+    # LawngNLI's Table 17 publishes the larger deviation: 0.027 for a share of 0.447 of
+    # 1,322 queries.
     low, high = exact_share_interval(591, 1322)
     assert (low, high) == pytest.approx((0.4200, 0.4743), abs=1e-4)
     assert exact_share_interval(0, 10) == pytest.approx((0, 1 - 0.025 ** (1 / 10)))
@@ -54,8 +58,9 @@ def test_the_jackknife_interval_of_a_mean_equals_students_t_interval():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction(sign):
-    # The variance of 0, 0, 3 with divisor 3 is 2, and 9/4, 9/4 and 0 without one of them: a bias of
-    # 2 * (3/2 - 2) = -1, and a standard error of sqrt(2/3 * 27/8) = 3/2.  Student's t is 4.3027.
+    # The variance of 0, 0, 3 with divisor 3 is 2, and 9/4, 9/4 and 0 without one of
+    # them: a bias of 2 * (3/2 - 2) = -1, and a standard error of sqrt(2/3 * 27/8) =
+    # 3/2.  Student's t is 4.3027.
     left_out = sign * np.array([2.25, 2.25, 0.0])
     ends = [sign * (2 - 1.5 * 4.3027), sign * (3 + 1.5 * 4.3027)]
     assert jackknife_interval(sign * 2.0, left_out) == pytest.approx(
@@ -64,7 +69,8 @@ def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction(sig
 
 
 def test_two_units_have_an_interval():
-    # Student's t with 1 degree of freedom is 12.7062; the standard error of 0 and 1 is 0.5.
+    # Student's t with 1 degree of freedom is 12.7062; the standard error of 0 and 1 is
+    # 0.5.
     ends = pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
     assert mean_interval([0.0, 1.0]) == ends
     assert jackknife_interval(0.5, np.array([1.0, 0.0])) == ends
@@ -93,5 +99,6 @@ def test_mean_intervals_over_few_queries_cover_the_true_mean(queries):
         if interval:
             low, high = interval
             covered.append(low <= truth <= high)
-    # A percentile bootstrap covers the true mean with probability 0.71 for 3 queries and 0.83 for 5.
+    # A percentile bootstrap covers the true mean with probability 0.71 for 3 queries
+    # and 0.83 for 5.
     assert np.mean(covered) > 0.91

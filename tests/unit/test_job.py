@@ -1,4 +1,6 @@
-"""End of a job: one sentence on the screen and in the last line of its log; tracebacks only in the log."""
+"""End of a job: one sentence on the screen and in the last line of its log; tracebacks
+only in the log.
+"""
 
 import io
 import re

@@ -56,7 +56,9 @@ def prompt(*words, system="Read the clause."):
 
 
 def plainly(text, continuation):
-    """Return the log-probability of a continuation of a text, from one forward pass over both."""
+    """Return the log-probability of a continuation of a text, from one forward pass
+    over both.
+    """
     tokenizer, model = (
         AutoTokenizer.from_pretrained(FOLDER),
         AutoModelForCausalLM.from_pretrained(FOLDER),
@@ -181,7 +183,9 @@ def test_a_model_without_a_chat_template_gets_plain_text(engine, monkeypatch):
 
 
 def test_models_with_sliding_windows_do_not_reuse_the_cache(tmp_path):
-    """The cache of a sliding window cannot be truncated to the common prefix of two prompts."""
+    """The cache of a sliding window cannot be truncated to the common prefix of two
+    prompts.
+    """
     size = {
         "hidden_size": 16,
         "num_hidden_layers": 2,
@@ -245,7 +249,9 @@ GGUF_KEYS = {
 
 
 def gguf_of(folder, file, ending=""):
-    """Write the model of a folder as a GGUF file, each tensor's name with an ``ending``."""
+    """Write the model of a folder as a GGUF file, each tensor's name with an
+    ``ending``.
+    """
     gguf = pytest.importorskip("gguf")
     config = LlamaConfig.from_pretrained(folder)
     tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))

@@ -1,4 +1,6 @@
-"""Language models behind an API: trees of continuations, formats of log-probabilities, and real weights."""
+"""Language models behind an API: trees of continuations, formats of log-probabilities,
+and real weights.
+"""
 
 import math
 
@@ -35,7 +37,9 @@ def key(monkeypatch):
 
 @pytest.fixture
 def model(serve, tmp_path):
-    """Return a function that starts a server and returns a model that uses the server, and the server."""
+    """Return a function that starts a server and returns a model that uses the server,
+    and the server.
+    """
 
     def make(answer, endpoint="chat", **limits):
         server = serve(answer)
@@ -51,7 +55,9 @@ def model(serve, tmp_path):
 
 
 def chat_answer(*likeliest):
-    """Return a chat answer with the most likely first tokens and their probabilities."""
+    """Return a chat answer with the most likely first tokens and their
+    probabilities.
+    """
     tokens = [
         {"token": token, "logprob": math.log(share), "bytes": None}
         for token, share in likeliest
@@ -80,7 +86,9 @@ def engine():
 
 
 def likeliest(engine, ids):
-    """Return {text: id} of the most likely next tokens that do not start with another of these tokens."""
+    """Return {text: id} of the most likely next tokens that do not start with another
+    of these tokens.
+    """
     tokens = np.argsort(-engine.after(ids, 0))[:20]
     texts = {engine.text([int(token)]): int(token) for token in tokens}
     valid = {text for text in texts if text.strip() and "\ufffd" not in text}
@@ -124,8 +132,8 @@ def test_continuations_may_have_several_tokens(engine, model):
     served, server = model(Answers(engine), "completions")
     (remote,), (here,) = served.weigh([choice]), local.weigh([choice])
     assert len(server.asked) > 1
-    # The server's value is at least as large, because it adds other tokenisations of the same text, and it
-    # would be larger by log 2 if one were counted twice.
+    # The server's value is at least as large, because it adds other tokenisations of
+    # the same text, and it would be larger by log 2 if one were counted twice.
     assert remote.log_probabilities[0] >= here.log_probabilities[0] - 2e-4
     assert remote.log_probabilities[0] < here.log_probabilities[0] + 0.9 * math.log(2)
     assert remote.log_probabilities[2] == -math.inf
@@ -174,7 +182,8 @@ def test_probabilities_of_tokenisations_are_added_and_negligible_ones_ignored(mo
 @pytest.mark.parametrize(
     ("tokens", "continuations", "wanted"),
     [
-        # `N` is a prefix of two continuations and is ignored; `Not` and `Maybe` are each a prefix of one.
+        # `N` is a prefix of two continuations and is ignored; `Not` and `Maybe` are
+        # each a prefix of one.
         (
             [("Yes", 0.4), ("No", 0.3), ("N", 0.1), ("Not", 0.05), ("Maybe", 0.05)],
             ("Yes", "No", "Not sure", "Maybe not"),
@@ -194,7 +203,9 @@ def test_chat_probabilities_come_from_the_first_token(
 
 @pytest.mark.parametrize(("samples", "wanted"), [(3, [0.0625, 0.03125]), (100, [0, 0])])
 def test_empty_answers_are_sampled_again(samples, wanted, model):
-    """llama-cpp-python reports no log-probabilities for the token that ends an answer."""
+    """llama-cpp-python reports no log-probabilities for the token that ends an
+    answer.
+    """
     nothing = {
         "tokens": [],
         "token_logprobs": [],
@@ -282,7 +293,9 @@ def token(text, probability, **more):
 
 
 def listed(*tokens):
-    """Return an answer whose log-probabilities are a list that starts with the generated token."""
+    """Return an answer whose log-probabilities are a list that starts with the
+    generated token.
+    """
     return {
         "text": "A",
         "logprobs": {"content": [tokens[0] | {"top_logprobs": list(tokens)}]},

@@ -1,4 +1,6 @@
-"""The census of LawngNLI, and the error that is raised if no example is left after a filter step."""
+"""The census of LawngNLI, and the error that is raised if no example is left after a
+filter step.
+"""
 
 import json
 

@@ -9,7 +9,8 @@ from lextables.papers.lawngnli.premises.citation_removal import (
     removed_spans,
 )
 
-# Each case has a text and the expected result: invented sentences with real or invented citations.
+# Each case has a text and the expected result: invented sentences with real or invented
+# citations.
 GOLDEN = Path(__file__).parents[1] / "golden/citation_removal.jsonl"
 CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 

@@ -1,6 +1,6 @@
-"""The contradiction algorithm on trees: every rule, branch and rejection, with sentences in legal style."""
-
-# ruff: noqa: E501  (each tree is on one line)
+"""The contradiction algorithm on trees: every rule, branch and rejection, with
+sentences in legal style.
+"""
 
 import csv
 import itertools
@@ -29,7 +29,8 @@ def golden(name: str) -> list[dict]:
 
 
 GOLDEN = golden("contradictions")
-# Hand-written trees: contractions, errors of parsers and of the released code, outputs that readers marked as wrong.
+# Hand-written trees: contractions, errors of parsers and of the released code, outputs
+# that readers marked as wrong.
 TREES = golden("contradiction_trees")
 CHANGED = [row for row in GOLDEN if "contradiction" in row]
 REFUSED = [row for row in GOLDEN if "rejected" in row]

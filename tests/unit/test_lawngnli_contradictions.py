@@ -1,4 +1,6 @@
-"""Hypotheses of one shard are filtered, parsed and contradicted: rows, counts, and cited cases."""
+"""Hypotheses of one shard are filtered, parsed and contradicted: rows, counts, and
+cited cases.
+"""
 
 from collections import Counter
 
@@ -44,7 +46,9 @@ ROW = {
 
 
 class Written:
-    """A parser that knows the sentences above, parses others as fragments, and has two warnings."""
+    """A parser that knows the sentences above, parses others as fragments, and has two
+    warnings.
+    """
 
     def __init__(self):
         self.asked = []
@@ -58,7 +62,10 @@ class Written:
 
 @pytest.fixture
 def shard(tmp_path):
-    """Write the parentheticals of a shard. Each hypothesis is about a different case, numbered from 10."""
+    """Write the parentheticals of a shard.
+
+    Each hypothesis is about a different case, numbered from 10.
+    """
     rows = [
         ROW | {"example_id": f"e{n}", "hypothesis": text, "cited_case_id": 10 + n}
         for n, text in enumerate(HYPOTHESES)

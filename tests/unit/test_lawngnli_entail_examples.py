@@ -1,4 +1,6 @@
-"""From opinions to Entail examples (LawngNLI, A.1.1 and A.1.2), on a corpus of a few sentences."""
+"""From opinions to Entail examples (LawngNLI, A.1.1 and A.1.2), on a corpus of a few
+sentences.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -53,7 +55,8 @@ PAPER = html(
 AGAIN = html(("majority", [f"{label(201)}A later suit between the same parties."]))
 TWO = html(("majority", [f"{label(301)}One."]), ("majority", ["Two."]))
 
-# Paragraphs of one opinion, each with the expected hypothesis or the step that removes it.
+# Paragraphs of one opinion, each with the expected hypothesis or the step that removes
+# it.
 CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (holding that the fee isn't large).": "the fee is not large",
     "Fee v. Paper, 1 U.S. 101, 101, 5 S. Ct. 7, 9 (1950) (a fee is owed by all).": "a fee is owed by all",
@@ -107,7 +110,9 @@ def corpus(folder: Path) -> list[Path]:
 def built(
     folder: Path, shards: list[Path]
 ) -> tuple[list[StepCounts], list[dict], list[dict], list[dict]]:
-    """Return the counts of both steps, and the rows of candidates, citations and parentheticals."""
+    """Return the counts of both steps, and the rows of candidates, citations and
+    parentheticals.
+    """
     build_case_index(shards, folder / "index")
     index = CaseIndex(folder / "index")
     majorities = MajorityOpinions(shards)

@@ -1,4 +1,6 @@
-"""Neutral premises, and the citation network that excludes some candidates (LawngNLI, A.1.7)."""
+"""Neutral premises, and the citation network that excludes some candidates (LawngNLI,
+A.1.7).
+"""
 
 import random
 
@@ -55,7 +57,8 @@ def ids_of(pairings):
 def test_the_candidate_with_the_highest_bm25_score_is_selected():
     pairings = neutral_premises(ROWS, CitationNetwork([]), encode)
     assert ids_of(pairings) == {1: 2, 2: 3, 3: 4, 4: 3}
-    # The premise of 4 shares the most words with the hypothesis of 3 and is from another case.
+    # The premise of 4 shares the most words with the hypothesis of 3 and is from
+    # another case.
     others = [r["short_premise"] for r in (ROWS[0], ROWS[1], ROWS[3])]
     assert pairings[3].bm25 == pytest.approx(
         max(bm25_scores(ROWS[2]["hypothesis"], others))
@@ -82,7 +85,9 @@ def test_premises_that_share_half_of_the_bigrams_are_excluded():
 
 
 def near_and_far():
-    """Return one query, 30 near premises (ids 1 to 30), and 40 distant ones with higher BM25 scores."""
+    """Return one query, 30 near premises (ids 1 to 30), and 40 distant ones with higher
+    BM25 scores.
+    """
     asked = row(0, 1, 2, "owes tenant double rent", "unlike")
     vectors = {asked["hypothesis"]: [1.0, 0.0]}
     rows = [asked]
@@ -131,7 +136,8 @@ def test_equal_premises_are_one_candidate_with_the_lowest_example_id():
 
 
 def test_ties_are_resolved_by_the_lower_example_id():
-    # All similarities are equal, so the lowest ids are selected; from 20 on, the BM25 scores are equal too.
+    # All similarities are equal, so the lowest ids are selected; from 20 on, the BM25
+    # scores are equal too.
     rows = [row(1, 1, 2, "rent due now", "unlike")]
     for i in reversed(range(2, 90)):
         words = "due rent" if i >= 20 else "none alike"

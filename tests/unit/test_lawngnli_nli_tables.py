@@ -1,4 +1,6 @@
-"""LawngNLI's Tables 5 and 12 to 16: accuracies with exact intervals, McNemar's tests, and gold labels."""
+"""LawngNLI's Tables 5 and 12 to 16: accuracies with exact intervals, McNemar's tests,
+and gold labels.
+"""
 
 import json
 import statistics
@@ -66,7 +68,9 @@ ALBERT, BART = "albert-xxlarge-v2_anli", "facebook_bart-large_anli"
 
 
 def panels(table):
-    """Return {name of a published row: its panel} for all rows that a table may contain."""
+    """Return {name of a published row: its panel} for all rows that a table may
+    contain.
+    """
     heads = [where["heads"] for where in PAPER.tables[table].rows]
     found = {}
     for panel in TASK.models.values():
@@ -98,7 +102,9 @@ def test_two_label_models_are_those_trained_on_docnli():
 
 
 def planned(grid):
-    """Return the plan of LawngNLI with all weights, and {folder of a run: its spec} of inferences."""
+    """Return the plan of LawngNLI with all weights, and {folder of a run: its spec} of
+    inferences.
+    """
     given = {"data": "release", "models": "paper", "grid": grid, "seeds": [0]}
     made = plan(PAPER, context("lawngnli", **given))
     inferences = {}
@@ -137,7 +143,9 @@ def test_each_run_has_a_view_with_every_grid(grid):
 
 
 def examples():
-    """Return 24 test examples with three and with two labels; four of them are not in the analysis subset."""
+    """Return 24 test examples with three and with two labels; four of them are not in
+    the analysis subset.
+    """
     texts = ("short", "short_bm25", "long", "long_bm25", "hypothesis")
     rows = []
     for number in range(26):
@@ -170,7 +178,9 @@ def asked(head="nli", group="analysis"):
 
 
 def answers_of(name, head="nli", conditions=CONDITIONS):
-    """Return {condition: {example: answer}}, seeded by the run's name; about 2/3 correct, others random."""
+    """Return {condition: {example: answer}}, seeded by the run's name; about 2/3
+    correct, others random.
+    """
     drawn = np.random.default_rng([*map(ord, name)])
     given = {condition: {} for condition in conditions}
     for answers in given.values():
@@ -182,7 +192,9 @@ def answers_of(name, head="nli", conditions=CONDITIONS):
 
 
 class Table:
-    """A table of simulated runs: answers of the systems, and the cells computed from them."""
+    """A table of simulated runs: answers of the systems, and the cells computed from
+    them.
+    """
 
     def __init__(self, folder, name="table5", notes=DATA_SET):
         self.folder, self.name, self.systems, self.answers = folder, name, [], {}
@@ -237,7 +249,9 @@ class Table:
         (self.folder / folder / "run.json").write_text(record)
 
     def cells(self, make=accuracy):
-        """Return {(row, column): cell}, with a system without runs for each other published row."""
+        """Return {(row, column): cell}, with a system without runs for each other
+        published row.
+        """
         printed = PRINTED[self.name]
         there = {PREFIX[system["heads"]] + system["row"] for system in self.systems}
         for row in panels(self.name).keys() & {cell.row for cell in printed} - there:
@@ -265,7 +279,8 @@ def table(tmp_path):
     return Table(tmp_path)
 
 
-# Values of an exact binomial test over the examples that only one of two systems answers correctly.
+# Values of an exact binomial test over the examples that only one of two systems
+# answers correctly.
 @pytest.mark.parametrize(
     ("only_first", "only_second", "p_value"),
     [
@@ -411,7 +426,8 @@ def test_p_values_are_the_maximum_over_models_and_seeds(table):
     for cell in printed:
         expected = max(value(folder, cell.column) for folder in folders)
         assert cells[cell.row, cell.column].value == pytest.approx(expected)
-        # A published 0 is a p-value below 0.0005 according to the captions: three decimals.
+        # A published 0 is a p-value below 0.0005 according to the captions: three
+        # decimals.
         assert cell.decimals == 3
     own = THREE + "Ours, p-value versus (6)"
     expected = {}
@@ -470,7 +486,9 @@ GOLD = {
 
 @pytest.fixture
 def readings(tmp_path, monkeypatch):
-    """Write two readings of seven pairs (equal for five test pairs) and of a pair of another data set."""
+    """Write two readings of seven pairs (equal for five test pairs) and of a pair of
+    another data set.
+    """
     lines = ["data_set,pair,reader,reading,confidence,note"]
     for name, label in (GOLD | {"r06": "entail", "r24": "entail"}).items():
         second = "neutral" if name == "r06" else label
@@ -534,7 +552,9 @@ def test_table_16_gives_a_reason_for_views_that_a_model_was_not_trained_on(
 
 
 def pairs_of(columns):
-    """Return the columns in pairs: for each condition by automatic labels and by gold ones."""
+    """Return the columns in pairs: for each condition by automatic labels and by gold
+    ones.
+    """
     names = list(columns)
     return names[:2], names[2:]
 
@@ -551,7 +571,9 @@ def number(table, row, column):
 
 
 def test_the_biases_of_section_4_1_2_follow_from_the_published_tables():
-    """With the values of Tables 5 and 16 the two cells have the values that the text states."""
+    """With the values of Tables 5 and 16 the two cells have the values that the text
+    states.
+    """
     gap = PAPER.tables["table16"].names["gap"]
     models, scores = [], {}
     for row in MODELS:

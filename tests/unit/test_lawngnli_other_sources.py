@@ -1,4 +1,6 @@
-"""What "Id." refers to after a source that is no case, and numbers of notes before names (LawngNLI, A.1.1)."""
+"""What "Id." refers to after a source that is no case, and numbers of notes before
+names (LawngNLI, A.1.1).
+"""
 
 import time
 

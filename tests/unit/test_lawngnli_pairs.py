@@ -59,7 +59,9 @@ def opinions(*cases):
 
 @pytest.fixture
 def written(tmp_path):
-    """Return a function that writes the model inputs and returns the files of pairs, heads and texts."""
+    """Return a function that writes the model inputs and returns the files of pairs,
+    heads and texts.
+    """
 
     def write_all(rows=MADE, cases=(1, 2, 3), name="out"):
         folder = tmp_path / name
@@ -100,7 +102,8 @@ def test_each_example_has_five_texts(pairs):
 
 
 def test_long_premises_are_filtered_without_the_repeated_closing_paragraphs(pairs):
-    # The premise contains each of nine paragraphs twice; the filtered premise contains no repeats.
+    # The premise contains each of nine paragraphs twice; the filtered premise contains
+    # no repeats.
     row = pairs["e:nli"]
     assert row["long"] == f"{OPINIONS[3]}\n{OPINIONS[3]}"
     kept = row["long_bm25"].split("\n")
@@ -171,14 +174,16 @@ def test_negation_is_flagged_in_the_analysis_subset_and_difficulty_everywhere(pa
 
 
 def test_above_median_uses_the_median_of_the_analysis_training_examples(written, pairs):
-    # The median of 1000, 1000, 300 and 300 tokens is 650; the longer premise of `c` is not in the subset.
+    # The median of 1000, 1000, 300 and 300 tokens is 650; the longer premise of `c` is
+    # not in the subset.
     assert flagged(pairs, "above_median") == {"a", "a:twin", "d"}
     # With the premises of these examples for testing it would be 1000.
     more = [MADE[5] | {"example_id": name} for name in "gh"]
     with_more, _, _ = written([*MADE, *more], name="more")
     above = {row["example"] for row in read(with_more) if row["above_median"]}
     assert above == {"a", "a:twin", "d", "g", "h"}
-    # The median of 1000, 1000 and 300 is 1000; premises of 1000 tokens are not above it in any split.
+    # The median of 1000, 1000 and 300 is 1000; premises of 1000 tokens are not above it
+    # in any split.
     fewer, _, _ = written([*MADE[:3], *MADE[4:]], name="fewer")
     assert not any(row["above_median"] for row in read(fewer))
 

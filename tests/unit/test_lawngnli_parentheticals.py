@@ -1,7 +1,7 @@
 """Parentheticals with the citations that they describe (LawngNLI, A.1.1).
 
-``parentheticals.jsonl`` has paragraphs written for this test in the style of opinions, each with the expected
-parentheticals: citation, case, pages, history flag, text.
+``parentheticals.jsonl`` has paragraphs written for this test in the style of opinions,
+each with the expected parentheticals: citation, case, pages, history flag, text.
 """
 
 import json
@@ -32,7 +32,8 @@ RECORDS = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").split
 def tokens(request: pytest.FixtureRequest) -> Tokenizer:
     if request.param == "default":
         return default_tokenizer
-    # Compile only patterns that the sample can match, because compiling all of them takes 20 s.
+    # Compile only patterns that the sample can match, because compiling all of them
+    # takes 20 s.
     wanted = default_tokenizer.get_extractors(
         "\n".join(record["text"] for record in RECORDS)
     )
@@ -42,7 +43,9 @@ def tokens(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 def test_parentheticals_of_the_sample_are_as_expected(tokens: Tokenizer) -> None:
-    """A failure lists additional (+) and missing (-) entries; if a change is intended, update the file."""
+    """A failure lists additional (+) and missing (-) entries; if a change is intended,
+    update the file.
+    """
     changed = []
     for record in RECORDS:
         entries = [

@@ -1,4 +1,7 @@
-"""Conversion of dependencies to constituents, warnings, and errors. No model is loaded."""
+"""Conversion of dependencies to constituents, warnings, and errors.
+
+No model is loaded.
+"""
 
 import json
 import logging
@@ -16,7 +19,9 @@ from lextables.pipeline.errors import BadInput
 
 
 def converted(written: str) -> str:
-    """Convert a dependency tree (``word/tag/head/label``, with heads from 1) to a constituency tree."""
+    """Convert a dependency tree (``word/tag/head/label``, with heads from 1) to a
+    constituency tree.
+    """
     rows = [word.rsplit("/", 3) for word in written.split()]
     tokens = [Token(word, tag) for word, tag, _, _ in rows]
     arcs = [
@@ -28,8 +33,9 @@ def converted(written: str) -> str:
     return to_brackets(tree)
 
 
-# Two rows are special cases: dependents of an auxiliary are moved to the verb ("it may not sue" with "not"
-# below "may"), and a subject after its noun does not form a clause ("Tr Arg.").
+# Two rows are special cases: dependents of an auxiliary are moved to the verb ("it may
+# not sue" with "not" below "may"), and a subject after its noun does not form a clause
+# ("Tr Arg.").
 GOLDEN = Path(__file__).parents[1] / "golden/dependency_trees.jsonl"
 TREES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
 

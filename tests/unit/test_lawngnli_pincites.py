@@ -30,7 +30,8 @@ PAGES = {
     "153, & n. 5, 157": ["153", "157"],
     "153, ¶ 5": ["153"],
 }
-# The pages named, and those that are named for their text and not only as the place of a note.
+# The pages named, and those that are named for their text and not only as the place of
+# a note.
 NOTES = {
     "153, n. 5": (["153"], []),
     "153 n. 5": (["153"], []),

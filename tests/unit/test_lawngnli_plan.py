@@ -1,4 +1,6 @@
-"""How LawngNLI is built: shards of volumes, and the parser and encoder that a configuration selects."""
+"""How LawngNLI is built: shards of volumes, and the parser and encoder that a
+configuration selects.
+"""
 
 import json
 from dataclasses import replace

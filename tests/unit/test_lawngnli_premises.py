@@ -1,4 +1,6 @@
-"""Short premises are cited pages extended to paragraphs (LawngNLI, A.1.1); ends of long premises (A.1.9)."""
+"""Short premises are cited pages extended to paragraphs (LawngNLI, A.1.1); ends of long
+premises (A.1.9).
+"""
 
 from pathlib import Path
 

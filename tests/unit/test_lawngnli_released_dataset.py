@@ -1,4 +1,6 @@
-"""The released data set, built from ID files and case bodies that were written for these tests."""
+"""The released data set, built from ID files and case bodies that were written for
+these tests.
+"""
 
 import pytest
 
@@ -146,7 +148,9 @@ def test_hypotheses_equal_those_of_the_released_code(text, changes, expected, tr
 
 
 def volume(tmp_path, markup="html"):
-    """Write a volume with cases 1 and 2, as a zip file or as a file of the bulk export."""
+    """Write a volume with cases 1 and 2, as a zip file or as a file of the bulk
+    export.
+    """
     if markup == "html":
         entries = {str(n): (metadata(n), text) for n, text in BODIES.items()}
         return write_zip(tmp_path / "1.zip", entries)
@@ -158,7 +162,9 @@ def volume(tmp_path, markup="html"):
 
 @pytest.fixture
 def released(tmp_path, trees):
-    """Return a function that builds the data set from rows of an ID file and returns it with its tables."""
+    """Return a function that builds the data set from rows of an ID file and returns it
+    with its tables.
+    """
 
     def build(rows, markup="html", cut=None):
         names = ("rows", "cases", "texts", "examples", "long_premises", "unfiltered")
@@ -210,7 +216,9 @@ def test_masks_remove_characters_from_the_premises(released):
 
 
 def masks_of(made, removed):
-    """Return the masks of the long and short premises that remove their first characters."""
+    """Return the masks of the long and short premises that remove their first
+    characters.
+    """
     masks = {"long": "", "short": ""}
     for row in made.rows:
         for name, characters in row["characters"].items():

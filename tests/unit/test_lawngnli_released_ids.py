@@ -1,4 +1,6 @@
-"""The two ID files of the released LawngNLI: valid files are read, invalid files are rejected."""
+"""The two ID files of the released LawngNLI: valid files are read, invalid files are
+rejected.
+"""
 
 import base64
 import copyreg
@@ -19,7 +21,8 @@ def write(path, value, protocol=pickle.HIGHEST_PROTOCOL):
     return path
 
 
-# Hostile pickles -------------------------------------------------------------------------------
+# Hostile pickles
+# -------------------------------------------------------------------------------
 
 
 def global_opcode(module, name):
@@ -113,7 +116,8 @@ def test_a_missing_file_raises_an_error(tmp_path):
         load(tmp_path / "ids.xz")
 
 
-# Data frames that were pickled by pandas 1.2 -----------------------------------------------------
+# Data frames that were pickled by pandas 1.2
+# -----------------------------------------------------
 
 
 @pytest.fixture
@@ -174,7 +178,8 @@ def test_a_data_frame_with_invalid_blocks_is_rejected(old, blocks, tmp_path):
         load(write(tmp_path / "p", frame))
 
 
-# Content of the rows and the masks ----------------------------------------------------------------
+# Content of the rows and the masks
+# ----------------------------------------------------------------
 
 
 def test_rows_and_their_twins_are_read(tmp_path):

@@ -1,4 +1,6 @@
-"""The retrieval data set (queries and pools of opinions) and the training set for rerankers."""
+"""The retrieval data set (queries and pools of opinions) and the training set for
+rerankers.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +33,9 @@ ASKED = [
 
 @pytest.fixture
 def made(tmp_path):
-    """Return a function that writes the data set of the rows above and returns {table: rows} and counts."""
+    """Return a function that writes the data set of the rows above and returns {table:
+    rows} and counts.
+    """
 
     def make(others, cut=3, examples=ASKED, opinions=(*ABOUT, *OTHERS), encode=encode):
         dataset.write(EXAMPLES, examples, tmp_path / "examples.parquet")

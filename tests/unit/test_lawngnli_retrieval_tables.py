@@ -1,4 +1,6 @@
-"""Tables 6 and 17: scores of the published cells, exact intervals, and sizes of the pools."""
+"""Tables 6 and 17: scores of the published cells, exact intervals, and sizes of the
+pools.
+"""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +28,9 @@ LABELS = {"q1": "entail", "q2": "entail", "q3": "contradict", "q4": "contradict"
 
 @pytest.fixture
 def made(tmp_path):
-    """Write the data set; return a function that computes the cells of a table from scores of runs."""
+    """Write the data set; return a function that computes the cells of a table from
+    scores of runs.
+    """
     data = tmp_path / "data/lawngnli_retrieval"
     shared = {"split": "test", "negated": False, "jurisdiction": "Ohio", "text": "x"}
     shared |= {"cited_case_id": 1, "citing_case_id": 2}
@@ -43,7 +47,9 @@ def made(tmp_path):
     (data / "census.json").write_text(json.dumps({"pools": pools}))
 
     def cells(table, systems: Mapping[str, Mapping]):
-        """``systems`` is {name: (row of a plan, {condition: scores} or None without runs)}."""
+        """``systems`` is {name: (row of a plan, {condition: scores} or None without
+        runs)}.
+        """
         rows = []
         for key, (row, of_conditions) in systems.items():
             runs = {}

@@ -1,4 +1,6 @@
-"""LawngNLI built from the sample's volumes: labels, premises, twins, and equal files for any shards."""
+"""LawngNLI built from the sample's volumes: labels, premises, twins, and equal files
+for any shards.
+"""
 
 import shutil
 from collections import Counter
@@ -40,7 +42,9 @@ VOLUMES = sorted(
 
 
 def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, bytes]]:
-    """Run every step with ``size`` volumes per shard; return the final counts and files."""
+    """Run every step with ``size`` volumes per shard; return the final counts and
+    files.
+    """
     tokens, pipeline, trees = tools
     cuts = [VOLUMES[at : at + size] for at in range(0, len(VOLUMES), size)]
     opinions = [folder / f"opinions-{n}.parquet" for n in range(len(cuts))]

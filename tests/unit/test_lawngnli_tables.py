@@ -24,7 +24,8 @@ from lextables.tables.published import load as load_published
 PUBLISHED = load_published(ROOT / "resources/published/lawngnli.csv")
 PRINTED_2 = [cell for cell in PUBLISHED if cell.table == "table2"]
 PRINTED = [cell for cell in PUBLISHED if cell.table == "table4"]
-# (example, label, negated, label and confidence of reader A, label and confidence of reader B)
+# (example, label, negated, label and confidence of reader A, label and confidence of
+# reader B)
 READ = [
     ("a", "entail", False, ("entail", "high"), ("entail", "high")),
     ("b", "entail", True, ("neutral", "high"), ("neutral", "low")),
@@ -92,7 +93,8 @@ def cells(tmp_path, readings):
     ("row", "column", "value"),
     [
         ("Agreed-upon (gold) labels / N", "Short premise / All", 3),
-        # Gold labels: a entail, b and c neutral. Entail is correct for 1 of 1 pairs, neutral for 1 of 2.
+        # Gold labels: a entail, b and c neutral. Entail is correct for 1 of 1 pairs,
+        # neutral for 1 of 2.
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / All", 3 / 4),
         ("Agreed-upon (gold) labels / Accuracy", "Short premise / Negation", 1 / 2),
         (PLAIN, "Short premise / All", 2 / 3),
@@ -119,7 +121,8 @@ def test_values_of_table_4(cells, row, column, value):
 
 def test_balanced_accuracy_has_a_jackknife_and_accuracy_a_wilson_interval(cells):
     balanced = cells["Agreed-upon (gold) labels / Accuracy", "Short premise / All"]
-    # Without a: only neutral, 1/2. Without b: entail 1, neutral 1. Without c: entail 1, neutral 0.
+    # Without a: only neutral, 1/2. Without b: entail 1, neutral 1. Without c: entail 1,
+    # neutral 0.
     assert (balanced.low, balanced.high) == jackknife_interval(
         3 / 4, np.array([1 / 2, 1, 1 / 2]), (0, 1)
     )
@@ -174,7 +177,9 @@ def test_columns_without_examples_are_not_run_and_contain_no_nan(tmp_path):
 
 
 def public(folder, name, heads, pairs):
-    """Write a public data set of pairs (split, label index, premise, hypothesis) next to ``folder``."""
+    """Write a public data set of pairs (split, label index, premise, hypothesis) next
+    to ``folder``.
+    """
     texts, examples = {}, []
     for number, (split, label, *both) in enumerate(pairs):
         ids = [text_id(text) for text in both]
@@ -225,7 +230,8 @@ def test_columns_of_public_data_sets_are_computed_if_these_are_available(tmp_pat
     assert all(cell.comparable for row, cell in found.items() if row != "Text sources")
     other = of_column(cells, "anli")["Training examples"]
     assert (other.value, other.reason) == (None, "no mirror has it")
-    # One published percentile of ConTRoL has a decimal; the others omit a decimal of zero.
+    # One published percentile of ConTRoL has a decimal; the others omit a decimal of
+    # zero.
     public(folder, "control", ["entail", "neutral", "contradict"], pairs)
     given = {"rows": ROWS, "beside": dict.fromkeys(PUBLIC[2:], False)}
     cells = tables.cells("table2", inputs(folder, PRINTED_2, **given))

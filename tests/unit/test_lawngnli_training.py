@@ -20,7 +20,9 @@ AFTER_DOCNLI = {
 
 @pytest.fixture(scope="module")
 def specs(tmp_path_factory):
-    """{run: its settings} of the complete rebuild, with a file of DocNLI in the mirror."""
+    """{run: its settings} of the complete rebuild, with a file of DocNLI in the
+    mirror.
+    """
     mirror = tmp_path_factory.mktemp("mirror")
     (mirror / "docnli").mkdir()
     (mirror / "docnli/DocNLI_dataset.zip").touch()

@@ -1,4 +1,6 @@
-"""The structure of the package: allowed imports between parts, and where a paper may be named."""
+"""The structure of the package: allowed imports between parts, and where a paper may be
+named.
+"""
 
 import ast
 import re
@@ -38,7 +40,9 @@ RULES = [ROOT / "Snakefile", *sorted((WORKFLOW / "rules").rglob("*.smk"))]
 
 @cache
 def trees():
-    """Return {file: syntax tree} of CODE; not at import, which every test worker repeats."""
+    """Return {file: syntax tree} of CODE; not at import, which every test worker
+    repeats.
+    """
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in CODE}
 
 
@@ -158,7 +162,8 @@ def test_only_paper_packages_and_their_registries_name_a_paper():
     ]
     others += [path for path in RULES if not path.name.startswith((*PAPERS,))]
     named = re.compile("|".join(PAPERS), re.I)
-    # `lawngnli_data` is the only key of the configuration that contains the name of a paper.
+    # `lawngnli_data` is the only key of the configuration that contains the name of a
+    # paper.
     found = {
         path.name: [
             text
@@ -184,7 +189,9 @@ def test_private_attributes_of_snakemake_objects_are_not_used():
 
 
 def test_no_module_assigns_a_constant_twice():
-    """If a module defines a constant twice, the second definition silently replaces the first."""
+    """If a module defines a constant twice, the second definition silently replaces the
+    first.
+    """
     for path, tree in trees().items():
         constants = [
             node.targets[0].id

@@ -156,7 +156,9 @@ def test_a_benchmark_lists_rows_that_ran_by_score_then_published_rows():
 
 
 def changed(first=0.6, second=0.001, third=0.002, **fields):
-    """The pairs of `NDCG` with other p-values; ``fields`` replace those of the first pair."""
+    """The pairs of `NDCG` with other p-values; ``fields`` replace those of the first
+    pair.
+    """
     pairs = [
         replace(old, adjusted=p)
         for old, p in zip(NDCG.pairs, (first, second, third), strict=False)

@@ -80,7 +80,9 @@ def rows_of(head, texts, labels):
 
 
 def learnt(texts, labels, given=SETTINGS, answers=3, vectors=None, training=40):
-    """Train on the first texts; return the model, and its predictions and rows of the rest."""
+    """Train on the first texts; return the model, and its predictions and rows of the
+    rest.
+    """
     rows = rows_of("h", texts, labels)
     part, rest = {"h": rows[:training]}, rows[training:]
     model = learn(texts[:training], part, {"h": answers}, given, vectors)
@@ -92,7 +94,9 @@ def labels_of(count, answers, seed=0):
 
 
 def right(predictions, rows):
-    """Accuracy: the share of examples whose highest logit is that of the correct answer."""
+    """Accuracy: the share of examples whose highest logit is that of the correct
+    answer.
+    """
     answers = {row["example_id"]: np.argmax(row["logits"]) for row in predictions}
     return np.mean([answers[row["example_id"]] == row["labels"][0] for row in rows])
 
@@ -160,7 +164,9 @@ def test_a_head_trained_on_one_answer_always_predicts_it():
 
 
 def pairs_about(count, seed=0):
-    """Pairs whose second text repeats words of the first (label 1) or has other words (label 0)."""
+    """Pairs whose second text repeats words of the first (label 1) or has other words
+    (label 0).
+    """
     rng = np.random.default_rng(seed)
     texts, labels = [], labels_of(count, 2, seed)
     for number, label in enumerate(labels):
@@ -205,7 +211,8 @@ def test_numeric_features_of_a_pair():
     rare = np.ones(2**20, dtype=np.float32)
     found = linear_features(sides, settings(longest=1), rare, None)
     (numbers,) = found.blocks
-    # Shared words (3 of 4), bigrams (0 of 3) and weighted words, negations of each text, and lengths.
+    # Shared words (3 of 4), bigrams (0 of 3) and weighted words, negations of each
+    # text, and lengths.
     expected = [3 / 4, 0, 3 / 4, np.log(2), 0, np.log(7), np.log(5)]
     assert numbers[0] == pytest.approx(expected)
     assert numbers[1].tolist()[:3] == [0, 0, 0]

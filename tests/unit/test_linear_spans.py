@@ -131,7 +131,9 @@ def test_titles_exclude_the_text_before_them():
 
 
 def contract(number, seed=0):
-    """A contract with a date, two parties and a governing law among filler text, and their spans."""
+    """A contract with a date, two parties and a governing law among filler text, and
+    their spans.
+    """
     rng = np.random.default_rng([seed, number])
     filler = [f"The {' '.join(rng.permutation(FILLER)[:9])}." for _ in range(12)]
     buyer, seller = f"Buyer{number} Inc", f"Seller{number} Ltd"
@@ -177,7 +179,9 @@ def test_a_loaded_model_gives_identical_predictions(model, tmp_path):
 
 
 def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatch):
-    """Only one fold has annotated parties, so the models trained without it have no example of them."""
+    """Only one fold has annotated parties, so the models trained without it have no
+    example of them.
+    """
     texts, answers = zip(*map(contract, range(24)), strict=True)
     fold = np.random.default_rng(0).permutation(24) % SETTINGS.folds == 0
     marked = {}
@@ -312,8 +316,9 @@ def features_of(text, span):
 @pytest.mark.parametrize(
     ("span", "form"),
     [
-        # words, share of capitals, all capitals, last . or ;, last :, first a capital, first a digit or (,
-        # commas, digits, shall or will, not, provided or except, means, hereby
+        # words, share of capitals, all capitals, last . or ;, last :, first a capital,
+        # first a digit or (, commas, digits, shall or will, not, provided or except,
+        # means, hereby
         ("Acme", [1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
         ("20 DAYS", [2, 1 / 2, 1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0]),
         (
@@ -344,7 +349,8 @@ def test_the_form_of_a_part(span, form, before, after, breaks):
 @pytest.mark.parametrize(
     ("span", "text", "features"),
     [
-        # mentions, whether and where defined, quotes before and after, company, among the signatures
+        # mentions, whether and where defined, quotes before and after, company, among
+        # the signatures
         ("Roe", '12 ("Roe") and Roe.{}', [3, 1, 4, 1, 1, 0, 0]),
         ("Roe", "12 Roe {} Roe", [3, 0, None, 0, 0, 0, 1]),
         ("Roe Inc.", 'as Roe Inc. (the "Roe").{}', [2, 0, None, 0, 1, 1, 0]),
@@ -537,7 +543,8 @@ def test_the_intercept_is_not_penalised_like_the_weights():
     labels = np.arange(400) % 10 > 0
     near = Linear(np.zeros((2, 1)), np.zeros(1))
     model = fit_near(near, features, labels, penalty=0.01)
-    # At the optimum the gradient of the loss is that of the penalty, a tenth of that on the weights.
+    # At the optimum the gradient of the loss is that of the penalty, a tenth of that on
+    # the weights.
     missing = labels.sum() - probabilities(model.logits(features)).sum()
     at_mean = model.intercept[0] + features.mean(axis=0) @ model.weights[:, 0]
     assert missing == pytest.approx(at_mean / (10 * 0.01))
@@ -632,7 +639,9 @@ def test_texts_are_unique_and_the_empty_prediction_gets_the_remaining_probabilit
 
 
 def tables(path: Path, count: int, test: int):
-    """Write contracts, the last ``test`` for testing; return examples, test questions and answers."""
+    """Write contracts, the last ``test`` for testing; return examples, test questions
+    and answers.
+    """
     contracts, examples, asked, answers = [], [], {}, []
     for number in range(count):
         (text, spans), name = contract(number), f"c{number:02}"
@@ -662,7 +671,9 @@ def encoded(texts):
 
 @pytest.fixture
 def data(tmp_path):
-    """A data set of 24 training and 6 test contracts: texts, examples, questions, answers."""
+    """A data set of 24 training and 6 test contracts: texts, examples, questions,
+    answers.
+    """
     path = tmp_path / "contracts.parquet"
     examples, asked, answers = tables(path, 30, 6)
     return training_texts(path, 100), examples, asked, answers
@@ -709,7 +720,8 @@ def test_vectors_are_read_by_contract_and_missing_vectors_raise(model, tmp_path)
 def test_a_percentage_of_the_contracts_is_selected_deterministically(data, tmp_path):
     contracts = tmp_path / "contracts.parquet"
     half = training_texts(contracts, 50)
-    # The training contracts are all but those for testing, validation among them (CUAD has none).
+    # The training contracts are all but those for testing, validation among them (CUAD
+    # has none).
     splits = {"a": "train", "b": "dev", "c": "test"}
     rows = [
         {"contract_id": name, "split": split, "text": name}

@@ -1,4 +1,6 @@
-"""Loading and saving: missing weights raise, new heads depend on the seed, tokenizers are complete."""
+"""Loading and saving: missing weights raise, new heads depend on the seed, tokenizers
+are complete.
+"""
 
 import pytest
 import sentencepiece
@@ -33,7 +35,9 @@ SIZE = {
 
 @pytest.fixture
 def model(tmp_path):
-    """Write a tiny model, without the tensors whose names contain ``drop``; return its folder."""
+    """Write a tiny model, without the tensors whose names contain ``drop``; return its
+    folder.
+    """
 
     def make(kind, drop=None, **settings):
         kind(BertConfig(vocab_size=8, **SIZE, **settings)).save_pretrained(tmp_path)
@@ -153,7 +157,9 @@ SPECIAL = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
 
 @pytest.fixture(scope="module")
 def deberta(tmp_path_factory):
-    """A folder like DeBERTa's on the hub: it has a SentencePiece model, but no tokenizer.json."""
+    """A folder like DeBERTa's on the hub: it has a SentencePiece model, but no
+    tokenizer.json.
+    """
     folder = tmp_path_factory.mktemp("deberta")
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([TEXT]),

@@ -16,7 +16,8 @@ from lextables.pipeline import atomic, locks
 from lextables.pipeline.errors import BadInput
 
 ACQUIRE = "locks.acquire(Path('.snakemake'), Path('results'))"
-# A job whose run has ended.  It has forked a process that has ended, as loaders of training data do.
+# A job whose run has ended.  It has forked a process that has ended, as loaders of
+# training data do.
 HOLD = f"""
 {ACQUIRE}
 job = locks.held_by_job()
@@ -115,7 +116,9 @@ def test_a_run_or_a_job_keeps_the_lock_until_it_is_killed(state, code):
 def test_a_checkout_with_the_same_results_folder_is_rejected_while_a_run_or_job_works(
     state, code, link
 ):
-    """The other checkout has a link to the results, or to a part of them, or the same absolute path."""
+    """The other checkout has a link to the results, or to a part of them, or the same
+    absolute path.
+    """
     results = Path("results/sample" if link == "results/sample" else "results")
     results.mkdir(exist_ok=True)
     other = Path("../two")

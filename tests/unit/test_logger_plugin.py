@@ -1,4 +1,6 @@
-"""The output of a run: progress, warnings, and the causes of a failure as the last lines."""
+"""The output of a run: progress, warnings, and the causes of a failure as the last
+lines.
+"""
 
 import logging
 import os
@@ -187,11 +189,13 @@ def test_the_remaining_time_is_estimated_from_expected_durations():
     done = {1: 20, 2: 20}
     # One tenth of the work took twice the expected time.
     assert plugin.seconds_left(40, expected, done, {}) == 360
-    # A running job counts partly, at the speed of the finished jobs, and never as finished.  If it takes
-    # longer than expected, the others are still expected to take as long as before.
+    # A running job counts partly, at the speed of the finished jobs, and never as
+    # finished.  If it takes longer than expected, the others are still expected to take
+    # as long as before.
     assert plugin.seconds_left(80, expected, done, {3: 40}) == 320
     assert plugin.seconds_left(1000, expected, done, {3: 960}) == 180
-    # A job whose expectation is that of another model does not tell the machine's speed.
+    # A job whose expectation is that of another model does not tell the machine's
+    # speed.
     assert plugin.seconds_left(940, expected, {**done, 3: 900}, {}, {3}) == 160
     # Two jobs at a time.
     assert plugin.seconds_left(20, expected, done, {}) == 180
@@ -217,7 +221,9 @@ def test_no_remaining_time_is_estimated_if_too_little_is_known(finished, guessed
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_estimated_remaining_time_is_right_within_a_factor_of_three(seed):
-    """Machines of any speed, on which jobs take 0.6 to 1.7 times as long as their records say."""
+    """Machines of any speed, on which jobs take 0.6 to 1.7 times as long as their
+    records say.
+    """
     draw = random.Random(seed)
     expected, seconds = {}, {}
     speed = 10 ** draw.uniform(-1, 1)

@@ -17,7 +17,8 @@ from lextables import ROOT
 SENTENCE = re.compile(
     r"lextables needs Python 3\.11, 3\.12 or 3\.13: install it, or set its path .*PYTHON=/path/to/python."
 )
-# A fake Python: -c runs the real one with another version number; -m venv installs one that does nothing.
+# A fake Python: -c runs the real one with another version number; -m venv installs one
+# that does nothing.
 STUB = """#!/bin/sh
 case "$1" in
   -c) exec "{real}" -c 'import sys; sys.version_info = ({major}, {minor}, 0); exec(sys.argv[1])' "$2";;
@@ -35,7 +36,9 @@ def executable(path, text):
 
 @pytest.fixture
 def project(tmp_path):
-    """A folder with the Makefile, empty prerequisites, and a folder for programs without any Python."""
+    """A folder with the Makefile, empty prerequisites, and a folder for programs
+    without any Python.
+    """
     shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
     (tmp_path / "envs").mkdir()
     (tmp_path / "workflow/snakemake_logger_plugin_lextables").mkdir(parents=True)
@@ -117,7 +120,9 @@ def test_a_python_given_by_the_user_is_used_or_rejected(project):
 
 
 def test_the_package_is_imported_from_the_folder_also_after_a_move(tmp_path):
-    """The installation is the command of the Makefile, in an environment without pip."""
+    """The installation is the command of the Makefile, in an environment without
+    pip.
+    """
     old, new = tmp_path / "old", tmp_path / "new"
     (old / "workflow/lextables").mkdir(parents=True)
     (old / "workflow/lextables/__init__.py").touch()
@@ -156,7 +161,9 @@ def test_the_package_is_imported_from_the_folder_also_after_a_move(tmp_path):
 
 
 def test_the_installed_command_starts_lextables(tmp_path):
-    """The code of `make install`, in an environment that sees the packages of this one."""
+    """The code of `make install`, in an environment that sees the packages of this
+    one.
+    """
     recipe = subprocess.run(
         ["make", "--dry-run", "--always-make", ".venv/.run"],
         cwd=ROOT,

@@ -1,4 +1,6 @@
-"""Checks of MAUD's rows: constraints of A.3, answers without test examples, and overlap between splits."""
+"""Checks of MAUD's rows: constraints of A.3, answers without test examples, and overlap
+between splits.
+"""
 
 import pytest
 
@@ -65,7 +67,8 @@ def test_none_of_the_above_must_be_the_only_answer(answer, broken):
     [
         ({"answer": "Constructive knowledge"}, {}, False),
         ({"answer": "Actual knowledge"}, {}, True),
-        # An abridged example must be consistent with the contract's answer in the main data.
+        # An abridged example must be consistent with the contract's answer in the main
+        # data.
         ({"answer": "Actual knowledge"}, {"data_type": "abridged"}, True),
         ({"answer": "Actual knowledge", "data_type": "abridged"}, {}, False),
         ({"answer": "Actual knowledge"}, {"contract": "contract_2"}, False),

@@ -1,4 +1,6 @@
-"""MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter searches."""
+"""MAUD's plan: rows with runs, rows with a reason for not running, and hyperparameter
+searches.
+"""
 
 from helpers.registered import context, with_models
 from lextables import ROOT
@@ -20,7 +22,9 @@ def laid_out(**values):
 
 
 def runs(found, experiment, model=None, setting=""):
-    """The runs of the questions about deal points; conditions start with the setting."""
+    """The runs of the questions about deal points; conditions start with the
+    setting.
+    """
     return [
         run
         for run in found.specs
@@ -56,7 +60,8 @@ def test_published_settings_need_no_search_but_additional_models_do():
     found = laid_out(**PAPER_RUN)
     assert not runs(found, "search", "roberta-base")
     assert len(runs(found, "single-task", "roberta-base")) == 5 * 3
-    # ModernBERT is an additional model without published settings: two learning rates, three seeds.
+    # ModernBERT is an additional model without published settings: two learning rates,
+    # three seeds.
     assert len(runs(found, "search", "modernbert")) == 2 * 3
     searched = laid_out(**PAPER_RUN, hyperparameters="search")
     assert len(runs(searched, "search", "roberta-base", "single")) == 5 * 3 * 3

@@ -136,7 +136,9 @@ def data(tmp_path_factory):
 
 
 def run(data, name, shift=0.0, setting="single", values=(), **more):
-    """Write a run's scores and record below the folder ``data``, and return the run's folder."""
+    """Write a run's scores and record below the folder ``data``, and return the run's
+    folder.
+    """
     rows = {
         ("random AUPR", "data type: abridged"): (0.3, 1),
         ("random AUPR, strict", "data type: abridged"): (0.35, 2),
@@ -205,7 +207,8 @@ def test_table9_counts_tokens_with_and_without_special_tokens(data):
     ("tokens", "share", "without"), [(510, 0, 0), (512, 100, 0), (513, 100, 100)]
 )
 def test_a_long_text_has_more_than_512_tokens(data, tmp_path, tokens, share, without):
-    # Table 9 counts texts of more than 512 tokens; two special tokens are added to a text.
+    # Table 9 counts texts of more than 512 tokens; two special tokens are added to a
+    # text.
     folder = tmp_path / "data" / "maud"
     shutil.copytree(data, folder)
     texts = [{"text_id": name, "text": " the" * tokens} for name in TOKENS]
@@ -282,7 +285,8 @@ def test_differences_of_figure3_have_the_differences_of_their_seeds(data):
 def test_published_scores_that_random_reaches_list_it_as_a_baseline(data):
     ran = system("RoBERTa", [run(data, "baseline", 0.7)])
     found = lines(data, "table3", ran, comparable=True)
-    # Random scores 80 and 100 % on these data, which is more than any published score of a model.
+    # Random scores 80 and 100 % on these data, which is more than any published score
+    # of a model.
     for row in ("Overall", "Knowledge"):
         assert found[row, "BERT"].baselines == "Random"
         assert not found[row, "Random"].baselines
@@ -290,7 +294,8 @@ def test_published_scores_that_random_reaches_list_it_as_a_baseline(data):
 
 def test_random_is_computed_from_the_data_if_nothing_ran(data):
     cells = computed(data, "table3", *map(system, PANEL))
-    # Minorities: 3, 2 and 1 of 6; then 1 of 4 and 1 of 2, the two heads of a question, which are averaged.
+    # Minorities: 3, 2 and 1 of 6; then 1 of 4 and 1 of 2, the two heads of a question,
+    # which are averaged.
     assert cells[CLOSING, "Random"].value == pytest.approx(100 * (3 + 2 + 1) / 6 / 3)
     assert cells["Knowledge", "Random"].value == pytest.approx(
         100 * (1 / 4 + 1 / 2) / 2
@@ -330,7 +335,8 @@ def test_table6_has_a_strict_row_only_if_it_has_a_value(data):
 
 def test_table6_gives_a_reason_if_no_head_can_be_scored(data):
     cells = computed(data, "table6", *map(system, PANEL[1:4]))
-    # Head 01 lacks an answer in its abridged examples; 02-1 has both, but no main test example.
+    # Head 01 lacks an answer in its abridged examples; 02-1 has both, but no main test
+    # example.
     assert cells["Abridged", "Random"].value == pytest.approx(50)
     assert (
         cells["Main", "Random"].reason
@@ -452,7 +458,8 @@ def test_the_validation_table_separates_dev_and_test_scores(data):
         "Mean of these questions",
     ]
     assert cells["Standard", "Test examples here"].ours == "6"
-    # Only the authors' values on all data count, and the two heads of a question are averaged.
+    # Only the authors' values on all data count, and the two heads of a question are
+    # averaged.
     authors = "BERT (authors, dev)"
     assert [
         cells[row, authors].ours

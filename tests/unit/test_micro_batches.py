@@ -60,7 +60,8 @@ def encoder(model):
 
 
 class Memory:
-    """Raise an out-of-memory error for more than ``rows`` rows, after ``after`` calls of an encoder.
+    """Raise an out-of-memory error for more than ``rows`` rows, after ``after`` calls
+    of an encoder.
 
     The error is raised in the last layer, after the dropout of earlier layers.
     """
@@ -82,7 +83,9 @@ class Memory:
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory):
-    """The training windows, the folder of a model with dropout, and the texts of the contracts."""
+    """The training windows, the folder of a model with dropout, and the texts of the
+    contracts.
+    """
     folder = tmp_path_factory.mktemp("train")
     texts, _ = features(folder, 30, seed=1)
     words = marked_contracts.tokenizer()
@@ -98,7 +101,9 @@ def learnt(tmp_path_factory):
 
 
 def trained(learnt, work, memory=99, after=0):
-    """The weights after six updates, the run's record of its micro-batches, and the resumed step."""
+    """The weights after six updates, the run's record of its micro-batches, and the
+    resumed step.
+    """
     dataset, folder, _ = learnt
     settings = FineTuning(
         batch_size=8, optimiser=LINEAR, learning_rate=1e-3, epochs=2, save_every=2
@@ -121,7 +126,8 @@ def test_training_that_ran_out_of_memory_equals_training_with_micro_batches(
 ):
     whole, said, _ = trained(learnt, tmp_path / "whole")
     assert said == {"batch_size": 8, "micro_batch": 8, "halved_at_update": []}
-    # Memory runs out in the second part of the first update, when the first part has left gradients.
+    # Memory runs out in the second part of the first update, when the first part has
+    # left gradients.
     monkeypatch.setattr(in_parts, "PROCESSOR_TOKENS", 4 * WINDOWS.max_length)
     halved, said, _ = trained(learnt, tmp_path / "halved", memory=1, after=1)
     assert said == {"batch_size": 8, "micro_batch": 1, "halved_at_update": [1, 1, 1]}
@@ -221,8 +227,8 @@ def pair_trainer(words, args, side):
 
 @pytest.mark.parametrize(
     ("make", "side", "widths"),
-    # Two parts, the longest texts first.  Each is cut to its longest text, if padding is
-    # on the right.
+    # Two parts, the longest texts first.  Each is cut to its longest text, if padding
+    # is on the right.
     [
         (span_trainer, (), (9, 3)),
         (head_trainer, (), (9, 3)),
@@ -336,7 +342,9 @@ def test_a_batch_is_not_split_if_the_loss_needs_all_rows(sentence_encoder, tmp_p
 
 
 class Tokens(dict):
-    """The tokens of single texts (not pairs), with the interface of `features.Tokens`."""
+    """The tokens of single texts (not pairs), with the interface of
+    `features.Tokens`.
+    """
 
     def first(self, key):
         return len(self[key])
@@ -530,7 +538,9 @@ def test_without_a_mask_all_tokens_are_those_of_texts(rows, shapes, args):
 def test_activations_are_recomputed_before_a_text_is_too_large(
     args, monkeypatch, caplog
 ):
-    """With one text memory runs out until activations are recomputed; gradients are the same."""
+    """With one text memory runs out until activations are recomputed; gradients are the
+    same.
+    """
     words = marked_contracts.tokenizer()
     batch = {
         name: value[1:2]

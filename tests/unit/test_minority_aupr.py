@@ -1,4 +1,6 @@
-"""MAUD's AUPR: values computed by hand, comparison with scikit-learn, and averages over questions."""
+"""MAUD's AUPR: values computed by hand, comparison with scikit-learn, and averages over
+questions.
+"""
 
 import math
 
@@ -59,13 +61,17 @@ def binary(labels, score):
 @pytest.mark.parametrize(
     ("labels", "score", "expected"),
     [
-        # Answer 1 has 2 of 5 examples, so it is the positive class for both answers: (1/1 + 2/3) / 2.
+        # Answer 1 has 2 of 5 examples, so it is the positive class for both answers:
+        # (1/1 + 2/3) / 2.
         ([1, 0, 1, 0, 0], [9, 8, 7, 6, 5], 5 / 6),
-        # Answer 1 has 3 of 5 examples, so the others are positive, lowest scores first: (1/1 + 2/5) / 2.
+        # Answer 1 has 3 of 5 examples, so the others are positive, lowest scores first:
+        # (1/1 + 2/5) / 2.
         ([1, 1, 0, 1, 0], [7, 6, 8, 5, 4], (1 / 1 + 2 / 5) / 2),
-        # All scores tie: the curve has one step, and its precision is the share of the minority.
+        # All scores tie: the curve has one step, and its precision is the share of the
+        # minority.
         ([1, 0, 0, 0], [3, 3, 3, 3], 1 / 4),
-        # A positive ties with a negative: 1/1 for the first, then 2/3 for both together.
+        # A positive ties with a negative: 1/1 for the first, then 2/3 for both
+        # together.
         ([1, 1, 0, 0, 0], [9, 5, 5, 1, 0], (1 + 2 / 3) / 2),
     ],
 )
@@ -74,7 +80,8 @@ def test_the_aupr_equals_values_computed_by_hand(labels, score, expected):
 
 
 def test_an_answer_with_half_the_examples_is_the_positive_class():
-    # Answer 1: ranks 1 and 4 are correct, (1 + 2/4) / 2.  Answer 0, in reverse order: (1/2 + 2/3) / 2.
+    # Answer 1: ranks 1 and 4 are correct, (1 + 2/4) / 2.  Answer 0, in reverse order:
+    # (1/2 + 2/3) / 2.
     tied = binary([1, 0, 0, 1], [4, 3, 2, 1])
     assert head_aupr(tied) == pytest.approx((0.75 + 7 / 12) / 2)
     assert [side.positive.tolist() for side in binarised(tied)] == [
@@ -84,7 +91,8 @@ def test_an_answer_with_half_the_examples_is_the_positive_class():
 
 
 def test_positive_classes_equal_the_papers_example():
-    # A.5: answers with 50, 10 and 10 examples; for the first, the 20 others are the positive class.
+    # A.5: answers with 50, 10 and 10 examples; for the first, the 20 others are the
+    # positive class.
     labels = [0] * 50 + [1] * 10 + [2] * 10
     sides = list(binarised(head(labels, np.random.default_rng(0).normal(size=(70, 3)))))
     assert [int(positive.sum()) for positive, _ in sides] == [20, 10, 10]
@@ -214,7 +222,9 @@ def test_f1_uses_the_most_likely_answer():
 
 
 def typed(name, question, abridged_labels):
-    """A head with both answers in the main data, and ``abridged_labels`` in the abridged data."""
+    """A head with both answers in the main data, and ``abridged_labels`` in the
+    abridged data.
+    """
     labels = [0, 1, 1, 0, 1, *abridged_labels]
     score = [-1, 2, 1, 1.5, -2, *range(len(abridged_labels))]
     return head(

@@ -36,7 +36,9 @@ HEAD, LABEL = [1, 0, 1], torch.tensor([2, 0, 1])
 
 @pytest.fixture
 def encoder(tmp_path):
-    """Returns a function that writes an encoder of a model family, with random weights."""
+    """Returns a function that writes an encoder of a model family, with random
+    weights.
+    """
 
     def make(family="bert"):
         torch.manual_seed(0)
@@ -92,7 +94,9 @@ def test_a_saved_model_does_not_need_its_encoder(encoder, tmp_path, family, kind
 
 
 def test_a_model_with_two_labels_is_read_although_its_family_has_three(tmp_path):
-    """The settings that transformers saves do not name two labels; BART then has three."""
+    """The settings that transformers saves do not name two labels; BART then has
+    three.
+    """
     layers = {"encoder_layers": 1, "decoder_layers": 1, "vocab_size": 40}
     AutoModel.from_config(BartConfig(d_model=32, **layers)).save_pretrained(tmp_path)
     model = load(str(tmp_path), [2], "family", seed=1).eval()

@@ -25,7 +25,9 @@ def letter_of(option, text):
 
 
 def knows(option, share=0.9):
-    """Gives probability ``share`` to the letter of an option, at any position, and the rest to `I`."""
+    """Gives probability ``share`` to the letter of an option, at any position, and the
+    rest to `I`.
+    """
     return lambda text: {letter_of(option, text): share, "I": 1 - share}
 
 

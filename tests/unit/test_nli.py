@@ -1,4 +1,6 @@
-"""The public NLI data sets: tables from each published format, and the message for each error."""
+"""The public NLI data sets: tables from each published format, and the message for each
+error.
+"""
 
 import gc
 import json
@@ -53,7 +55,9 @@ def passage(premise, hypothesis, label):
 
 
 def contracts(*choices):
-    """A file of ContractNLI with one document per dictionary {hypothesis key: choice}."""
+    """A file of ContractNLI with one document per dictionary {hypothesis key:
+    choice}.
+    """
     documents = []
     for number, one in enumerate(choices):
         annotations = {key: {"choice": one[key], "spans": []} for key in one}
@@ -159,7 +163,9 @@ DATA = {
 
 
 def published(folder, name, changes=()):
-    """Write the files of a data set; ``changes`` maps the name of a file or zip member to other text."""
+    """Write the files of a data set; ``changes`` maps the name of a file or zip member
+    to other text.
+    """
     changed, paths = dict(changes), {}
     for file, content in DATA[name].items():
         paths[file] = [path := folder / file]
@@ -174,7 +180,9 @@ def published(folder, name, changes=()):
 
 
 def made(folder, name, changes=()):
-    """Write a data set's tables; return pairs {split: [(premise, hypothesis, answer)]}, tables and notes."""
+    """Write a data set's tables; return pairs {split: [(premise, hypothesis, answer)]},
+    tables and notes.
+    """
     rows = raw.read(name, published(folder, name, changes))
     write_all(TABLES[name], rows.of, folder / "out")
     tables = {
@@ -390,7 +398,9 @@ def test_answers_equal_the_labels_of_lawngnli():
 
 
 def test_the_repeats_give_the_papers_number_of_pairs():
-    """Table 2's size of ANLI, computed from the sizes of SNLI, MultiNLI, FEVER-NLI and the rounds."""
+    """Table 2's size of ANLI, computed from the sizes of SNLI, MultiNLI, FEVER-NLI and
+    the rounds.
+    """
     registry = yaml.safe_load(
         (Path(__file__).parents[2] / "resources/papers/lawngnli.yaml").read_text()
     )

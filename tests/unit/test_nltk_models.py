@@ -1,4 +1,6 @@
-"""Parsers in NLTK's data folders, and their download with benepar's downloader over loopback."""
+"""Parsers in NLTK's data folders, and their download with benepar's downloader over
+loopback.
+"""
 
 import hashlib
 import io

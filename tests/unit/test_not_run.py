@@ -1,4 +1,6 @@
-"""A job that cannot compute its row writes the reason instead of its outputs; so do dependent jobs."""
+"""A job that cannot compute its row writes the reason instead of its outputs; so do
+dependent jobs.
+"""
 
 import json
 import subprocess

@@ -1,4 +1,6 @@
-"""The Python functions: published values, data sets, scores and comparisons, and their docs page."""
+"""The Python functions: published values, data sets, scores and comparisons, and their
+docs page.
+"""
 
 import csv
 import json
@@ -127,7 +129,9 @@ def test_a_bad_argument_is_named_with_similar_or_allowed_ones(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A working folder with the sample's data sets as the release's, and predictions for them."""
+    """A working folder with the sample's data sets as the release's, and predictions
+    for them.
+    """
     folder = tmp_path_factory.mktemp("project")
     for name in ("acord", "cuad", "maud", "privacy"):
         write_data_set(name, folder / DATA / name)
@@ -155,7 +159,9 @@ def rows_of(folder, table):
 
 
 def write_spans(folder, name, rng):
-    """Write spans for CUAD's test questions: some gold ones, and others from the contract."""
+    """Write spans for CUAD's test questions: some gold ones, and others from the
+    contract.
+    """
     words, gold = {}, defaultdict(list)
     for row in rows_of(folder, "cuad/contracts"):
         words[row["contract_id"]] = row["text"].split()
@@ -257,7 +263,9 @@ TASKS = {
 
 
 def by_actions(folder, out, monkeypatch, name, files):
-    """Yield the scores that the actions write, {(metric, group): row}, for each file."""
+    """Yield the scores that the actions write, {(metric, group): row}, for each
+    file.
+    """
     kind, form, *tables = TASKS[name]
     place = folder / DATA / name
     checked, scored = (

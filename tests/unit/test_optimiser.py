@@ -1,4 +1,6 @@
-"""The settings of the optimiser: none has a default, and a warm-up that is too long is recorded."""
+"""The settings of the optimiser: none has a default, and a warm-up that is too long is
+recorded.
+"""
 
 import math
 import statistics
@@ -109,7 +111,9 @@ def test_one_cycle_needs_a_share(warmup):
 
 
 def course_of(updates, **settings):
-    """Return the learning rate and the first beta of each update of a training with OneCycleLR."""
+    """Return the learning rate and the first beta of each update of a training with
+    OneCycleLR.
+    """
     optimiser = Optimiser(**CONSTANT | {"schedule": "one_cycle"} | settings)
     adamw = torch.optim.AdamW(Line().parameters(), lr=1, betas=optimiser.betas)
     schedule = in_parts.one_cycle(adamw, 1e-5, optimiser, updates)
@@ -123,7 +127,8 @@ def course_of(updates, **settings):
 
 
 def test_one_cycle_is_the_course_of_the_released_code_of_lawngnli():
-    # 71,442 examples, batches of 32 and 4 epochs; the released code has 2,233 batches in each.
+    # 71,442 examples, batches of 32 and 4 epochs; the released code has 2,233 batches
+    # in each.
     rates, betas = course_of(8930, warmup=0.05)
     assert rates.index(max(rates)) == betas.index(min(betas)) == 446
     assert max(rates) == pytest.approx(1e-5, rel=1e-3)

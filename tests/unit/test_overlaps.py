@@ -56,7 +56,9 @@ def test_a_single_split_has_nothing_to_be_compared_with(tmp_path):
 
 
 def shares(tmp_path, units, others):
-    """{unit: (share of its words, nearest unit)} for units that share text with one of ``others``."""
+    """{unit: (share of its words, nearest unit)} for units that share text with one of
+    ``others``.
+    """
     splits = index("one", (("test", *unit) for unit in units.items()), tmp_path)
     splits += index("other", (("train", *other) for other in others.items()), tmp_path)
     found = pd.concat(compare(splits))
@@ -189,7 +191,9 @@ RUN_FOLDER = "runs/contracteval/quote/m/c/seed0"
 
 @pytest.fixture
 def project(tmp_path):
-    """Results of a run on three test contracts; only the answer on the one without overlap is wrong."""
+    """Results of a run on three test contracts; only the answer on the one without
+    overlap is wrong.
+    """
     data, run = tmp_path / "data/contracteval", tmp_path / RUN_FOLDER
     texts = {
         "clean": prose(60, 1),

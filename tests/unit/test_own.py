@@ -1,4 +1,6 @@
-"""User rows: their keys are reserved, and their names differ from those of the papers' rows."""
+"""User rows: their keys are reserved, and their names differ from those of the papers'
+rows.
+"""
 
 import pytest
 from pydantic import TypeAdapter, ValidationError

@@ -1,4 +1,6 @@
-"""A sentence encoder's own settings hold: similarity function, prompts, and maximum length."""
+"""A sentence encoder's own settings hold: similarity function, prompts, and maximum
+length.
+"""
 
 import json
 import logging
@@ -59,7 +61,9 @@ RUNS = {"text": RankingSettings(form="text", pool="all", top=12)}
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """Return a function that saves a tiny sentence encoder with own settings, and returns its folder."""
+    """Return a function that saves a tiny sentence encoder with own settings, and
+    returns its folder.
+    """
     bodies = tiny_encoders.save(tmp_path_factory.mktemp("bodies"))
 
     def make(family="roberta", length=..., modules=(), **settings):

@@ -1,4 +1,6 @@
-"""A paper's file: its validation, the files of its data sets, and the resulting plan."""
+"""A paper's file: its validation, the files of its data sets, and the resulting
+plan.
+"""
 
 import re
 from typing import get_args

@@ -15,7 +15,9 @@ from lextables.planning.jobs import Jobs
 
 @pytest.fixture
 def load_project(tmp_path, monkeypatch):
-    """Return a function that loads the project with a configuration, in a new working folder."""
+    """Return a function that loads the project with a configuration, in a new working
+    folder.
+    """
     return partial(planned_project.load, monkeypatch, tmp_path)
 
 
@@ -100,7 +102,8 @@ def test_a_published_row_that_is_trained_has_three_seeds(load_project, tmp_path)
                 for condition, runs in row["runs"].items():
                     named = (paper, table, row["row"], condition)
                     assert len(set(runs)) >= 3, named
-    # The other papers' published rows of trained models are their own weights, or cannot be run.
+    # The other papers' published rows of trained models are their own weights, or
+    # cannot be run.
     assert set(trained) == {"acord", "cuad", "maud", "lawngnli"}
     assert (
         "all-distilroberta-v1 / albert-xxlarge-v2_anli-LawngNLI-retrieval"

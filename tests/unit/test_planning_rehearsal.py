@@ -1,4 +1,6 @@
-"""The plan of a rehearsal: all published rows that can run, with few updates and the papers' grids."""
+"""The plan of a rehearsal: all published rows that can run, with few updates and the
+papers' grids.
+"""
 
 import csv
 from functools import cache

@@ -1,4 +1,6 @@
-"""Published scores that can get a verdict: of rows with runs, and with three of them if they are trained."""
+"""Published scores that can get a verdict: of rows with runs, and with three of them if
+they are trained.
+"""
 
 import pytest
 

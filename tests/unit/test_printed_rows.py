@@ -1,4 +1,6 @@
-"""All plans: published rows have the paper's settings or no run, and names of rows are unique."""
+"""All plans: published rows have the paper's settings or no run, and names of rows are
+unique.
+"""
 
 import json
 from collections import Counter
@@ -18,7 +20,8 @@ from lextables.tables.published import load as load_published
 from lextables.tasks.plan import PAPER_GRID, Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
-# The sample's defaults and the full rebuild. CONFIGS differ from one of them in at most two keys.
+# The sample's defaults and the full rebuild. CONFIGS differ from one of them in at most
+# two keys.
 BASES = (
     ("auto", "sample", "sample", (0,), "published", True, False),
     ("paper", "release", "paper", (0, 1, 2), "published", True, True),
@@ -98,7 +101,9 @@ def name(row):
 
 
 def own_names(row):
-    """The parts of a row's name; those of an additional row must not all be published names."""
+    """The parts of a row's name; those of an additional row must not all be published
+    names.
+    """
     if "retriever" in row:
         return [row["retriever"], row["reranker"]]
     return [row["row"]]
@@ -120,7 +125,9 @@ def given(combination, paper, **more):
 
 
 def behind(specs, spec):
-    """The settings of a run, and of the runs whose weights and selected settings it uses."""
+    """The settings of a run, and of the runs whose weights and selected settings it
+    uses.
+    """
     yield spec.settings
     for run in filter(None, (spec.weights_of, spec.choice)):
         yield from behind(specs, specs[run.folder])
@@ -140,7 +147,9 @@ def check_plan(found, is_base):
 
 
 def check_row(row, specs, grid, printed, authors):
-    """Check a row; return whether it is a published one with runs that depend on the grid."""
+    """Check a row; return whether it is a published one with runs that depend on the
+    grid.
+    """
     if row["additional"]:
         names = [user_rows.spelled(part) for part in own_names(row)]
         assert not printed.issuperset(names), row

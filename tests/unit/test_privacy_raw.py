@@ -95,7 +95,9 @@ CODINGS = [
 
 @pytest.fixture
 def given(tmp_path):
-    """Returns a function that writes the three files, changed by a test, and returns the reader's input."""
+    """Returns a function that writes the three files, changed by a test, and returns
+    the reader's input.
+    """
 
     def write(
         questions=QUESTIONS, policies=POLICIES, codings=CODINGS, variant="release"
@@ -268,6 +270,8 @@ def test_paragraphs_are_split_into_sentences(paragraph, sentences):
 
 
 def test_sentences_do_not_depend_on_the_load_of_the_machine():
-    """Punkt's own limit is the time of a match, which another process can make longer."""
+    """Punkt's own limit is the time of a match, which another process can make
+    longer.
+    """
     assert raw.sentence_spans("One. Two.") == [(0, 4), (5, 9)]
     assert redos.DEFAULT_TIMEOUT is None

@@ -1,4 +1,6 @@
-"""The tables of the privacy policy corpus on a tiny corpus, compared with values computed by hand."""
+"""The tables of the privacy policy corpus on a tiny corpus, compared with values
+computed by hand.
+"""
 
 import gzip
 import zipfile
@@ -103,12 +105,14 @@ def test_table_1_counts_by_the_number_of_coders(data):
 
 def test_agreement_by_question_and_category(data):
     found = computed(data, "table_agreement")
-    # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of 0; differing ordered
-    # pairs 2 of b, 4 / 2 of c, so D_o = 4/7; D_e = 2 * 4 * 3 / (7 * 6).  alpha = 1 - 1 = 0.
+    # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of
+    # 0; differing ordered pairs 2 of b, 4 / 2 of c, so D_o = 4/7; D_e = 2 * 4 * 3 / (7
+    # * 6).  alpha = 1 - 1 = 0.
     assert found["N-1", "Krippendorff's alpha"] == pytest.approx(0.0)
     # N-2: all answers are equal.
     assert found["N-2", "Krippendorff's alpha"] is None
-    # E-1: {0,1} {0} | {0,1} {0,1} | {1} {1}: n = 6, D_o = 2/6, D_e = (36 - 9 - 1 - 4) / (6 * 5).
+    # E-1: {0,1} {0} | {0,1} {0,1} | {1} {1}: n = 6, D_o = 2/6, D_e = (36 - 9 - 1 - 4) /
+    # (6 * 5).
     e_1 = 1 - (2 / 6) / (22 / 30)
     assert found["E-1", "Krippendorff's alpha"] == pytest.approx(e_1)
     assert found["N", "Krippendorff's alpha"] == pytest.approx(0.0)

@@ -74,7 +74,9 @@ RESPONSIBLE = {
 
 @pytest.fixture
 def made(tmp_path):
-    """Returns a function that writes an export of two data sets and returns its folder."""
+    """Returns a function that writes an export of two data sets and returns its
+    folder.
+    """
 
     def make(publish=None, out="published", **source):
         census = [
@@ -107,7 +109,9 @@ def test_load_dataset_returns_each_table_unchanged(made, tmp_path):
 @pytest.mark.parametrize("variant", ["release", "sample", "stand_in"])
 @pytest.mark.golden
 def test_cards_and_licences_are_as_stored(made, variant):
-    """The card warns if the data are not the paper's; the sample has this project's licence and authors."""
+    """The card warns if the data are not the paper's; the sample has this project's
+    licence and authors.
+    """
     other = {"variant": variant, "comparable": False, "note": "other texts"}
     publish = {"responsible": RESPONSIBLE, "redistribution": "Ask the sites."}
     place = made(publish, **({} if variant == "release" else other))

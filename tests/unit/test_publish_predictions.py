@@ -1,4 +1,6 @@
-"""Predictions as JSON lines: readable by pandas and datasets, and accepted as submitted predictions."""
+"""Predictions as JSON lines: readable by pandas and datasets, and accepted as submitted
+predictions.
+"""
 
 import json
 import math
@@ -175,7 +177,9 @@ NAMES = answer_rows.NAMES
 
 @pytest.fixture
 def answered(tmp_path):
-    """Returns a function that exports predictions and returns the data set, the formats and the file."""
+    """Returns a function that exports predictions and returns the data set, the formats
+    and the file.
+    """
     data = answer_rows.rows(documents=6, without_text=("d05",))
     census = data_set(
         tmp_path,

@@ -1,4 +1,6 @@
-"""Questions for lm-evaluation-harness have the prompts and the accuracy of this pipeline."""
+"""Questions for lm-evaluation-harness have the prompts and the accuracy of this
+pipeline.
+"""
 
 import itertools
 import json
@@ -161,7 +163,8 @@ KINDS = (classification, answers, spans)
 
 
 def written(kind, root):
-    """Export a data set with this kind of task, and the kind's name, to ``root``/harness.
+    """Export a data set with this kind of task, and the kind's name, to
+    ``root``/harness.
 
     Return a function from a model to its probabilities and the correct options.
     """
@@ -219,7 +222,9 @@ class Tiny(LocalLanguageModel):
 
 
 def test_a_tiny_model_has_the_same_accuracy_in_lm_evaluation_harness(tmp_path):
-    """One run of the harness has all kinds of tasks, because its start takes longest."""
+    """One run of the harness has all kinds of tasks, because its start takes
+    longest.
+    """
     python = harness("lm_eval")
     model = Tiny("tiny", CausalModel(MODEL, torch.device("cpu")))
     ours = {}

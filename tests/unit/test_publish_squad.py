@@ -1,4 +1,6 @@
-"""Export of span extraction in the formats of SQuAD, the released evaluators and submitted predictions."""
+"""Export of span extraction in the formats of SQuAD, the released evaluators and
+submitted predictions.
+"""
 
 import json
 import math
@@ -28,7 +30,8 @@ CONTRACTS = Table(
     tuple(Column(name, pa.string(), name) for name in ("contract_id", "split", "text")),
     key=("contract_id",),
 )
-# The party's name occurs twice, and the second one is the answer; irregular white space as in contracts.
+# The party's name occurs twice, and the second one is the answer; irregular white space
+# as in contracts.
 TEXT = "Ada Quill\u202fsigns.  This  Lease\nis made by Ada Quill, of\tLeeds “here”."
 TEXTS = {
     "a": ("test", TEXT),
@@ -64,7 +67,9 @@ def predicted(logits=(1.5, -2.0)):
 
 @pytest.fixture
 def written(tmp_path):
-    """A function that exports predictions and returns the data set, the output folder and the file."""
+    """A function that exports predictions and returns the data set, the output folder
+    and the file.
+    """
     questions = [
         {
             "question_id": name,
@@ -133,7 +138,8 @@ def test_nbest_contains_every_question_with_its_spans_in_order(written):
         "",
     ]
     assert [entry["probability"] for entry in entries["a__Parties"]] == [0.6, 0.3, 0.1]
-    # Indices of the first and the last word of the span, the second occurrence of the name.
+    # Indices of the first and the last word of the span, the second occurrence of the
+    # name.
     assert (
         entries["a__Parties"][0]["token_doc_start"],
         entries["a__Parties"][0]["token_doc_end"],

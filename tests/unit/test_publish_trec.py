@@ -1,4 +1,6 @@
-"""Export of a retrieval data set in the formats of TREC, BEIR, mteb and submitted predictions."""
+"""Export of a retrieval data set in the formats of TREC, BEIR, mteb and submitted
+predictions.
+"""
 
 import csv
 import itertools
@@ -73,7 +75,8 @@ IDS = {
 GAINS = defaultdict(dict)
 for _query, _number in itertools.product(IDS, range(8)):
     GAINS[_query][f"d{_number}"] = _number * (len(GAINS) + 1) % 5
-# Many ties, hits without a judgement, and an order that neither ids nor rounded scores give.
+# Many ties, hits without a judgement, and an order that neither ids nor rounded scores
+# give.
 SCORES = (3.0, 3.0, 1 + 1e-12, 1.0, 1.0, 0.0, 0.0, 0.0, -1e-40)
 HITS = {
     query: [*zip(order, SCORES[: len(order)], strict=True)]
@@ -86,7 +89,8 @@ HITS = {
 
 
 POOLS = ("judged", "all")
-# Runs the exported program of each folder; a process for each would take twice the time.
+# Runs the exported program of each folder; a process for each would take twice the
+# time.
 MTEB = """import os, runpy, sys
 folders, sys.argv[1:] = sys.argv[1:], ["results"]
 for folder in folders:
@@ -164,7 +168,8 @@ def test_ir_measures_computes_the_same_scores(written):
             x.query_id: x.value for x in ir_measures.iter_calc([measure], qrels, ranked)
         }
         if metric == "3-star precision@5":
-            # The published definition divides by the number of hits (`ünter`: three), trec_eval by five.
+            # The published definition divides by the number of hits (`ünter`: three),
+            # trec_eval by five.
             theirs[trec.trec_id("ünter")] *= 5 / 3
         assert theirs == pytest.approx(ours, abs=1e-12)
     whole = ir_measures.calc_aggregate([nDCG @ 10], qrels, ranked)[nDCG @ 10]
@@ -242,7 +247,8 @@ def test_equal_scores_are_lowered_to_the_next_single_precision_number():
     lowered = trec.strictly_falling(scores_)
     assert all(before > after for before, after in pairwise(lowered))
     assert np.allclose(lowered, scores_, atol=1e-6)
-    # Written as text and read in single precision, as in trec_eval, the scores do not change.
+    # Written as text and read in single precision, as in trec_eval, the scores do not
+    # change.
     assert [np.float32(str(score)) for score in lowered] == lowered
 
 

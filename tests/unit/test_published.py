@@ -27,7 +27,9 @@ HEADER = "table,row,column,value,decimals,where\n"
 
 
 def _write(folder: Path, text: str) -> Path:
-    """Write a file of scores that repeat nothing, from rows without the columns kind and repeats."""
+    """Write a file of scores that repeat nothing, from rows without the columns kind
+    and repeats.
+    """
     header, *rows = text.splitlines()
     lines = [f"{header},kind,repeats", *(f"{row},score," for row in rows)]
     return _write_whole(folder, lines)
@@ -100,7 +102,9 @@ MIXED = {("cuad", "figure2", "Value")}
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
 def test_all_values_of_a_column_have_the_same_number_of_decimals(path):
-    """A paper that publishes 0.81 next to 0.817 drops trailing zeros: 0.81 means 0.810, not 0.8149."""
+    """A paper that publishes 0.81 next to 0.817 drops trailing zeros: 0.81 means 0.810,
+    not 0.8149.
+    """
     columns = defaultdict(set)
     for cell in load(path):
         if cell.decimals is not None and not COUNTS.fullmatch(cell.row):

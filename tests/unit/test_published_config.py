@@ -1,4 +1,6 @@
-"""Pages and exports show the settings that change a result, and nothing of a machine or a person."""
+"""Pages and exports show the settings that change a result, and nothing of a machine or
+a person.
+"""
 
 import json
 from pathlib import Path
@@ -76,7 +78,8 @@ def test_every_marked_key_has_a_planted_value():
 
 
 def test_every_key_that_can_hold_a_path_an_address_or_a_person_is_marked():
-    # The other keys have words of a fixed list, numbers, or names of rows, models, papers and volumes.
+    # The other keys have words of a fixed list, numbers, or names of rows, models,
+    # papers and volumes.
     free_text = {
         name for name, field in Config.model_fields.items() if field.annotation is str
     }

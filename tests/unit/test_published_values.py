@@ -1,6 +1,8 @@
-"""Checks of the committed published values against the text of the papers and against each other.
+"""Checks of the committed published values against the text of the papers and against
+each other.
 
-The same rule holds for all papers: the values of a row or of a column are adjacent in the paper's text.
+The same rule holds for all papers: the values of a row or of a column are adjacent in
+the paper's text.
 """
 
 import os
@@ -22,9 +24,10 @@ CELLS = {
 TABLES = {}  # of each paper, in order
 for _paper, _cells in CELLS.items():
     TABLES.update(dict.fromkeys((_paper, cell.table) for cell in _cells))
-# {(paper, table): (number of cells for which neither the values of the row nor those of the column are
-# adjacent in the text, number of these cells whose value is missing from the text)}.  Causes: positions on
-# the axis of a figure, and numbers, names or rows that the conversion splits, hyphenates or mixes up.
+# {(paper, table): (number of cells for which neither the values of the row nor those of
+# the column are adjacent in the text, number of these cells whose value is missing from
+# the text)}.  Causes: positions on the axis of a figure, and numbers, names or rows
+# that the conversion splits, hyphenates or mixes up.
 SCATTERED = {
     ("cuad", "figure4"): (9, 9),
     ("cuad", "figure8"): (9, 9),
@@ -57,7 +60,9 @@ KIND_COUNTS = {
 
 
 def tokens(text):
-    """The words and numbers of a text without markup, separated and surrounded by spaces."""
+    """The words and numbers of a text without markup, separated and surrounded by
+    spaces.
+    """
     text = re.sub(
         r"</?u>|\$|\\text|[{}]", " ", unicodedata.normalize("NFKC", text)
     ).casefold()
@@ -184,7 +189,9 @@ def test_overall_scores_of_maud_are_means_over_questions(table):
 
 @pytest.mark.parametrize("table", ["table_c1", "table_c2"])
 def test_f1_of_privacy_is_at_most_the_mean_of_precision_and_recall(table):
-    """This holds for the F1 of each paragraph or policy, and therefore for their mean."""
+    """This holds for the F1 of each paragraph or policy, and therefore for their
+    mean.
+    """
     rows = [
         row
         for row in numbers("privacy", table).values()
@@ -213,10 +220,11 @@ def first_name(cell):
 
 
 def pairs_of_lines(cells):
-    """{(table and column of two columns, or table and row of two rows): their pairs of cells}.
+    """{(table and column of two columns, or table and row of two rows): their pairs of
+    cells}.
 
-    Two cells are a pair if they are in different tables and their rows have the same parts, or one has more;
-    in two rows, also their columns are the same.
+    Two cells are a pair if they are in different tables and their rows have the same
+    parts, or one has more; in two rows, also their columns are the same.
     """
     lines = defaultdict(list)
     for at, first in enumerate(cells):
@@ -262,7 +270,9 @@ def test_a_value_that_is_printed_once_over_several_columns_counts_once(paper):
 
 
 def test_a_cut_at_512_tokens_changes_nothing_for_a_model_that_reads_512():
-    """LawngNLI, Tables 5 and 13: columns (1) and (2) differ for Longformer, BART and BigBird alone."""
+    """LawngNLI, Tables 5 and 13: columns (1) and (2) differ for Longformer, BART and
+    BigBird alone.
+    """
     again = set()
     for cell in CELLS["lawngnli"]:
         model, _, _ = cell.row.rpartition(" / ")[2].rpartition("_")
@@ -291,7 +301,9 @@ def test_kinds_and_repeats_have_the_registered_numbers():
 
 
 def test_figures_of_cuad_repeat_table_2_and_figure_4():
-    """Section 4: Figures 3 and 5 draw Table 2, and Figure 8 has the categories in the order of Figure 4."""
+    """Section 4: Figures 3 and 5 draw Table 2, and Figure 8 has the categories in the
+    order of Figure 4.
+    """
     tables = Counter()
     for cell in CELLS["cuad"]:
         if cell.repeats:

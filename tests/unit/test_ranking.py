@@ -1,4 +1,6 @@
-"""NDCG, recall and k-star precision on small rankings, with the published and the strict definition."""
+"""NDCG, recall and k-star precision on small rankings, with the published and the
+strict definition.
+"""
 
 import math
 

@@ -12,7 +12,8 @@ from lextables.tables.cells import Line, to_csv
 
 PAPERS = sorted(path.stem for path in (ROOT / "resources/published").glob("*.csv"))
 ROWS = {
-    # row: its lines (column, value, verdict, run, reason), the status, values and reason
+    # row: its lines (column, value, verdict, run, reason), the status, values and
+    # reason
     "both": ([("A", "0.5", "", "r", ""), ("B", "0.1", "", "r", "")], "ran", 2, ""),
     "text": ([("A", "[1, 2]", "", "", "")], "ran", 1, ""),
     "one": (

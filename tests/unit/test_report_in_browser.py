@@ -47,7 +47,8 @@ def test_faults_are_found(chromium, report):
         assert message in errors
 
 
-# The width of an A4 page without the browser's margins, in pixels: portrait and landscape.
+# The width of an A4 page without the browser's margins, in pixels: portrait and
+# landscape.
 PAPER, TURNED = 718, 1047
 ON_PAPER = """() => {
     const tables = [...document.querySelectorAll('.scroll')].map((box) => {

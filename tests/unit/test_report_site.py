@@ -70,7 +70,9 @@ def test_a_page_of_each_kind_is_as_stored(results, path):
 
 @pytest.mark.golden
 def test_stored_pages_of_the_sample_compare_nothing_with_published_values(results):
-    """Each page of the sample has the banner once, and no value is compared with a published one."""
+    """Each page of the sample has the banner once, and no value is compared with a
+    published one.
+    """
     write_results(
         results, {"variant": "sample", "comparable": False, "obtained_from": "mirror"}
     )

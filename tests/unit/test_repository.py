@@ -1,4 +1,6 @@
-"""Other files of the repository agree with the code: licences, pinned versions, scripts and links."""
+"""Other files of the repository agree with the code: licences, pinned versions, scripts
+and links.
+"""
 
 import ast
 import importlib

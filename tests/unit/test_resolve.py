@@ -154,7 +154,9 @@ def test_models_without_local_files_are_resolved_or_missing(
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    """Write a hub cache with one commit of a model as ``main``; return the commit's folder."""
+    """Write a hub cache with one commit of a model as ``main``; return the commit's
+    folder.
+    """
 
     def write(hub, commit):
         folder = tmp_path / f"models--{hub.replace('/', '--')}"

@@ -1,4 +1,6 @@
-"""Memory and time that jobs request: from the model's parameters and the sizes of data sets."""
+"""Memory and time that jobs request: from the model's parameters and the sizes of data
+sets.
+"""
 
 import pytest
 import yaml

@@ -1,4 +1,6 @@
-"""Reranking by a language model: correct, biased and unusable answers, and their counts."""
+"""Reranking by a language model: correct, biased and unusable answers, and their
+counts.
+"""
 
 import re
 from dataclasses import replace

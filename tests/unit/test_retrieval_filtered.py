@@ -1,4 +1,6 @@
-"""Ranking and reranking of documents that are cut to the paragraphs that BM25 finds for a query."""
+"""Ranking and reranking of documents that are cut to the paragraphs that BM25 finds for
+a query.
+"""
 
 import random
 from pathlib import Path
@@ -47,7 +49,9 @@ def made(seed=0):
 
 
 def encode(texts):
-    """The count of each word and the length of the text, which is different for each document."""
+    """The count of each word and the length of the text, which is different for each
+    document.
+    """
     rows = []
     for text in texts:
         rows.append([*map(text.split().count, WORDS), len(text) / 1000])

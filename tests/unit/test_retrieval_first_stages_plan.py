@@ -1,4 +1,6 @@
-"""The plan of fine-tuned and fused first stages: their rows and the dependencies of their runs."""
+"""The plan of fine-tuned and fused first stages: their rows and the dependencies of
+their runs.
+"""
 
 import pytest
 from pydantic import ValidationError

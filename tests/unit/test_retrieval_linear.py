@@ -1,4 +1,6 @@
-"""The linear first stage: what it learns, and errors for data from which nothing can be learnt."""
+"""The linear first stage: what it learns, and errors for data from which nothing can be
+learnt.
+"""
 
 import random
 from dataclasses import replace
@@ -21,7 +23,9 @@ LARGE = SETTINGS.model_copy(update={"pool": "all"})
 
 
 def collection(seed: int = 0) -> Collection:
-    """Sound and void clauses on subjects: those on the query's subject are relevant, sound ones more."""
+    """Sound and void clauses on subjects: those on the query's subject are relevant,
+    sound ones more.
+    """
     drawn = random.Random(seed)
     documents, queries, judged = {}, {}, {}
     for number in range(120):
@@ -47,7 +51,9 @@ COLLECTION = collection()
 
 
 def test_topics_are_fewer_than_the_documents():
-    """Three documents of unit length have at most two singular vectors beside their own."""
+    """Three documents of unit length have at most two singular vectors beside their
+    own.
+    """
     texts = {"a": "fee cap law", "b": "fee cap tax", "c": "fee law tax rent"}
     space = linear.topics(texts, ["fee"], 12)
     assert {vector.shape for vector in space.documents.values()} == {(2,)}

@@ -1,7 +1,8 @@
-"""LawngNLI's released code of retrieval: chunks of rows instead of pools, logits, deviations.
+"""LawngNLI's released code of retrieval: chunks of rows instead of pools, logits,
+deviations.
 
-The released code scores chunks of rows of several queries with the first query of each chunk
-(`okapi.released_chunks`).
+The released code scores chunks of rows of several queries with the first query of each
+chunk (`okapi.released_chunks`).
 """
 
 import math
@@ -18,7 +19,8 @@ from lextables.tasks.retrieval.plan import Reranker, Retriever
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Chunks, Ranking
 
-# Four queries with three candidates each, as 1,322 with 1,000: each document is one word.
+# Four queries with three candidates each, as 1,322 with 1,000: each document is one
+# word.
 TASK = {"training": "train", "validation": "valid", "test": "test"}
 POOLS = {
     "q1": {"a1": "u", "a2": "v", "a3": "one"},
@@ -30,7 +32,8 @@ TARGETS = {"q1": "a3", "q2": "b1", "q3": "c2", "q4": "d3"}
 TEXTS = {"q1": "one", "q2": "two", "q3": "three", "q4": "four"}
 CHUNKS = {"number": 3, "by": "label"}
 SETTINGS = {"form": "text", "chunks": CHUNKS}
-# Okapi's score of the document with the word: of four in a chunk one has it, all equally long.
+# Okapi's score of the document with the word: of four in a chunk one has it, all
+# equally long.
 SCORE = math.log(3.5 / 1.5)
 
 
@@ -61,7 +64,8 @@ def test_a_chunk_has_the_rows_of_several_queries_and_is_scored_with_the_first_of
         ["c3", "d1", "d2", "d3"],
     ]
     hits = okapi.rank(Ranking(data, {"text": SETTINGS}))["text"]
-    # Of q2 only b2 and b3 are scored with "two"; c2 is scored with "two", all of q4 with "three".
+    # Of q2 only b2 and b3 are scored with "two"; c2 is scored with "two", all of q4
+    # with "three".
     assert hits == {
         "q1": [("a3", pytest.approx(SCORE)), ("a1", 0), ("a2", 0)],
         "q2": [("b3", pytest.approx(SCORE)), ("b1", 0), ("b2", 0)],
@@ -132,7 +136,8 @@ def test_a_document_is_cut_for_its_own_query_and_scored_with_that_of_the_chunk()
 
 def test_rows_as_released_have_the_settings_of_the_released_code():
     task = load(ROOT / "resources/papers/lawngnli.yaml").tasks["lawngnli_retrieval"]
-    # zero_shot_retrieval.py: np.array_split(data, 1000); retrieval.py: np.array_split(data, 100).
+    # zero_shot_retrieval.py: np.array_split(data, 1000); retrieval.py:
+    # np.array_split(data, 100).
     assert task.retrievers["bm25-released"].chunks == Chunks(number=1000, by="label")
     assert task.rerankers["bm25-released"].chunks == Chunks(number=100, by="label")
     # The rows of a pool come by the similarity to the query.

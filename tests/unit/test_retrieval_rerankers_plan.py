@@ -1,4 +1,6 @@
-"""The plan of rerankers: a bi-encoder, BM25, or a classifier that was trained on another data set."""
+"""The plan of rerankers: a bi-encoder, BM25, or a classifier that was trained on
+another data set.
+"""
 
 import pytest
 from pydantic import ValidationError

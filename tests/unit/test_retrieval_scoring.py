@@ -1,4 +1,6 @@
-"""Retrieval scores: queries in a mean, hits that count, and the published and strict definitions."""
+"""Retrieval scores: queries in a mean, hits that count, and the published and strict
+definitions.
+"""
 
 import math
 
@@ -68,7 +70,8 @@ def test_a_query_without_hits_scores_zero_and_is_part_of_the_mean(table):
 
 
 def test_hits_without_a_judgement_are_ignored(table):
-    # One of tort's two hits has a judgement, three stars: the published definition divides by this one hit.
+    # One of tort's two hits has a judgement, three stars: the published definition
+    # divides by this one hit.
     assert table["3-star precision@5", "query: tort"]["value"] == 1.0
 
 

@@ -254,7 +254,8 @@ def test_hits_are_stored_best_first(tmp_path):
 
 
 def test_fusion_computes_the_mean_of_standardised_scores():
-    # Over a, b, c: the first has mean 4 and standard deviation sqrt(8/3), the second mean 1 and sqrt(2/3).
+    # Over a, b, c: the first has mean 4 and standard deviation sqrt(8/3), the second
+    # mean 1 and sqrt(2/3).
     systems = [
         {"q": {"a": 6.0, "b": 4.0, "c": 2.0}},
         {"q": {"a": 0.0, "b": 2.0, "c": 1.0}},
@@ -310,7 +311,9 @@ def test_feedback_prefers_documents_similar_to_the_first_hits():
     ranking = Ranking(COLLECTION, {})
 
     def moved(weights):
-        """The fused ranking if feedback adds a, b, c and d to the query vector with these weights."""
+        """The fused ranking if feedback adds a, b, c and d to the query vector with
+        these weights.
+        """
         added = np.average(list(vectors.values()), axis=0, weights=weights)
         vector = query[0] + 2 * added
         similarities = {

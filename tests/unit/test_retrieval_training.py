@@ -1,4 +1,6 @@
-"""Fine-tuning of tiny cross-encoders and bi-encoders: batches, resumption, and the choice of trials."""
+"""Fine-tuning of tiny cross-encoders and bi-encoders: batches, resumption, and the
+choice of trials.
+"""
 
 import math
 from dataclasses import replace
@@ -61,7 +63,9 @@ CANDIDATES = [{"term": ["a", "b"], "law": ["a"]}, {"term": ["b", "c"], "tort": [
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    """A function that saves a tiny encoder, with or without prompts, and returns its folder."""
+    """A function that saves a tiny encoder, with or without prompts, and returns its
+    folder.
+    """
     body = tmp_path_factory.mktemp("body")
     set_seed(0)
     size = {
@@ -162,7 +166,8 @@ def test_a_search_scores_the_candidates_and_does_not_change_training(
 def test_a_search_in_mixed_precision_scores_as_the_saved_model(
     kind, environment, settings, tmp_path, monkeypatch
 ):
-    # A user's setting of accelerate would change the precision of the model for the whole job.
+    # A user's setting of accelerate would change the precision of the model for the
+    # whole job.
     monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", environment)
     settings |= {"bf16": True, "learning_rate": 1e-2}
     found, _ = searched(kind, settings, tmp_path, [4])
@@ -238,7 +243,8 @@ class Rows(torch.nn.Module):
 
 
 def test_the_loss_equals_a_value_computed_by_hand():
-    # Two queries with two documents each; they share one document, of which the second vector is used.
+    # Two queries with two documents each; they share one document, of which the second
+    # vector is used.
     queries = [[2.0, 0.0], [1.0, 0.0], [0.0, 3.0], [0.0, 3.0]]
     documents = [[1.0, 0.0], [0.0, 1.0], [0.0, 5.0], [0.6, 0.8]]
     labels = torch.tensor([[7, 0], [7, 1], [9, 1], [9, 2]])
@@ -345,7 +351,9 @@ BEST, HALF, WORST = (
 
 
 def tried(path, *groups):
-    """Write the scores of groups (updates, {query: documents, best first}); return the path."""
+    """Write the scores of groups (updates, {query: documents, best first}); return the
+    path.
+    """
     rows = []
     for updates, orders in groups:
         for query, order in sorted(orders.items()):

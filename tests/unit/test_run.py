@@ -1,4 +1,6 @@
-"""Runs: their folders, their records, and values that are read from the record of another run."""
+"""Runs: their folders, their records, and values that are read from the record of
+another run.
+"""
 
 import json
 

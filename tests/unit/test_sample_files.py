@@ -1,4 +1,6 @@
-"""The sample: each script reproduces the committed bytes, and no text is copied from a release."""
+"""The sample: each script reproduces the committed bytes, and no text is copied from a
+release.
+"""
 
 import csv
 import hashlib
@@ -16,7 +18,8 @@ from lextables import ROOT
 
 SAMPLE = ROOT / "resources/sample"
 MODELS = SAMPLE / "models"
-# {script: (its function, path of the file that it returns or folder of the files that it returns)}
+# {script: (its function, path of the file that it returns or folder of the files that
+# it returns)}
 SCRIPTS = {
     "make_acord": ("build", SAMPLE / "acord/ACORD.zip"),
     "make_caselaw": ("build", SAMPLE / "caselaw"),
@@ -45,7 +48,9 @@ def remade():
 
 
 def committed():
-    """Every file of the sample that is neither a script nor a text that a script reads."""
+    """Every file of the sample that is neither a script nor a text that a script
+    reads.
+    """
     files = {
         path
         for path in SAMPLE.rglob("*")
@@ -59,7 +64,9 @@ def committed():
 
 
 def entries(content):
-    """(name, date, bytes) of each member of a zip; these do not depend on the compression library."""
+    """(name, date, bytes) of each member of a zip; these do not depend on the
+    compression library.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return [
             (entry.filename, entry.date_time, archive.read(entry))
@@ -88,7 +95,9 @@ def test_the_script_reproduces_the_committed_bytes(remade, script):
 
 
 def registered():
-    """{path in the sample: its registry entry} from sources.yaml and the sources of the papers."""
+    """{path in the sample: its registry entry} from sources.yaml and the sources of the
+    papers.
+    """
     found = {}
     registries = [
         ROOT / "resources/sources.yaml",

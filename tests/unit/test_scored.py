@@ -1,4 +1,6 @@
-"""Cells of scores: means over seeds, intervals, losses, strict scores, and missing scores."""
+"""Cells of scores: means over seeds, intervals, losses, strict scores, and missing
+scores.
+"""
 
 from dataclasses import replace
 
@@ -29,7 +31,9 @@ def system(name, folders, **changed):
 
 @pytest.fixture
 def inputs(tmp_path):
-    """Three systems with two runs each that have a loss and an F1; one system also has a strict F1."""
+    """Three systems with two runs each that have a loss and an F1; one system also has
+    a strict F1.
+    """
     rows = []
     for name, loss in LOSSES.items():
         folders = [f"runs/{name}{seed}" for seed in range(2)]

@@ -1,4 +1,6 @@
-"""Language-model servers as they are: refused parameters, filters, errors, and cut prompts."""
+"""Language-model servers as they are: refused parameters, filters, errors, and cut
+prompts.
+"""
 
 import json
 import math

@@ -1,4 +1,6 @@
-"""Answers of servers that are unusual, broken or hostile, through the client and over the loopback."""
+"""Answers of servers that are unusual, broken or hostile, through the client and over
+the loopback.
+"""
 
 import json
 

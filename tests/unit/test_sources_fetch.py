@@ -1,4 +1,6 @@
-"""Fetching files from a mirror folder, and over HTTP from a server that gives errors."""
+"""Fetching files from a mirror folder, and over HTTP from a server that gives
+errors.
+"""
 
 import gzip
 import hashlib
@@ -37,9 +39,9 @@ def digest(body, kind="sha256"):
 class Answer:
     """An answer of the server.
 
-    It sends the first ``cut`` bytes of the requested range and announces ``length`` bytes (None: the actual
-    number; 0: no announcement).  ``ranges`` says whether Range is honoured: "yes", "no", or "blindly"
-    (without checking If-Range).
+    It sends the first ``cut`` bytes of the requested range and announces ``length``
+    bytes (None: the actual number; 0: no announcement).  ``ranges`` says whether Range
+    is honoured: "yes", "no", or "blindly" (without checking If-Range).
     """
 
     body: bytes = BODY
@@ -89,7 +91,9 @@ def server():
 
 @dataclass
 class Fetcher:
-    """A registry with one file, ``acord/data.bin``, and the waits and messages of fetching it."""
+    """A registry with one file, ``acord/data.bin``, and the waits and messages of
+    fetching it.
+    """
 
     folder: object
     server: object
@@ -681,7 +685,9 @@ def test_the_content_key_depends_on_bytes_and_not_on_their_location(tmp_path, pi
     )
 
     def key(*mirrors, fetched=None, place="mirror"):
-        """The key with these bytes in the mirrors, after a fetch of ``fetched`` from ``place``."""
+        """The key with these bytes in the mirrors, after a fetch of ``fetched`` from
+        ``place``.
+        """
         folders = [tmp_path / str(number) for number in range(len(mirrors))]
         for folder, body in zip(folders, mirrors, strict=True):
             (folder / "src").mkdir(parents=True, exist_ok=True)

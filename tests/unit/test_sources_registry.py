@@ -348,7 +348,8 @@ def test_provenance_records_get_the_registrys_current_texts(tmp_path):
         "homepage": "https://example.org",
     }
     old = record | {"variant": "rebuilt", "licence": "CC BY 4.0", "citation": "A 2019"}
-    # The note of a file that is not in the registry is unchanged, and so is the record of an unknown source.
+    # The note of a file that is not in the registry is unchanged, and so is the record
+    # of an unknown source.
     other_file = record | {"file": "11 volumes", "variant": "rebuilt"}
     unknown = other_file | {"source": "other"}
     assert with_registry_texts(

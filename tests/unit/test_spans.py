@@ -1,4 +1,6 @@
-"""Scores of n-best spans: equality with the released evaluator, its peculiarities, and strict mode."""
+"""Scores of n-best spans: equality with the released evaluator, its peculiarities, and
+strict mode.
+"""
 
 import itertools
 import json
@@ -292,7 +294,8 @@ def test_one_prediction_can_match_two_spans_and_two_can_match_one():
 
 
 def test_precision_at_recall_ignores_the_last_threshold():
-    # Recall is above 0 only below threshold 0.001, so the released precision at recall is 0.
+    # Recall is above 0 only below threshold 0.001, so the released precision at recall
+    # is 0.
     _, curve = one(["the term"], [("the term", 0.0005)])
     assert curve.recall[0, -1] == 1
     assert precision_at_recall(curve, 0.8)[0] == 0
@@ -314,7 +317,8 @@ def test_precision_is_nan_if_the_last_threshold_predicts_nothing():
 
 
 def test_strict_values_equal_values_computed_by_hand():
-    # Precision at 0.9: 1/1; at 0.6: 1/2; at 0.5: 3/4 (two spans match); at 0.2: 3/5; one span never matches.
+    # Precision at 0.9: 1/1; at 0.6: 1/2; at 0.5: 3/4 (two spans match); at 0.2: 3/5;
+    # one span never matches.
     found = np.array([0.9, 0.5, 0.5, UNMATCHED])
     misses = np.array([0.6, 0.2])
     curve = strict_curve(found, misses)
@@ -417,7 +421,8 @@ def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
         <= found["AUPR, high", "all"]["value"]
     )
     assert found["AUPR, low", "all"]["n"] == 3
-    # The released filter includes all questions of the contract whose title contains the word.
+    # The released filter includes all questions of the contract whose title contains
+    # the word.
     assert found["AUPR", "category: Insurance"]["n"] == 12
     assert found["AUPR, strict", "category: Insurance"]["n"] == 4
     assert (

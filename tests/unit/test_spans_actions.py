@@ -1,7 +1,7 @@
 """The actions of span extraction, done in sequence on the runs of a plan.
 
-The grid has three trials, of which one diverges, so a search and a choice are executed too; the sample has
-neither.
+The grid has three trials, of which one diverges, so a search and a choice are executed
+too; the sample has neither.
 """
 
 import json
@@ -72,7 +72,9 @@ class Runner:
         )
 
     def run(self, action, run, files, *made):
-        """Do the action of one run, which writes the files ``made`` and a record; return its folder."""
+        """Do the action of one run, which writes the files ``made`` and a record;
+        return its folder.
+        """
         folder = Path("results", run.folder)
         output = {Path(name).stem: [str(folder / name)] for name in made}
         output["record"] = [str(folder / "run.json")]

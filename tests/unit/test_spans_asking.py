@@ -1,4 +1,6 @@
-"""Span extraction by a language model: pieces of contracts, quotes, and counts of answers."""
+"""Span extraction by a language model: pieces of contracts, quotes, and counts of
+answers.
+"""
 
 import itertools
 import re

@@ -1,7 +1,8 @@
 """The text of a span equals the output of get_final_text in transformers 4.57.6.
 
-The expected values were computed from the words of the span, joined by spaces, and from its tokens, joined by
-the slow tokenizers (convert_tokens_to_string) or, for SentencePiece, with U+2581 replaced by a space.
+The expected values were computed from the words of the span, joined by spaces, and from
+its tokens, joined by the slow tokenizers (convert_tokens_to_string) or, for
+SentencePiece, with U+2581 replaced by a space.
 """
 
 import hashlib
@@ -64,7 +65,8 @@ def released(kind: str, text: str, tokens: list[str]) -> str:
         # If a text occurs several times, the first occurrence is returned.
         ("bert", TEXTS[2], ["-", "nan"], "-nan"),
         ("bert", TEXTS[2], ["nan"], "NaN"),
-        # No alignment: the basic tokenizer drops characters, or white space does not separate words.
+        # No alignment: the basic tokenizer drops characters, or white space does not
+        # separate words.
         ("bert", TEXTS[3], ["bu", "##ro"], "Bü\u00adro"),
         ("bert", TEXTS[5], ["law"], "law\u00a0of"),
         ("bert", TEXTS[9], ["the"], "The\u200b"),
@@ -77,7 +79,8 @@ def released(kind: str, text: str, tokens: list[str]) -> str:
         # Half a character, and a single space.
         ("roberta", TEXTS[8], ["Â"], "§"),
         ("roberta", TEXTS[2], ["Ġ"], "NaN-nan"),
-        # An added and a removed character cancel out, and the text between them is shifted by one.
+        # An added and a removed character cancel out, and the text between them is
+        # shifted by one.
         ("roberta", TEXTS[6], ["a"], "b"),
         ("albert", TEXTS[4], ["▁", "b", "u"], "Bü"),
         ("albert", TEXTS[10], ["▁agree", "ment"], "agreement"),

@@ -1,4 +1,6 @@
-"""Outputs: quoted spans, the choice of the threshold, and language models that read whole contracts."""
+"""Outputs: quoted spans, the choice of the threshold, and language models that read
+whole contracts.
+"""
 
 import itertools
 
@@ -237,7 +239,9 @@ def test_a_linear_model_has_one_threshold_per_metric():
 
 
 def shared(excluded=None, **changes):
-    """The plans of CUAD and ContractEval before and after; ``changes`` are to ContractEval's task."""
+    """The plans of CUAD and ContractEval before and after; ``changes`` are to
+    ContractEval's task.
+    """
     papers = {
         name: packages.load(ROOT / f"resources/papers/{name}.yaml")
         for name in ("cuad", "contracteval")

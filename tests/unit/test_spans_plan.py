@@ -47,7 +47,9 @@ TASK = {
 
 
 def laid_out(tmp_path, task=(), **values):
-    """The rows and the specs of the runs; only the weights of the model `here` are available."""
+    """The rows and the specs of the runs; only the weights of the model `here` are
+    available.
+    """
     (tmp_path / "models/here").mkdir(parents=True, exist_ok=True)
     (tmp_path / "models/here/config.json").write_text("{}")
     given = {

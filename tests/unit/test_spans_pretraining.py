@@ -47,7 +47,9 @@ def folder(tokenizer, tmp_path_factory) -> str:
 
 
 def texts(count: int = 12, words: int = 40) -> list[str]:
-    """Texts that repeat one word, so that a masked word can be predicted from its neighbours."""
+    """Texts that repeat one word, so that a masked word can be predicted from its
+    neighbours.
+    """
     return [" ".join([WORDS[number % len(WORDS)]] * words) for number in range(count)]
 
 

@@ -81,7 +81,8 @@ def test_documents_keep_the_order_of_the_file():
         "What of Barn__Parties?",
         (Answer(32, "Mill “B”"), Answer(6, "Mill “A”"), Answer(42, "Mill “B”")),
     )
-    # Positions count characters: 𝕏 is one character, although it needs several units in UTF-8 and UTF-16.
+    # Positions count characters: 𝕏 is one character, although it needs several units in
+    # UTF-8 and UTF-16.
     assert [TEXT[answer.start : answer.end] for answer in price.answers] == [
         "pays 𝕏 crowns"
     ]

@@ -156,8 +156,8 @@ def test_long_questions_are_truncated_at_the_end():
     assert len(question_ids(BERT, QUESTION, 64)) == 10
 
 
-# Answer tokens from squad_convert_example_to_features in transformers 4.57.6, with slow tokenizers of the
-# same vocabularies; None if it creates no example.
+# Answer tokens from squad_convert_example_to_features in transformers 4.57.6, with slow
+# tokenizers of the same vocabularies; None if it creates no example.
 ANSWERS = [
     ("bert", "a nonrenewal clause", "renewal", ["non", "##ren", "##ew", "##al"]),
     ("bert", "law of Delaware", " of ", ["of"]),
@@ -182,7 +182,8 @@ ANSWERS = [
     ("roberta", "the law of\u00a0Delaware", "of\u00a0Delaware", None),
     ("roberta", "law  of\nthe Agreement", "of\nthe", ["Ġof", "Ġthe"]),
     ("roberta", "law  of\nthe Agreement", "\nthe", ["Ġof", "Ġthe"]),
-    # Computed by the rule of the released conversion, which itself would need a SentencePiece model.
+    # Computed by the rule of the released conversion, which itself would need a
+    # SentencePiece model.
     ("albert", "law ∀s of", "∀s", ["▁", "<unk>", "s"]),
     ("albert", "the Agreements", "Agreement", ["▁agree", "ment"]),
     ("albert", "law ∀∃s of", "∃s", ["▁", "<unk>", "s"]),
@@ -239,7 +240,8 @@ def test_albert_makes_a_comma_after_a_digit_a_separate_token():
     )
     text = "may 1, 1,000, law, ,"
     tokens = tokenise(tokenizer, text, "a contract")
-    # As in the slow tokenizer of transformers 4, which tokenizes 000 again after separating its comma.
+    # As in the slow tokenizer of transformers 4, which tokenizes 000 again after
+    # separating its comma.
     assert [
         (name, text[start:end])
         for name, start, end in zip(

@@ -74,7 +74,9 @@ def encoder(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory):
-    """The folder of the training windows, the texts of their contracts, and the spans of the questions."""
+    """The folder of the training windows, the texts of their contracts, and the spans
+    of the questions.
+    """
     folder = tmp_path_factory.mktemp("train")
     return folder, *features(folder, 120, seed=1)
 
@@ -83,7 +85,9 @@ def learnt(tmp_path_factory):
 
 
 def windows(contracts, answered):
-    """Return one window for each index in ``contracts``, with an answer if ``answered`` is true."""
+    """Return one window for each index in ``contracts``, with an answer if ``answered``
+    is true.
+    """
     count = len(contracts)
     zeros = np.zeros(count, dtype=np.int32)
     marked = np.where(answered, 5, 0).astype(np.int32)
@@ -176,7 +180,9 @@ def sampled(folder: Path, most: int | None = None) -> WindowDataset:
 
 
 def tuned(folder, dataset, work, seed=0, **settings):
-    """Fine-tune a model from a folder; return it and the update from which training resumed."""
+    """Fine-tune a model from a folder; return it and the update from which training
+    resumed.
+    """
     model = loading.load_span_model(folder, CPU, seed=0)
     settings = {"learning_rate": 1e-3, "epochs": 2, "batch_size": 16, **settings}
     updates_ = FineTuning(**settings, optimiser=LINEAR)
@@ -193,7 +199,8 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
     settings = {"batch_size": 8, "seed": 5, "save_every": 2}
     whole = sampled(learnt[0], most=24)
     expected, _ = tuned(folder, whole, tmp_path / "unbroken", **settings)
-    # Three updates per epoch: the kill is in the second one, after the checkpoint at update 4.
+    # Three updates per epoch: the kill is in the second one, after the checkpoint at
+    # update 4.
     with killed(WindowDataset, "__getitem__", call=48):
         tuned(folder, whole, tmp_path / "broken", **settings)
     # An incomplete checkpoint is ignored.
@@ -205,7 +212,9 @@ def test_a_killed_training_resumes_and_reaches_the_same_weights(
 
 
 def test_checkpoints_by_time_change_no_weight(learnt, tokenizer, tmp_path, monkeypatch):
-    """Without a number of updates between checkpoints, they fall wherever the time is up."""
+    """Without a number of updates between checkpoints, they fall wherever the time is
+    up.
+    """
     folder = str(tmp_path / "model")
     torch.manual_seed(1)
     BertForQuestionAnswering(config(tokenizer)).save_pretrained(folder)
@@ -263,7 +272,8 @@ def test_empty_windows_have_the_given_weight_in_the_loss(
     assert losses[0] == pytest.approx(
         share * kinds[0] + (1 - share) * kinds[1], rel=1e-4
     )
-    # With the balancing weight both kinds count equally; with weight 0 empty windows are ignored.
+    # With the balancing weight both kinds count equally; with weight 0 empty windows
+    # are ignored.
     assert losses[1] == pytest.approx((kinds[0] + kinds[1]) / 2, rel=1e-4)
     assert losses[2] == pytest.approx(kinds[0], rel=1e-4)
 
@@ -302,7 +312,9 @@ def files_of(data):
 def test_each_random_part_uses_the_seed_of_the_run(
     data, encoder, tmp_path, monkeypatch
 ):
-    """The share of the contracts, the sample of windows, the initial head, and dropout (the trainer's seed)."""
+    """The share of the contracts, the sample of windows, the initial head, and dropout
+    (the trainer's seed).
+    """
     parts = ("part", "balanced", "arguments")
     places = [(training, name) for name in parts]
     seeds = record_seeds(monkeypatch, *places, (loading, "load_span_model"))
@@ -363,7 +375,9 @@ def trained(encoder, learnt, tmp_path_factory) -> BertForQuestionAnswering:
 
 
 def reference(logits, places, before, tokens, text, limits):
-    """The released rule, computed pair by pair: (text, start logit, end logit) of each prediction."""
+    """The released rule, computed pair by pair: (text, start logit, end logit) of each
+    prediction.
+    """
     (start_logits, end_logits), (token_from, token_to) = logits, places
     n_best, max_answer_length = limits
 
@@ -512,7 +526,8 @@ def test_a_prediction_has_the_released_text_and_a_slice_of_the_contract():
         ")",
         "ends",
     ]
-    # Spans inside brackets, spans that begin inside a word, and the same words with a lower score.
+    # Spans inside brackets, spans that begin inside a word, and the same words with a
+    # lower score.
     best = one_window(
         [0.0, -9, 5, -9, 4, 3, -9, -99], [0.0, -9, -9, -9, 5, -9, 4, -99], n_best=4
     )
@@ -626,7 +641,9 @@ def asked(learnt, tokenizer, tmp_path_factory):
 
 @pytest.fixture
 def rankable(asked, learnt, tmp_path):
-    """The same with the texts of the training contracts, as the table of contracts has both splits."""
+    """The same with the texts of the training contracts, as the table of contracts has
+    both splits.
+    """
     files, texts = asked
     rows = []
     for part, split in ((learnt[1], "train"), (texts, "test")):
@@ -665,7 +682,8 @@ def test_a_limit_on_windows_reads_the_most_likely_ones_and_saves_the_ranker(
 def test_the_ranker_is_not_fitted_on_held_out_contracts(learnt):
     folder, texts, _ = learnt
     unseen = frozenset(sorted(texts)[:60])
-    # Words that occur only in held-out contracts, as long as the words that they replace.
+    # Words that occur only in held-out contracts, as long as the words that they
+    # replace.
     strange = {**texts, **{name: texts[name].replace("w", "q") for name in unseen}}
     found = fit_ranker(folder, strange, unseen)
     assert "q" not in "".join(found.terms)

@@ -17,7 +17,8 @@ from lextables.tasks.spans.squad import EXAMPLES
 from lextables.tasks.spans.windows import open_windows
 
 SETTINGS = WindowSettings(max_length=24, step=8, max_question_length=4)
-# The second question is longer, so its windows are shorter and there may be more of them.
+# The second question is longer, so its windows are shorter and there may be more of
+# them.
 QUESTIONS = {"Governing Law": "which law", "Parties": "who are the parties"}
 CLUES = {
     "Governing Law": "this agreement is governed by the laws of Ohio",
@@ -44,7 +45,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
 def features(
     folder: Path, tokenizer, seed: int, labelled: bool, questions=QUESTIONS
 ) -> dict[str, str]:
-    """Write the windows of twenty contracts that have both clauses; return the texts of the contracts."""
+    """Write the windows of twenty contracts that have both clauses; return the texts of
+    the contracts.
+    """
     generator = np.random.default_rng(seed)
     texts, rows = {}, []
     for number in range(20):

@@ -1,4 +1,6 @@
-"""Windows of contracts: writing, opening, padding and balancing; and the parts of a data set."""
+"""Windows of contracts: writing, opening, padding and balancing; and the parts of a
+data set.
+"""
 
 import json
 import os
@@ -33,8 +35,9 @@ from lextables.tasks.spans.windows import (
     read_tokens,
 )
 
-# Positions of answers in TEXT from squad_convert_examples_to_features in transformers 4.57.6, with the slow
-# tokenizer of bert-base-uncased, windows of 32 tokens, a step of 10 tokens and 8 tokens of QUESTION.
+# Positions of answers in TEXT from squad_convert_examples_to_features in transformers
+# 4.57.6, with the slow tokenizer of bert-base-uncased, windows of 32 tokens, a step of
+# 10 tokens and 8 tokens of QUESTION.
 NO = (0, 0)
 RELEASED = {
     "SUPPLY AGREEMENT": [(10, 11), NO, NO, NO, NO, NO, NO],
@@ -248,7 +251,8 @@ def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path
             [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
         ),  # token 7: the longer window wins
         ([0, 5], [3, 7], [0, 0, 0, -1, -1, 1, 1]),
-        # Token 98 has 1 + 0.01 * 100 in the first window and 3 + 0.01 * 15 in the second.
+        # Token 98 has 1 + 0.01 * 100 in the first window and 3 + 0.01 * 15 in the
+        # second.
         ([0, 95], [100, 110], [0] * 98 + [1] * 12),
         ([], [], []),
     ],
@@ -534,7 +538,8 @@ def parts(data, folder, held_out):
 def test_each_part_has_the_windows_of_its_contracts(data, tmp_path, share):
     counts = parts(data, tmp_path, held_out=share)
     test = {name for name, split in SPLITS.items() if split == "test"}
-    # Held-out contracts are also training contracts; only model selection excludes them.
+    # Held-out contracts are also training contracts; only model selection excludes
+    # them.
     contracts = {"train": SPLITS.keys() - test, "test": test}
     contracts["validation"] = held_out_contracts(SPLITS, share)
     for part in PARTS:

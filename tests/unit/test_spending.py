@@ -1,4 +1,6 @@
-"""Prices, and the ledger: one budget for all jobs and reruns, even if they are killed."""
+"""Prices, and the ledger: one budget for all jobs and reruns, even if they are
+killed.
+"""
 
 import multiprocessing
 import threading
@@ -237,7 +239,8 @@ def test_the_rate_limit_applies_to_all_jobs_of_the_folder(tmp_path):
 
 
 def test_a_call_waits_for_at_most_an_hour(tmp_path):
-    # Such as after the clock was set back: the starts of earlier calls are in the future.
+    # Such as after the clock was set back: the starts of earlier calls are in the
+    # future.
     ledger = ledger_of(tmp_path, requests_a_minute=1)
     starts = [ledger.reserve(Cost(0, 1))[1] - time.time() for _ in range(63)]
     assert starts[59] == pytest.approx(59 * 60, abs=30)

@@ -1,4 +1,6 @@
-"""Spreadsheet programs read no cell of our csv files as a formula; numbers stay numbers."""
+"""Spreadsheet programs read no cell of our csv files as a formula; numbers stay
+numbers.
+"""
 
 import csv
 import io
@@ -133,7 +135,9 @@ def cells_of(text: str) -> list[str]:
 
 
 def calculated(cell: str) -> bool:
-    """Whether a cell or a part of it begins with a formula, after characters that spreadsheets strip."""
+    """Whether a cell or a part of it begins with a formula, after characters that
+    spreadsheets strip.
+    """
     stripped = (
         part.lstrip(' "\x00\u200b\ufeff\xa0\u3000')
         for part in re.split("[;\t\n]", cell)
@@ -178,8 +182,8 @@ def test_untrusted_names_and_texts_are_not_formulas(evil):
     assert not dangerous(sheet([row], "set"))
 
 
-# Exports are read by programs, which need unchanged texts: printed.csv has the published values, and the
-# files in TREC and BEIR format have ids and numbers.
+# Exports are read by programs, which need unchanged texts: printed.csv has the
+# published values, and the files in TREC and BEIR format have ids and numbers.
 FOR_PROGRAMS = {"tables/published.py", "publish/trec.py"}
 
 

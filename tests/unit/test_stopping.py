@@ -1,4 +1,6 @@
-"""A run and its jobs at Ctrl-C and SIGTERM: one sentence, no traceback, and no process left."""
+"""A run and its jobs at Ctrl-C and SIGTERM: one sentence, no traceback, and no process
+left.
+"""
 
 import os
 import signal
@@ -44,7 +46,9 @@ print(imports.wait(), deaf.wait(), flush=True)
 
 
 def run(*signals, started=True, remote=False):
-    """Send signals to a run and its job, as a terminal does; return its exit code, output and errors."""
+    """Send signals to a run and its job, as a terminal does; return its exit code,
+    output and errors.
+    """
     process = subprocess.Popen(
         [sys.executable, "-c", RUN.format(started=started, remote=remote)],
         stdout=subprocess.PIPE,

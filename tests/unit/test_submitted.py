@@ -254,8 +254,8 @@ def shown(found, row):
 
 def test_a_ranking_is_a_row_of_every_table_of_first_stage_retrieval(find):
     found = plan(find, "acord", entry())
-    # Table D-4 lists it as a possible first stage, but does not display it, like all retrievers
-    # without a reranker.
+    # Table D-4 lists it as a possible first stage, but does not display it, like all
+    # retrievers without a reranker.
     assert shown(found, "Mine / None") == {"table3", "table_d3", "table_d4", "table_e2"}
     (row,) = [row for row in found.rows["table_d3"] if row["submitted"]]
     assert (row["additional"], row["trained"], row["baseline"], row["parameters"]) == (

@@ -1,4 +1,6 @@
-"""Submitted predictions in each file format: the rows of a file, and one sentence for each error."""
+"""Submitted predictions in each file format: the rows of a file, and one sentence for
+each error.
+"""
 
 import bz2
 import gzip
@@ -351,7 +353,8 @@ def test_equal_texts_are_scored_as_the_released_evaluator_reads_them(
         if row["question_id"] == "c__Rent"
     ]
     nbest = nbest_rows(rows)
-    # The evaluator's own statement: a dictionary from text to probability, in the order of the file.
+    # The evaluator's own statement: a dictionary from text to probability, in the order
+    # of the file.
     released = {text: share for text, share, _ in entries}
     read = {nbest.texts[at]: nbest.confidence[at] for at in last_by_text(nbest)}
     assert read == released and read[entries[0][0]] == paper

@@ -49,7 +49,9 @@ def exhibit(
     kind="score",
     repeats="",
 ):
-    """A table with these rows: a computed value, the values of three seeds, or the reason of none."""
+    """A table with these rows: a computed value, the values of three seeds, or the
+    reason of none.
+    """
     printed, cells = [], []
     decimals = 2 if headline and headline.lower else 1
     for row, column, published, computed in rows:
@@ -145,7 +147,9 @@ KINDS_SHOWN = [
 
 
 def test_kinds_are_counted_apart_and_values_that_repeat_another_once():
-    """Table 1 has six published scores: two match, one is near, one off, three are not run."""
+    """Table 1 has six published scores: two match, one is near, one off, three are not
+    run.
+    """
     block = summary.summary(material(KINDS_SHOWN))
     heads, _, *lines = outcomes(block)
     assert heads == ["paper", "kind", "published", "match", "near", "off", "not run"]
@@ -216,7 +220,9 @@ def test_a_table_that_rests_on_unpublished_annotations_needs_what_nobody_has():
 
 
 def test_the_picture_compares_the_best_baselines_with_the_best_published_values():
-    """It excludes users' rows, chance rows and other data; for losses the lowest value is the best."""
+    """It excludes users' rows, chance rows and other data; for losses the lowest value
+    is the best.
+    """
     svg = summary.picture(material())
     assert svg == summary.picture(material())
     nodes = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")

@@ -18,7 +18,9 @@ MEAN = "AUPR: mean of the published values"
 
 
 def lines_of(*rows: tuple) -> list[Line]:
-    """The lines of (row, column, published, computed); a row may end with an interval."""
+    """The lines of (row, column, published, computed); a row may end with an
+    interval.
+    """
     printed, cells = [], []
     for row, column, published, *computed in rows:
         if published:
@@ -157,7 +159,9 @@ def test_the_texts_of_all_figures_are_as_stored():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_published_values_are_not_drawn_for_other_data(kind):
-    """If the data differ from those of the paper, a figure has only the computed values, and a note."""
+    """If the data differ from those of the paper, a figure has only the computed
+    values, and a note.
+    """
     apart = other_data(LINES[kind])
     svg = draw(kind, apart, "Full", comparable=False)
     # Other published values do not change the figure.
@@ -187,7 +191,9 @@ def test_names_are_escaped_in_figures(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_can_be_embedded_in_a_page(kind):
-    """Same bytes each time, at least nine points on a phone, the page's text colour, no network access."""
+    """Same bytes each time, at least nine points on a phone, the page's text colour, no
+    network access.
+    """
     svg = draw(kind, LINES[kind], "A title <&>")
     assert svg == draw(kind, LINES[kind], "A title <&>")
     assert not re.search(r"20\d\d-\d\d", svg)
@@ -266,7 +272,8 @@ def test_rows_do_not_differ_by_colour_only():
     def dashes(kind):
         return set(re.findall(r"stroke-dasharray: ([\d., ]+)", full(kind)))
 
-    # The line of the first row is solid; the lines of the other rows have different dashes.
+    # The line of the first row is solid; the lines of the other rows have different
+    # dashes.
     assert len(dashes("curves")) == 2 and len(dashes("line_by_size")) == 1
     # The bars of the second and the third series are hatched.
     hatches = set(re.findall(r"fill: url\(#(\w+)\)", full("bars_by_group")))

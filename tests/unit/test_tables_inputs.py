@@ -1,4 +1,6 @@
-"""Inputs of tables other than scores: the provenance of data sets, and the records of runs."""
+"""Inputs of tables other than scores: the provenance of data sets, and the records of
+runs.
+"""
 
 import json
 

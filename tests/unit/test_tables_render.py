@@ -1,4 +1,6 @@
-"""Markdown and HTML of tables: stored pages, content of cells, order of rows and columns, and escaping."""
+"""Markdown and HTML of tables: stored pages, content of cells, order of rows and
+columns, and escaping.
+"""
 
 import itertools
 import re
@@ -28,7 +30,9 @@ COLUMNS = ("NDCG@5", "NDCG@10")
 
 
 def lines_of_table(comparable=True):
-    """A table with each verdict, an additional row and column, a baseline's mark and a histogram's bin."""
+    """A table with each verdict, an additional row and column, a baseline's mark and a
+    histogram's bin.
+    """
     printed = []
     for row, column in itertools.product(ROWS, COLUMNS):
         printed.append(PublishedCell("table3", row, column, "52.5", 1, ""))

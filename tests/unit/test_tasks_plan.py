@@ -1,4 +1,6 @@
-"""Common code of planners: rows, the tables that show them, and names of differences from the paper."""
+"""Common code of planners: rows, the tables that show them, and names of differences
+from the paper.
+"""
 
 import pytest
 

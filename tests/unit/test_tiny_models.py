@@ -126,7 +126,9 @@ def test_the_same_registry_and_texts_give_the_same_files(folders, tmp_path, word
 
 
 def examples(folder, name, length):
-    """Write examples with pairs of texts, their heads and their tokens; return the files."""
+    """Write examples with pairs of texts, their heads and their tokens; return the
+    files.
+    """
     rows = []
     for number in range(12):
         rows.append(
@@ -330,7 +332,8 @@ def test_a_sliding_window_is_extended_and_not_evaluated_again(folders, monkeypat
     engine.after(ids[:-2], 0)
     extended = engine.after(ids, len(ids) - 2)
     assert evaluated == [len(ids) - 2, 2]
-    # Another text before the end: the window has lost what it needs, so it starts again.
+    # Another text before the end: the window has lost what it needs, so it starts
+    # again.
     engine.after([*ids[:-4], 9], len(ids) - 4)
     assert evaluated[2:] == [len(ids) - 3]
     again = engine.after(ids, 0)

@@ -1,4 +1,6 @@
-"""Texts are tokenised once, by several threads, and results equal those of the library."""
+"""Texts are tokenised once, by several threads, and results equal those of the
+library.
+"""
 
 import os
 
@@ -32,7 +34,9 @@ def folders(tmp_path_factory):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """(inputs, whether threads were allowed) of each call of the models' `preprocess`."""
+    """(inputs, whether threads were allowed) of each call of the models'
+    `preprocess`.
+    """
     calls = []
     for kind in (SentenceTransformer, cross_encoder.CrossEncoder):
 

@@ -1,4 +1,6 @@
-"""Contributions of units to a score: their mean is the score, for every task and metric with units."""
+"""Contributions of units to a score: their mean is the score, for every task and metric
+with units.
+"""
 
 import itertools
 
@@ -47,7 +49,9 @@ def test_a_unit_has_no_value_if_the_score_is_undefined_without_it():
 
 
 def check(rows, units, tmp_path, groups):
-    """Check that the mean over units is the score, for exactly ``groups``, and that units fit their table."""
+    """Check that the mean over units is the score, for exactly ``groups``, and that
+    units fit their table.
+    """
     assert write(UNITS, units, tmp_path / "units.parquet") == len(units)
     assert list(read(tmp_path / "units.parquet")) == units
     value = {(row["metric"], row["group"]): row["value"] for row in rows}
@@ -61,7 +65,9 @@ def check(rows, units, tmp_path, groups):
 
 
 def classified(units=30, heads=("a", "b"), categories=("law", "fact")):
-    """Predictions, examples and heads: three answers; per head, two examples in each unit but the last."""
+    """Predictions, examples and heads: three answers; per head, two examples in each
+    unit but the last.
+    """
     known = [
         {"head_id": h, "answers": list("xyz"), "question": h, "category": c}
         for h, c in zip(heads, categories, strict=True)

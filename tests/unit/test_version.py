@@ -140,7 +140,9 @@ NOW = {"python": "3.11.7", "torch": "2.6.0", "numpy": "2.1.0"}
 
 @pytest.fixture
 def record(tmp_path):
-    """Returns a function that writes a run record with a training record in it, and returns its path."""
+    """Returns a function that writes a run record with a training record in it, and
+    returns its path.
+    """
 
     def write(name, libraries, **more):
         folder = tmp_path / name

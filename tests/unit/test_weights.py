@@ -1,4 +1,6 @@
-"""Weights in a job: locations, downloads over HTTP, and models assembled from several packages."""
+"""Weights in a job: locations, downloads over HTTP, and models assembled from several
+packages.
+"""
 
 import hashlib
 import io
@@ -33,8 +35,8 @@ from lextables.pipeline.errors import BadInput
 def fetch(tmp_path, monkeypatch):
     """Return a function that requests weights from a hub on loopback.
 
-    Its result is that of a function of `weights`.  The library reads the variables of the
-    environment when it is imported, so its constants are set.
+    Its result is that of a function of `weights`.  The library reads the variables of
+    the environment when it is imported, so its constants are set.
     """
     with model_hub.running() as address:
         files = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
@@ -61,7 +63,8 @@ def test_the_files_of_the_pinned_revision_are_fetched_and_completed(fetch):
     assert (folder / "config.json").read_bytes() == FILES["config.json"]
     assert any(REVISION in path for path in ASKED)
     assert not any("weights.bin" in path for path in ASKED)
-    # After an interrupted download, a job would use the incomplete folder; `fetch` completes it first.
+    # After an interrupted download, a job would use the incomplete folder; `fetch`
+    # completes it first.
     (folder / "config.json").unlink()
     incomplete = {"org/enc": {"folder": str(folder)}}
     assert fetch("org/enc", places=incomplete) == str(folder)
@@ -293,7 +296,9 @@ PACKAGES = tuple(f"a-model-part-{number:03}" for number in (1, 2, 3))
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Install three packages with pieces of a model, with an empty cache; return the digest of the zip."""
+    """Install three packages with pieces of a model, with an empty cache; return the
+    digest of the zip.
+    """
     buffer, site = io.BytesIO(), tmp_path / "site"
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.mkdir("a-model")

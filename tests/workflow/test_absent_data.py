@@ -1,4 +1,6 @@
-"""A release without optional data sets can be planned; mistakes.yaml has a request for a missing one."""
+"""A release without optional data sets can be planned; mistakes.yaml has a request for
+a missing one.
+"""
 
 from helpers import forked
 

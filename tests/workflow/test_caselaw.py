@@ -1,4 +1,6 @@
-"""Case law and EDGAR from the command line: unreadable volumes, planning, and overlaps."""
+"""Case law and EDGAR from the command line: unreadable volumes, planning, and
+overlaps.
+"""
 
 import json
 import re
@@ -14,7 +16,9 @@ from lextables.corpora.caselaw.volumes import LIST, REPORTERS
 
 @pytest.fixture
 def mirror(tmp_path: Path) -> Path:
-    """Volume 1 has a case without citations, volume 2 lists no case, and volume 3 is not a zip file."""
+    """Volume 1 has a case without citations, volume 2 lists no case, and volume 3 is
+    not a zip file.
+    """
     folder = tmp_path / "mirror"
     (folder / "caselaw/us").mkdir(parents=True)
     body = html(("majority", ["Affirmed."]))
@@ -56,9 +60,12 @@ def test_the_error_names_an_unreadable_volume_and_other_volumes_are_kept(mirror)
 
 
 def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
-    """Half of them in a quarter of a minute: enough even if the time grew with the square."""
+    """Half of them in a quarter of a minute: enough even if the time grew with the
+    square.
+    """
     reporters = REPORTERS.read_text(encoding="utf-8").splitlines()[1::2]
-    # Half of the volumes of static.case.law: each second reporter, all with the same number.
+    # Half of the volumes of static.case.law: each second reporter, all with the same
+    # number.
     listed = []
     for reporter in reporters:
         for number in map(str, range(1, 20_000 // len(reporters) + 2)):
@@ -85,8 +92,8 @@ def test_all_volumes_would_be_planned_within_a_minute(tmp_path):
     _, after = server.processor_seconds()
     assert run.code == 0, run.output[-4000:]
     jobs = int(re.search(r"^total +(\d+)$", run.output, re.M)[1])
-    # Six jobs per shard, and three for all shards: the index, the list of cited cases and
-    # the examples.
+    # Six jobs per shard, and three for all shards: the index, the list of cited cases
+    # and the examples.
     shards = (jobs - 3) / 6
     assert shards.is_integer() and 200 < shards < 250
     assert 0 < after - before < 15

@@ -1,7 +1,8 @@
 """Every command in the documentation works.
 
-`snakemake` commands are planned by a dry run, with a value for each placeholder; for other commands the
-targets, files and options exist.  A new placeholder needs an entry in `PLACEHOLDERS`.
+`snakemake` commands are planned by a dry run, with a value for each placeholder; for
+other commands the targets, files and options exist.  A new placeholder needs an entry
+in `PLACEHOLDERS`.
 """
 
 import json
@@ -84,7 +85,9 @@ NOT_PLANNED = {
 
 
 def commands(page):
-    """All commands of a page, each on one line: in indented or fenced blocks, or between backticks."""
+    """All commands of a page, each on one line: in indented or fenced blocks, or
+    between backticks.
+    """
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^ {4}.*\n|^ *\n)+", text, re.MULTILINE)
     blocks += re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -133,7 +136,9 @@ def test_a_command_starts_with_a_program_that_make_installs(page):
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """Runs a dry run of a command, with results in a temporary folder; returns exit code and output."""
+    """Runs a dry run of a command, with results in a temporary folder; returns exit
+    code and output.
+    """
     folder = tmp_path_factory.mktemp("data")
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Downloads from the command line: damaged files, skipped and new volumes, and secrets in URLs."""
+"""Downloads from the command line: damaged files, skipped and new volumes, and secrets
+in URLs.
+"""
 
 import json
 
@@ -17,7 +19,9 @@ LIST = "results/sources/caselaw/VolumesMetadata.json"
 
 @pytest.fixture
 def server(tmp_path):
-    """Serves volumes 1 and 2 of `us`, and a list that has volume 3 too; a login page on request."""
+    """Serves volumes 1 and 2 of `us`, and a list that has volume 3 too; a login page on
+    request.
+    """
     folder = tmp_path / "server"
     (folder / "us").mkdir(parents=True)
     for number in ("1", "2"):
@@ -47,7 +51,9 @@ def server(tmp_path):
 
 @pytest.fixture
 def project(tmp_path, server):
-    """A copy of this project that has the server's address in place of static.case.law."""
+    """A copy of this project that has the server's address in place of
+    static.case.law.
+    """
     folder = project_copy.copied(tmp_path / "project")
     registry = folder / "resources/sources.yaml"
     content = registry.read_text().replace("https://static.case.law", server.url)
@@ -78,7 +84,9 @@ def opinions(project, *options):
 
 
 def store_login_page(volume):
-    """Replace a downloaded volume by a login page, with the records that a download of it would have."""
+    """Replace a downloaded volume by a login page, with the records that a download of
+    it would have.
+    """
     volume.write_bytes(LOGIN)
     record, shard = (
         volume.with_name(f"{volume.name}.json"),
@@ -126,7 +134,9 @@ def test_a_login_page_is_never_kept_as_a_volume(project, server):
 
 
 def test_a_new_volume_in_the_mirror_is_read(project, tmp_path):
-    """It is fetched again without the other volumes, and kept if the mirror loses it."""
+    """It is fetched again without the other volumes, and kept if the mirror loses
+    it.
+    """
     volume = tmp_path / "mirror/caselaw/us/3.zip"
     volume.parent.mkdir(parents=True)
     config = {"caselaw": "us:1-3", "bad_volumes": "skip", "mirror": tmp_path / "mirror"}

@@ -1,4 +1,6 @@
-"""Runs that share a folder, are killed or are interrupted: the last line of output, and the final results."""
+"""Runs that share a folder, are killed or are interrupted: the last line of output, and
+the final results.
+"""
 
 import os
 import random
@@ -129,7 +131,9 @@ def test_a_terminated_run_finishes_its_jobs_and_says_that_it_was_stopped(place):
 def test_a_run_that_is_killed_repeatedly_gives_the_same_results(
     tmp_path_factory, sample_outputs
 ):
-    """After each kill, and at the end, the results equal those of an undisturbed run."""
+    """After each kill, and at the end, the results equal those of an undisturbed
+    run.
+    """
     arguments = (f"{PAPER}_{TABLE}", *RUNS, "--config", f"papers={PAPER}")
     place = Place(tmp_path_factory.mktemp("struck") / "run", arguments)
     chance, kills = random.Random(0), 0
@@ -143,7 +147,8 @@ def test_a_run_that_is_killed_repeatedly_gives_the_same_results(
         else:  # every job is done
             assert place.outputs().items() <= sample_outputs.items()
             shutil.rmtree(place.folder)
-    # An empty lock record does not block a run either.  The last kill may have left no lock, so write one.
+    # An empty lock record does not block a run either.  The last kill may have left no
+    # lock, so write one.
     locks = place.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
     (locks / "0.output.lock").touch()

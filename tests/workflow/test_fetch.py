@@ -1,4 +1,6 @@
-"""`fetch` downloads everything that needs a network, here from a local hub; later runs need no network."""
+"""`fetch` downloads everything that needs a network, here from a local hub; later runs
+need no network.
+"""
 
 import os
 import subprocess

@@ -18,7 +18,9 @@ TARGETS = (TABLE, TRAINING)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A mirror with volumes 1 to 3 and an ID file with 24 pairs, which use no case of volume 3."""
+    """A mirror with volumes 1 to 3 and an ID file with 24 pairs, which use no case of
+    volume 3.
+    """
     folder = tmp_path_factory.mktemp("released")
     cited, citing = body(CITED), body(CITING, DISSENT)
     volumes = {
@@ -99,7 +101,8 @@ def test_a_table_and_a_training_of_the_released_data_set(folder, tmp_path):
     assert training["not_run"] == "12 test examples, fewer than 100"
     assert "Nothing to be done" in run(folder, "-n", *TARGETS).output
 
-    # The built data set has other shards; the finished files belong to the released one and are rebuilt.
+    # The built data set has other shards; the finished files belong to the released one
+    # and are rebuilt.
     planned = run(folder, "-n", *TARGETS, lawngnli_data="built")
     jobs = planned.output
     assert "\nlawngnli_examples " in jobs

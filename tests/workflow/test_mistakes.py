@@ -1,4 +1,6 @@
-"""Mistakes of users on the command line: the last line of the output is one sentence."""
+"""Mistakes of users on the command line: the last line of the output is one
+sentence.
+"""
 
 import re
 import shlex

@@ -1,4 +1,6 @@
-"""lextables as a module of another workflow: its rules run; output and signals of the host are unchanged."""
+"""lextables as a module of another workflow: its rules run; output and signals of the
+host are unchanged.
+"""
 
 from helpers import forked
 from lextables import ROOT
@@ -25,7 +27,8 @@ def test_a_workflow_in_another_folder_can_build_a_table(tmp_path):
     (tmp_path / "Snakefile").write_text(
         HOST.replace("ROOT", str(ROOT)).replace("TABLE", TABLE)
     )
-    # Jobs find the package without this variable; test_machine does without it in Snakemake too.
+    # Jobs find the package without this variable; test_machine does without it in
+    # Snakemake too.
     run = forked.snakemake(tmp_path, "--cores", "2", project=None, PYTHONPATH="")
     assert run.code == 0, run.output[-3000:]
     assert (

@@ -1,4 +1,6 @@
-"""`snakemake plan` from the command line: jobs to run, finished jobs, and that locks do not block it."""
+"""`snakemake plan` from the command line: jobs to run, finished jobs, and that locks do
+not block it.
+"""
 
 import csv
 
@@ -36,7 +38,8 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     assert hours[0] + hours[1] == pytest.approx(hours[2], rel=1e-4) and hours[2] > 0
     assert not (tmp_path / "results/sample/data").exists()
 
-    # The plan counts the jobs that the target of a table runs; afterwards they count as finished.
+    # The plan counts the jobs that the target of a table runs; afterwards they count as
+    # finished.
     code, printed = run(tmp_path, "--cores", "2", "privacy_table1", *PRIVACY)
     jobs = int(fresh["privacy", "table1"]["jobs"]) + 1  # and the target
     assert code == 0 and f"{jobs} jobs to run" in printed
@@ -50,7 +53,8 @@ def test_a_plan_counts_finished_jobs_and_starts_no_job(tmp_path):
     assert {line["jobs"] for line in done.values()} == {"0"}
     assert done["all", ""]["finished"] == fresh["privacy", "table1"]["jobs"]
 
-    # Some jobs are finished, the folder has the lock of another run, and the plan cannot be written.
+    # Some jobs are finished, the folder has the lock of another run, and the plan
+    # cannot be written.
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True, exist_ok=True)
     (locks / "0.output.lock").write_text("results/sample/report\n")

@@ -1,4 +1,6 @@
-"""A rehearsal of one paper: local language models and a server run through the real rules to the table."""
+"""A rehearsal of one paper: local language models and a server run through the real
+rules to the table.
+"""
 
 import csv
 import json

@@ -1,6 +1,7 @@
 """CUAD and MAUD can be built from the published files only.
 
-The archives here have the layout of the published ones and contain the contracts of the sample.
+The archives here have the layout of the published ones and contain the contracts of the
+sample.
 """
 
 import io

@@ -1,11 +1,12 @@
 """Which jobs rerun after a change, tested by dry runs of a project with empty outputs.
 
-The outputs, apart from ACORD's sources, are empty files that are marked as finished (`--touch`), so that a
-plan takes seconds.  test_sample shows that real results are reused.  Only a few code changes are tested here;
-test_fingerprint tests the modules of each script.
+The outputs, apart from ACORD's sources, are empty files that are marked as finished
+(`--touch`), so that a plan takes seconds.  test_sample shows that real results are
+reused.  Only a few code changes are tested here; test_fingerprint tests the modules of
+each script.
 
-Changes are made in one folder, which is restored after each test: the server that runs Snakemake there has
-imported the package in this folder.
+Changes are made in one folder, which is restored after each test: the server that runs
+Snakemake there has imported the package in this folder.
 """
 
 import json
@@ -28,7 +29,9 @@ TARGETS = ("acord_table_d3", "acord_table_d4", "acord_table_c2")
 
 
 def snakemake(project, *arguments, targets=TARGETS, papers="[acord]", is_copy=False):
-    """Run Snakemake in a project; one that is a copy in another folder imports its own package."""
+    """Run Snakemake in a project; one that is a copy in another folder imports its own
+    package.
+    """
     model = "extra_models={name: Mine, kind: bi-encoder, model: ../mine}"
     file = "extra_predictions={name: Theirs, paper: acord, file: ../theirs.txt}"
     config = (f"papers={papers}", model, file)
@@ -56,7 +59,9 @@ def planned(project, **options):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with a finished project, `one`, and with a model and a ranking of a user."""
+    """A folder with a finished project, `one`, and with a model and a ranking of a
+    user.
+    """
     folder = tmp_path_factory.mktemp("reruns")
     project = project_copy.copied(folder / "one")
     sizes = {
@@ -89,7 +94,9 @@ FOLDERS = {"weights", "reading", "index", "cited"}  # folders of runs and of Law
 
 
 def make_up(project, targets=TARGETS, papers="[acord]"):
-    """Write empty files for missing outputs of all targets, and mark the outputs as finished."""
+    """Write empty files for missing outputs of all targets, and mark the outputs as
+    finished.
+    """
     listed = snakemake(project, "--summary", targets=targets, papers=papers)
     assert listed.code == 0, listed.output[-3000:]
     for line in listed.output.splitlines():
@@ -105,7 +112,9 @@ def make_up(project, targets=TARGETS, papers="[acord]"):
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """The finished project; afterwards its folder is as before, with the same modification times."""
+    """The finished project; afterwards its folder is as before, with the same
+    modification times.
+    """
     shutil.copytree(finished, tmp_path / "kept", symlinks=True)
     yield finished / "one"
     shutil.rmtree(finished)
@@ -118,7 +127,10 @@ def test_a_finished_project_reruns_nothing_in_another_folder(finished, tmp_path)
 
 
 def test_moving_the_code_does_not_repeat_downloads_or_training(finished, tmp_path):
-    """The results are not moved.  Tables rerun, because their inputs include files of the project."""
+    """The results are not moved.
+
+    Tables rerun, because their inputs include files of the project.
+    """
     shutil.copytree(finished / "one", tmp_path / "further/two", symlinks=True)
     snakefile = tmp_path / "further/two/Snakefile"
     run = snakemake(
@@ -169,7 +181,9 @@ def registered(file, old, new):
 
 
 def backdated(file, old, new):
-    """An edit whose modification time is older than the results, as after `cp -p`, tar or rsync."""
+    """An edit whose modification time is older than the results, as after `cp -p`, tar
+    or rsync.
+    """
     return in_turn(
         registered(file, old, new),
         lambda project: os.utime(project / "resources" / file, (1e9, 1e9)),
@@ -287,7 +301,9 @@ def test_no_param_is_an_absolute_path(finished):
 
 @pytest.fixture(scope="module")
 def plan(finished):
-    """A dry run of the project with other targets and another configuration: (exit code, output)."""
+    """A dry run of the project with other targets and another configuration: (exit
+    code, output).
+    """
 
     def planned(*targets_and_config):
         words = ("--dry-run", "--nolock", *targets_and_config)
@@ -316,7 +332,9 @@ def test_missing_inputs_of_one_paper_do_not_block_other_papers(plan):
 
 
 def test_windows_of_two_grids_are_in_different_folders(plan, tmp_path):
-    """Folders are named after length and step, so that a grid never reads or replaces other windows."""
+    """Folders are named after length and step, so that a grid never reads or replaces
+    other windows.
+    """
     folders, model = {}, "minilm-contracts"
     for grid in ("sample", "paper"):
         run = f"{RESULTS}/runs/cuad/read/{model}/{grid}-p100/seed0/predictions.parquet"
@@ -355,7 +373,8 @@ PANELS = {
         (
             *("acord_table_d4", "cuad_table2"),
             *("maud_table3", "maud_table4", "maud_table12"),
-            # Models trained on views of the data, one of them after training on another data set.
+            # Models trained on views of the data, one of them after training on another
+            # data set.
             *("lawngnli_table3", "lawngnli_table5"),
             # Answers to questions about documents, and prompts to language models.
             *("privacy_table2", "privacy_table3", "privacy_table_agreement"),
@@ -383,7 +402,9 @@ def panels(tmp_path_factory):
 
 @pytest.fixture
 def panel(finished, project, panels):
-    """Returns a function that gives the project the empty outputs of one of `PANELS`."""
+    """Returns a function that gives the project the empty outputs of one of
+    `PANELS`.
+    """
 
     def make(name):
         targets, papers, rules = PANELS[name]
@@ -404,7 +425,9 @@ def panel(finished, project, panels):
 
 @pytest.fixture
 def rerun(panel):
-    """Returns a function that gives the jobs after a change of a panel: {rule: number of jobs}."""
+    """Returns a function that gives the jobs after a change of a panel: {rule: number
+    of jobs}.
+    """
 
     def jobs(name, change):
         name, _, paper = name.partition("/")
@@ -421,7 +444,9 @@ def rerun(panel):
 
 
 def test_a_failed_report_or_export_keeps_the_previous_one(panel):
-    """The jobs fail because their inputs are empty files, and a table has no column of a table."""
+    """The jobs fail because their inputs are empty files, and a table has no column of
+    a table.
+    """
     project = panel("exports")
     previous = {"report": "index.html", "publish/acord": "README.md"}
     for folder, name in previous.items():
@@ -448,11 +473,13 @@ def lawngnli(old, new):
     return registered("papers/lawngnli.yaml", old, new)
 
 
-# Changed registry texts rerun the pages that show them, regardless of modification times.
+# Changed registry texts rerun the pages that show them, regardless of modification
+# times.
 PAGES = "table figure report export"
 SPANS = "combine score train predict"
-# (panel, change, {rule that reruns: number of jobs}, rules that do not rerun); without a
-# dict, the rules are all that rerun.  Of panel "all/cuad", only CUAD's tables are planned.
+# (panel, change, {rule that reruns: number of jobs}, rules that do not rerun); without
+# a dict, the rules are all that rerun.  Of panel "all/cuad", only CUAD's tables are
+# planned.
 RERUNS = [
     ("acord", NO_CHANGE, "", ""),
     (
@@ -519,7 +546,8 @@ RERUNS = [
                 for task in ("retrieval", "spans", "classification")
             ),
         ),
-        # All trainings but the linear classifier's, which imports none of these modules.
+        # All trainings but the linear classifier's, which imports none of these
+        # modules.
         {"cuad_data": 1, "search": 2, "train": 9},
         "maud_data acord_retrieve_bi_encoder lawngnli_pairs",
     ),

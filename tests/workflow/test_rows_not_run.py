@@ -1,4 +1,6 @@
-"""A row that cannot run: its table shows the reason, and the same command runs it once this is fixed."""
+"""A row that cannot run: its table shows the reason, and the same command runs it once
+this is fixed.
+"""
 
 import csv
 

@@ -1,4 +1,6 @@
-"""The whole pipeline on the embedded sample, run from the command line in a separate folder."""
+"""The whole pipeline on the embedded sample, run from the command line in a separate
+folder.
+"""
 
 import csv
 import gzip
@@ -33,13 +35,17 @@ def table(folder, name, paper="acord"):
 
 @pytest.fixture(scope="module")
 def finished(sample_run):
-    """The folder of a finished run of the whole sample, in which the tests of this file run again."""
+    """The folder of a finished run of the whole sample, in which the tests of this file
+    run again.
+    """
     return sample_run
 
 
 @pytest.mark.golden
 def test_every_value_equals_the_stored_one(sample_values, capsys):
-    """The snapshot is compared at the printed precision; `snapshot.compare` says what may differ."""
+    """The snapshot is compared at the printed precision; `snapshot.compare` says what
+    may differ.
+    """
     if "LEXTABLES_GOLDEN" in os.environ:  # make golden
         shutil.rmtree(snapshot.STORED, ignore_errors=True)
         shutil.copytree(sample_values, snapshot.STORED)
@@ -118,7 +124,8 @@ def test_every_run_is_recorded_with_its_settings_and_weights(finished):
             "seconds",
             "peak_memory_mib",
         } <= set(record)
-        # Weights that no run trained are those of the sample, and the record states this.
+        # Weights that no run trained are those of the sample, and the record states
+        # this.
         weights = record["settings"].get("weights")
         if weights and not weights.startswith("results/"):
             assert weights in ("mirror:sample-encoder", "mirror:sample-language-model")
@@ -150,7 +157,8 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
     assert len({line["category"] for line in lines}) == 41
     assert any(line["precision"] for line in lines)
 
-    # Another contract with the same name gets a separate review, by the model that is already trained.
+    # Another contract with the same name gets a separate review, by the model that is
+    # already trained.
     (tmp_path / "other").mkdir()
     other = tmp_path / "other/lease of land.txt"
     other.write_text("THIS LEASE is made by Ada Quill and nobody else.\n" * 40)
@@ -169,7 +177,9 @@ def test_a_users_contract_is_reviewed(finished, tmp_path):
 
 
 def test_the_report_shows_results_of_earlier_runs(finished):
-    """If only one paper is requested, the pages of the others are kept; a second such run does nothing."""
+    """If only one paper is requested, the pages of the others are kept; a second such
+    run does nothing.
+    """
     run = snakemake(finished, "--config", "papers=acord")
     assert run.code == 0, run.output[-4000:]
     assert "3 jobs to run." in run.output, run.output  # config, report, all
@@ -248,7 +258,9 @@ def test_a_users_model_becomes_a_row(finished):
 
 
 def exported(runs, folder):
-    """Predictions of finished runs in the usual formats of their tasks: {data set: (run, file)}."""
+    """Predictions of finished runs in the usual formats of their tasks: {data set:
+    (run, file)}.
+    """
     ran = {
         "acord": "acord/retrieve/bi-encoder-minilm/short/seed0",
         "cuad": "cuad/read/linear-exact/linear/seed0",
@@ -341,7 +353,9 @@ def test_submitted_predictions_have_the_same_scores_as_their_original_run(
 
 
 def blocks(page, fence):
-    """The code blocks of a page of docs: those in ``fence``, or the indented commands."""
+    """The code blocks of a page of docs: those in ``fence``, or the indented
+    commands.
+    """
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     if fence:
         return re.findall(rf"^```{fence}\n(.*?)^```$", text, re.M | re.S)
@@ -419,7 +433,9 @@ def test_other_tools_read_every_export(published):
 
 
 def test_mteb_gives_exported_runs_the_same_scores_as_the_tables(published, tmp_path):
-    """For the encoder, mteb also computes the embeddings, the ranking and the scores itself."""
+    """For the encoder, mteb also computes the embeddings, the ranking and the scores
+    itself.
+    """
     folder = published / "acord"
     lexical, dense = (
         "retrieve.bm25.short.seed0",
@@ -510,7 +526,10 @@ def test_programs_on_the_page_about_exports_run(finished, published, tmp_path):
 
 
 def test_a_row_is_the_mean_of_two_trainings_with_different_seeds(finished, tmp_path):
-    """The sample trains each model with one seed.  Here a copy of its registry has two for one model."""
+    """The sample trains each model with one seed.
+
+    Here a copy of its registry has two for one model.
+    """
     project = project_copy.copied(tmp_path / "project")
     registry = project / "resources/papers/maud.yaml"
     text = registry.read_text(encoding="utf-8")

@@ -1,4 +1,6 @@
-"""A sixth paper needs a registry file, published values, a reader, a schema and its tables, and no edit."""
+"""A sixth paper needs a registry file, published values, a reader, a schema and its
+tables, and no edit.
+"""
 
 import csv
 import json

@@ -92,7 +92,9 @@ def snakemake(cluster, folder, *targets, more=(), config=()):
 
 
 def test_jobs_request_a_gpu_memory_and_time(cluster, folder):
-    """A job waits for a GPU, and requests more memory after it ran out; small jobs are sent too."""
+    """A job waits for a GPU, and requests more memory after it ran out; small jobs are
+    sent too.
+    """
     other_jobs = [cluster.ask(*OTHER_JOB).strip() for _ in range(2)]
     waiting, requests = False, set()
     options = {

@@ -1,4 +1,5 @@
-"""The wheel, installed where only the core dependencies are: the command, scores and the pipeline.
+"""The wheel, installed where only the core dependencies are: the command, scores and
+the pipeline.
 
 The environment sees the packages of this one by a folder of links.
 """
@@ -30,7 +31,9 @@ def name_of(requirement):
 
 
 def needed(requirements):
-    """Return the distributions of requirements and of what they need, without extras."""
+    """Return the distributions of requirements and of what they need, without
+    extras.
+    """
     found = {}
     waiting = [name_of(requirement) for requirement in requirements]
     while waiting:
@@ -80,7 +83,9 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Return a function that runs a program of an environment with the wheel in an empty folder."""
+    """Return a function that runs a program of an environment with the wheel in an
+    empty folder.
+    """
     place = tmp_path_factory.mktemp("environment")
     venv.create(place / "venv", with_pip=False, symlinks=True)
     python = place / "venv/bin/python"

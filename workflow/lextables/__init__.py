@@ -1,7 +1,8 @@
 """lextables: the result tables of five legal-NLP papers, rebuilt from raw sources.
 
-Data flows one way: source, data set, run, predictions, scores, table, report.  Every module here is
-plain functions that can be imported and tested without Snakemake; ``workflow/scripts`` calls them.
+Data flows one way: source, data set, run, predictions, scores, table, report.  Every
+module here is plain functions that can be imported and tested without Snakemake;
+``workflow/scripts`` calls them.
 
 `published`, `load`, `score` and `compare` are for notebooks (docs/python.md).
 """
@@ -32,7 +33,8 @@ def find_root() -> Path:
 
 ROOT = find_root()
 
-# The version is in pyproject.toml: here, a new version would change the code of every rule.
+# The version is in pyproject.toml: here, a new version would change the code of every
+# rule.
 _PROJECT = ROOT / "pyproject.toml"
 __version__: str = (
     tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["version"]
@@ -40,14 +42,16 @@ __version__: str = (
     else "0+unknown"
 )
 
-# A rule's script imports modules with so many objects that looking for garbage among them
-# takes a sixth of the time.  `lextables.pipeline.job` begins to look.
+# A rule's script imports modules with so many objects that looking for garbage among
+# them takes a sixth of the time.  `lextables.pipeline.job` begins to look.
 if hasattr(__main__, "snakemake"):
     gc.disable()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function for notebooks when it is first used: pandas is slow to import."""
+    """Import a function for notebooks when it is first used: pandas is slow to
+    import.
+    """
     if name in ("load", "published"):
         from lextables.notebook import tables
 

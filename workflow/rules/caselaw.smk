@@ -6,13 +6,15 @@
 #         {RESULTS}/data/caselaw/<shard>.parquet, one row per opinion; <shard>.json, counts of excluded cases
 #   steps addresses -> zips -> cases -> opinions with page anchors
 #
-# One job per shard of volumes: the whole corpus has 40,000 volumes, too many for one job each.
+# One job per shard of volumes: the whole corpus has 40,000 volumes, too many for one
+# job each.
 
 FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES.shards]
 
 
-# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as outputs: Snakemake deletes the
-# outputs of a failed job, and the next attempt continues from them.  The shard's record has their digests.
+# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as
+# outputs: Snakemake deletes the outputs of a failed job, and the next attempt continues
+# from them.  The shard's record has their digests.
 rule caselaw_volumes:
     input:
         NAMED_CASES,

@@ -1,4 +1,5 @@
-# Used by the other files of this folder: the checked config, the plans of the papers, fingerprints of code.
+# Used by the other files of this folder: the checked config, the plans of the papers,
+# fingerprints of code.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
@@ -16,11 +17,14 @@ from snakemake.logging import logger
 # saves a tenth of the time, and not looking for it at the end a sixth.
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
-# Relative to the working folder, so that a project can be moved together with its results.
+# Relative to the working folder, so that a project can be moved together with its
+# results.
 PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
-# Jobs are new processes, maybe on other nodes, and find the package through the environment.
+# Jobs are new processes, maybe on other nodes, and find the package through the
+# environment.
 sys.path.insert(0, str(ROOT / "workflow"))
-# Only warnings and errors of libraries go to the logs; progress is logged every ten seconds.
+# Only warnings and errors of libraries go to the logs; progress is logged every ten
+# seconds.
 os.environ.update(
     PYTHONPATH=os.pathsep.join(
         filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
@@ -29,10 +33,12 @@ os.environ.update(
     TRANSFORMERS_VERBOSITY="error",
     HF_HUB_DISABLE_PROGRESS_BARS="1",
     TQDM_MININTERVAL="10",
-    # Python's name of the user, where the system has no name for the user's number, as in a container.
+    # Python's name of the user, where the system has no name for the user's number, as
+    # in a container.
     USER=os.environ.get("USER") or str(os.getuid()),
 )
-# Batches have many shapes: with fixed segments, freed GPU memory is often too small for the next one.
+# Batches have many shapes: with fixed segments, freed GPU memory is often too small for
+# the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 if {*"{}"} & {*str(ROOT)}:
     sys.exit(

@@ -8,8 +8,9 @@ from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
 from lextables.papers.cuad.review_jobs import ReviewJobs
 
 REVIEWS = ReviewJobs(JOBS)
-# `snakemake review --config contract=path.txt`.  The review is named after the contract's file and a digest of its
-# content, so that contracts with the same file name do not collide.
+# `snakemake review --config contract=path.txt`.  The review is named after the
+# contract's file and a digest of its content, so that contracts with the same file name
+# do not collide.
 REVIEW = f"{RESULTS}/review/{{contract}}"
 
 
@@ -20,7 +21,8 @@ rule review:
         "Done: open {input} in a browser."
 
 
-# Precision of a model's marks in the test contracts.  {RUN} is the folder of the run that predicted them.
+# Precision of a model's marks in the test contracts.  {RUN} is the folder of the run
+# that predicted them.
 rule cuad_marks:
     input:
         predictions=REVIEWS.predictions,
@@ -46,7 +48,8 @@ rule cuad_marks:
         "../scripts/cuad_marks.py"
 
 
-# The review itself: the answers of the same model for the user's contract, marked in its text.
+# The review itself: the answers of the same model for the user's contract, marked in
+# its text.
 rule cuad_review:
     input:
         reviewer=REVIEWS.reviewer_files,
@@ -67,8 +70,9 @@ rule cuad_review:
         **RESOURCES.of_small_model(minutes=60),
     params:
         code=lambda wildcards: fingerprint_of("cuad_review.py"),
-        # A param that depends on the output is not compared: the output's name has the content's digest.
-        # The path is no input, because it may have characters that are special in Snakemake.
+        # A param that depends on the output is not compared: the output's name has the
+        # content's digest. The path is no input, because it may have characters that
+        # are special in Snakemake.
         contract=lambda wildcards, output: CONFIG.contract,
         run=REVIEWS.reviewer_folder,
         weights=REVIEWS.weights,

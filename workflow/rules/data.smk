@@ -4,8 +4,8 @@
 #   out   {RESULTS}/data/<data set>/*.parquet, with the schemas of lextables/papers/<paper>/schema.py; census.json
 #   steps published bytes -> rows (lextables/papers/<paper>/raw.py) -> parquet, checked against the registered census
 #
-# Data sets that are constructed, not read from published files, have rules in their own file.  An optional data set
-# that is not available has no rule.
+# Data sets that are constructed, not read from published files, have rules in their own
+# file.  An optional data set that is not available has no rule.
 
 from lextables.planning.data_sets import data_jobs
 

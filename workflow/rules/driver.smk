@@ -1,5 +1,6 @@
-# Checks of the command line, the lock of the working folder, and the plan.  Included last, when all targets are
-# known; skipped in jobs and where another workflow uses this one as a module.
+# Checks of the command line, the lock of the working folder, and the plan.  Included
+# last, when all targets are known; skipped in jobs and where another workflow uses this
+# one as a module.
 #
 #   in    .snakemake/locks, left by a killed run; stored downloads
 #   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
@@ -37,7 +38,8 @@ onstart:
     if STANDALONE:
         stopping.jobs_start()
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
-    # The logger plugin shows the time that is left, once finished jobs tell this machine's speed.
+    # The logger plugin shows the time that is left, once finished jobs tell this
+    # machine's speed.
     jobs = RUN_OF_SNAKEMAKE.jobs_to_run
     seconds, guessed = ESTIMATES.seconds(jobs)
     logger.info("Expected.", extra={"expected": seconds, "guessed": guessed})

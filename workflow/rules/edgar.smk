@@ -1,4 +1,5 @@
-# EDGAR: contracts filed as exhibits, the corpus that CUAD's authors used for pretraining.
+# EDGAR: contracts filed as exhibits, the corpus that CUAD's authors used for
+# pretraining.
 #
 #   in    pages of the archive, downloaded within EDGAR's rate limit and kept in {RESULTS}/sources/edgar
 #   out   {RESULTS}/data/edgar/<quarter>.parquet, .census.json and .report.json
@@ -20,7 +21,8 @@ rule edgar:
     localrule: True
 
 
-# Pages are not declared as outputs: Snakemake deletes the outputs of a failed job, and the next attempt needs them.
+# Pages are not declared as outputs: Snakemake deletes the outputs of a failed job, and
+# the next attempt needs them.
 rule edgar_quarter:
     output:
         contracts=f"{EDGAR}.parquet",

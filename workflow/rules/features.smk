@@ -1,4 +1,5 @@
-# Features of texts, computed once for each model: windows or tokens for fine-tuned models, vectors for linear ones.
+# Features of texts, computed once for each model: windows or tokens for fine-tuned
+# models, vectors for linear ones.
 #
 #   in    {RESULTS}/data/{dataset}/*.parquet; for windows also weights that the project trained
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...

@@ -1,4 +1,5 @@
-# Download everything that jobs would need a network for, so that they can run on nodes without a network.
+# Download everything that jobs would need a network for, so that they can run on nodes
+# without a network.
 #
 #   in    {RESULTS}/sources/... of every data set of the papers; the hub models of every planned run
 #   out   no files in the results, only models in the hub's cache (HF_HOME): the target always checks them

@@ -4,8 +4,9 @@
 #   out   {RESULTS}/sources/...; {RESULTS}/first_contact/<data set>/, parquet and census.json
 #         {RESULTS}/first_contact/sources.csv, one line for each source: read, or why not
 #
-# One job reads all sources, because a job that fails would stop the others.  It has no declared output, so the target
-# always runs; files that were fetched before are used again.
+# One job reads all sources, because a job that fails would stop the others.  It has no
+# declared output, so the target always runs; files that were fetched before are used
+# again.
 
 
 rule first_contact:

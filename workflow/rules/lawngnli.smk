@@ -35,8 +35,8 @@ PARSER_NOTICE = other_parser(LAWNGNLI, CONFIG, PROJECT.papers["lawngnli"])
 if STANDALONE and PARSER_NOTICE:
     logger.warning(PARSER_NOTICE)
 LAWNGNLI_SHARD = f"{LAWNGNLI_DATA}/shards/{{shard}}"
-# Each of these two folders is built from all shards and read by the job of each shard. Listing all shards in
-# every job would grow with the square of their number.
+# Each of these two folders is built from all shards and read by the job of each shard.
+# Listing all shards in every job would grow with the square of their number.
 LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
@@ -290,7 +290,8 @@ rule lawngnli_pairs:
         "../scripts/lawngnli_pairs.py"
 
 
-# A sheet for blind annotation.  Rows that two annotators completed go into resources/readings/lawngnli.csv.
+# A sheet for blind annotation.  Rows that two annotators completed go into
+# resources/readings/lawngnli.csv.
 rule lawngnli_to_read:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",

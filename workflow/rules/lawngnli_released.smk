@@ -1,4 +1,5 @@
-# The released LawngNLI, from the authors' two ID files and the opinions they name, in the format of the built one.
+# The released LawngNLI, from the authors' two ID files and the opinions they name, in
+# the format of the built one.
 #
 #   in    {RESULTS}/sources/lawngnli_ids/*.xz, {RESULTS}/sources/caselaw/<shard>.json
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
@@ -69,7 +70,8 @@ rule lawngnli_released:
         code=code("lawngnli_released.py"),
         parser=LAWNGNLI.parser["model"],
         parsers=PROJECT.papers["lawngnli"].parsers,
-        # Not an input: its path depends on the project's location, and moving the project must not rerun trainings.
+        # Not an input: its path depends on the project's location, and moving the
+        # project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),
     message:
         "Cutting the released premises and comparing the counts with Table 2."

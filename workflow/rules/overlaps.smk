@@ -1,4 +1,5 @@
-# Overlaps: how much text the splits of all data sets of the chosen papers share (docs/overlaps.md).
+# Overlaps: how much text the splits of all data sets of the chosen papers share
+# (docs/overlaps.md).
 #
 #   in    {RESULTS}/data/<data set>/*.parquet, the tables listed under `texts` in resources/papers/<paper>.yaml,
 #         and the contracts of edgar_quarters; existing runs of headline tables

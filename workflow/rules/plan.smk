@@ -9,7 +9,8 @@ from lextables.planning.estimate import Estimates, targets_of_plan
 ESTIMATES = Estimates(JOBS, SHARDS)
 
 
-# A target without output: its inputs are the targets to estimate, and driver.smk writes the plan of a dry run.
+# A target without output: its inputs are the targets to estimate, and driver.smk writes
+# the plan of a dry run.
 rule plan:
     input:
         lambda wildcards: targets_of_plan(RUN_OF_SNAKEMAKE, rules.all.input),

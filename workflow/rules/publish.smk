@@ -1,4 +1,5 @@
-# Exports: data sets, predictions and fine-tuned weights for other tools, with cards and metadata (docs/exports.md).
+# Exports: data sets, predictions and fine-tuned weights for other tools, with cards and
+# metadata (docs/exports.md).
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
@@ -9,7 +10,8 @@ from lextables.planning.publish import Exports
 
 EXPORTS = Exports(PROJECT, TABLES)
 PUBLISH = f"{RESULTS}/publish"
-# Written last, like that of the report: an export that fails leaves the previous one as it is.
+# Written last, like that of the report: an export that fails leaves the previous one as
+# it is.
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 

@@ -1,4 +1,5 @@
-# A rehearsal: all tables, with tiny models or few updates, and which published rows ran.
+# A rehearsal: all tables, with tiny models or few updates, and which published rows
+# ran.
 #
 #   in    the tables and figures of the papers; resources/published/<paper>.csv
 #   out   {RESULTS}/rehearsal.csv, .md; speeds.csv

@@ -1,4 +1,5 @@
-# The report: a static site with a page for every table, run and data set.  It needs no server and no network.
+# The report: a static site with a page for every table, run and data set.  It needs no
+# server and no network.
 #
 #   in    the tables and figures, the data sets' census, the record of every run, the effective config;
 #         and files of earlier runs in {RESULTS}, which are shown but not rebuilt
@@ -10,7 +11,8 @@
 from lextables.planning.report import Report
 
 SITE = Report(PROJECT, TABLES)
-# Written last.  Snakemake deletes the outputs of a rule before it runs, so the site itself is not an output.
+# Written last.  Snakemake deletes the outputs of a rule before it runs, so the site
+# itself is not an output.
 REPORT = f"{RESULTS}/report/.complete"
 
 

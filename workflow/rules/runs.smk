@@ -1,6 +1,8 @@
-# Runs: the actions of all tasks.  Every rule takes its inputs, settings and resources from the job of its run, which
-# `lextables plan --job <folder of the run>` prints; the folder `actions` of a task has what each action does.
-# Param `job` is what the action is given, and `code` the fingerprint of its code: if one of them changes, the rule runs
+# Runs: the actions of all tasks.  Every rule takes its inputs, settings and resources
+# from the job of its run, which `lextables plan --job <folder of the run>` prints; the
+# folder `actions` of a task has what each action does.  Param `job` is what the action
+# is given, and `code` the fingerprint of its code: if one of them changes, the rule
+# runs
 # again.  Param `places` has folders and limits, which change no result.
 #
 #   in    {RESULTS}/data/{dataset}/*.parquet, features, and other runs
@@ -75,7 +77,8 @@ rule release:
         "../scripts/task.py"
 
 
-# One training for each trial of a grid: it predicts the validation part, and its weights are deleted.
+# One training for each trial of a grid: it predicts the validation part, and its
+# weights are deleted.
 rule search:
     input:
         unpack(SEARCH.inputs),
@@ -99,7 +102,8 @@ rule search:
         "../scripts/task.py"
 
 
-# One training for each head: it predicts the test part, and its weights are deleted, because 144 models would fill a disk.
+# One training for each head: it predicts the test part, and its weights are deleted,
+# because 144 models would fill a disk.
 rule single_task:
     input:
         unpack(SINGLE_TASK.inputs),
@@ -218,7 +222,8 @@ rule combine:
         "../scripts/task.py"
 
 
-# One job makes all runs of a system that ranks: every form of the queries, and every way to read the documents.
+# One job makes all runs of a system that ranks: every form of the queries, and every
+# way to read the documents.
 for ranking_rule in JOBS.ranking_rules():
     RANK = JOBS.ranking(ranking_rule)
     RANK_FOLDERS = [
@@ -281,7 +286,8 @@ rule ask:
         "../scripts/task.py"
 
 
-# Predictions of a user, from the config key extra_predictions: checked against the data set, then scored like any.
+# Predictions of a user, from the config key extra_predictions: checked against the data
+# set, then scored like any.
 rule submitted:
     input:
         unpack(SUBMITTED.inputs),

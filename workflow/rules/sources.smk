@@ -8,8 +8,8 @@
 # An interrupted download leaves <file>.part; the next attempt resumes it.
 
 
-# What the target `fetch` downloads: files (each .smk file adds those that it reads), and the settings of weights that
-# belong to no run.
+# What the target `fetch` downloads: files (each .smk file adds those that it reads),
+# and the settings of weights that belong to no run.
 FETCHED, FETCHED_WEIGHTS = [], []
 
 

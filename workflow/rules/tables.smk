@@ -35,7 +35,8 @@ rule table:
     log:
         f"{RESULTS}/logs/table/{{paper}}/{{table}}.log",
     wildcard_constraints:
-        # Only existing tables, so that a misspelt file name is not reported as an error of the rule.
+        # Only existing tables, so that a misspelt file name is not reported as an error
+        # of the rule.
         table=any_of(TABLES.names("table")),
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:

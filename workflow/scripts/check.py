@@ -1,4 +1,5 @@
-"""Print the number of published values by kind and verdict, table by table and then together.
+"""Print the number of published values by kind and verdict, table by table and then
+together.
 
 A value that the paper prints at several places counts at the first.
 """

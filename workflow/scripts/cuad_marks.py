@@ -1,4 +1,6 @@
-"""Count the marks of a model in the test contracts, under the rule of a review, and the correct ones."""
+"""Count the marks of a model in the test contracts, under the rule of a review, and the
+correct ones.
+"""
 
 from pathlib import Path
 

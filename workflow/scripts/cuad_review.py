@@ -1,4 +1,6 @@
-"""Predict the clauses of a user's contract with a trained model and write the review."""
+"""Predict the clauses of a user's contract with a trained model and write the
+review.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""One quarter of EDGAR: fetch what is missing, write the contracts, their census and the report."""
+"""One quarter of EDGAR: fetch what is missing, write the contracts, their census and
+the report.
+"""
 
 import json
 from dataclasses import replace
@@ -14,7 +16,8 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     params = snakemake.params
     output = snakemake.output
-    # The contact comes from the config and not from a param: another person's name changes no contract.
+    # The contact comes from the config and not from a param: another person's name
+    # changes no contract.
     config = Config.model_validate(dict(snakemake.config))
     client = replace(CLIENT, minimum_rate=config.download_minimum_rate)
     pages = Pages(

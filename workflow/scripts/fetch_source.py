@@ -13,8 +13,8 @@ with job(snakemake.log[0]) as log:
         snakemake.wildcards.source,
         snakemake.wildcards.file,
     )
-    # Mirrors come from the config and are not params: another location of the same files must not rerun
-    # anything.
+    # Mirrors come from the config and are not params: another location of the same
+    # files must not rerun anything.
     config = Config.model_validate(dict(snakemake.config))
     provenance = fetch(
         wanted,

@@ -1,4 +1,6 @@
-"""Parentheticals that resolve to a case of the corpus, for one shard of opinions (A.1.1)."""
+"""Parentheticals that resolve to a case of the corpus, for one shard of opinions
+(A.1.1).
+"""
 
 from lextables.papers.lawngnli.citations.candidates import write_candidates
 from lextables.papers.lawngnli.citations.case_index import CaseIndex

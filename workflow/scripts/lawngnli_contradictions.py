@@ -1,4 +1,6 @@
-"""Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5, A.1.6)."""
+"""Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5,
+A.1.6).
+"""
 
 from lextables.models.weights import weights_folder
 from lextables.papers.lawngnli.hypotheses.contradictions import write_contradictions

@@ -1,4 +1,6 @@
-"""The opinions of one shard that are premises, with their citations taken out (A.1.9)."""
+"""The opinions of one shard that are premises, with their citations taken out
+(A.1.9).
+"""
 
 from pathlib import Path
 

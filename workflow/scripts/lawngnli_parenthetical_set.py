@@ -1,4 +1,6 @@
-"""The parentheticals of all shards, with their pincites and the pages cited, and their census."""
+"""The parentheticals of all shards, with their pincites and the pages cited, and their
+census.
+"""
 
 from itertools import chain
 

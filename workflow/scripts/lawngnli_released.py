@@ -1,4 +1,6 @@
-"""The released LawngNLI in the built data set's schemas, and whether it is the paper's data."""
+"""The released LawngNLI in the built data set's schemas, and whether it is the paper's
+data.
+"""
 
 from pathlib import Path
 

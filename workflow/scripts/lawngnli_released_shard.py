@@ -1,4 +1,6 @@
-"""The opinions of a shard that the released LawngNLI names, and the hypotheses that are from them."""
+"""The opinions of a shard that the released LawngNLI names, and the hypotheses that are
+from them.
+"""
 
 from pathlib import Path
 

@@ -33,7 +33,8 @@ with job(snakemake.log[0]) as log:
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
     made = read_json(inputs.census, Census)
-    # From a part of the collection the pools are not the paper's, even if the examples are.
+    # From a part of the collection the pools are not the paper's, even if the examples
+    # are.
     part = {
         "comparable": False,
         "variant": "incomplete collection",

@@ -1,4 +1,5 @@
-"""List all published rows: which have a value in the rehearsed tables, and why others have none.
+"""List all published rows: which have a value in the rehearsed tables, and why others
+have none.
 
 Also list the speeds of trainings on a GPU.
 """

@@ -1,4 +1,6 @@
-"""Every table and figure, every run and every data set as a site that opens from disk."""
+"""Every table and figure, every run and every data set as a site that opens from
+disk.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Do an action of a task, such as training or scoring: its module is a param of the rule."""
+"""Do an action of a task, such as training or scoring: its module is a param of the
+rule.
+"""
 
 from importlib import import_module
 

@@ -1,7 +1,9 @@
-"""Snakemake's logger plugin `lextables`: one progress bar, and why a run failed as its last lines.
+"""Snakemake's logger plugin `lextables`: one progress bar, and why a run failed as its
+last lines.
 
-`make` installs this package beside Snakemake, and profiles/default selects it.  Options that ask for details
-(--verbose, --dry-run, --printshellcmds, --debug-dag, --show-failed-logs) leave the screen to Snakemake.
+`make` installs this package beside Snakemake, and profiles/default selects it.  Options
+that ask for details (--verbose, --dry-run, --printshellcmds, --debug-dag,
+--show-failed-logs) leave the screen to Snakemake.
 """
 
 import io
@@ -23,8 +25,9 @@ from tqdm import tqdm
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
-# The remaining time is shown once this share of the work is finished, and if at most this
-# share of the remaining work is guessed.  It is then right within a factor of three.
+# The remaining time is shown once this share of the work is finished, and if at most
+# this share of the remaining work is guessed.  It is then right within a factor of
+# three.
 FINISHED = 0.1
 GUESSED = 0.3
 SHORTEST = 60  # seconds; of less, no time is shown
@@ -33,7 +36,8 @@ LOCKED = (
     "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
     "If nothing is running on any machine, run snakemake --unlock."
 )
-# The last line of a failed job's log (`pipeline.job`), and an error that a function of a rule raised.
+# The last line of a failed job's log (`pipeline.job`), and an error that a function of
+# a rule raised.
 FAILED = re.compile(r"\S+ \S+ failed: (.+)")
 BAD_INPUT = re.compile(r"^ *(?:BadInput|NotFetched): (.+)$", re.MULTILINE)
 
@@ -48,7 +52,8 @@ class LogHandler(LogHandlerBase):
         asked = self.common_settings
         details = asked.verbose or asked.printshellcmds
         details = details or asked.debug_dag or asked.show_failed_logs
-        # Of a dry run with these quiet options, such as a plan, Snakemake shows only its preparations.
+        # Of a dry run with these quiet options, such as a plan, Snakemake shows only
+        # its preparations.
         plan = asked.quiet == {Quietness.RULES, Quietness.PROGRESS}
         # If no plugin writes to the screen, Snakemake does.
         self.writes_to_stream = not (details or (asked.dryrun and not plan))
@@ -117,7 +122,9 @@ class LogHandler(LogHandlerBase):
         self._show(f"Failed: {message} (log: {', '.join(record.log)})")
 
     def _log(self, record: LogRecord) -> None:
-        """Show warnings, and what the workflow marks; note the expected seconds of jobs."""
+        """Show warnings, and what the workflow marks; note the expected seconds of
+        jobs.
+        """
         self.expected = getattr(record, "expected", self.expected)
         self.guessed = getattr(record, "guessed", self.guessed)
         is_wanted = getattr(record, "show", False)
@@ -187,7 +194,8 @@ class LogHandler(LogHandlerBase):
                     continue
                 seconds = now - started
                 running[job] = seconds
-                # The remaining time of a late job is unknown.  Short jobs do not count as late.
+                # The remaining time of a late job is unknown.  Short jobs do not count
+                # as late.
                 if seconds > max(INTERVAL, self.expected.get(job, 0)):
                     is_late = True
             left = seconds_left(elapsed, self.expected, finished, running, self.guessed)
@@ -203,7 +211,9 @@ class LogHandler(LogHandlerBase):
                 self._show(str(bar))
 
     def close(self) -> None:
-        """Remove the bar, and write the number of finished jobs and the reasons of failures."""
+        """Remove the bar, and write the number of finished jobs and the reasons of
+        failures.
+        """
         self.over.set()
         bar = self.bar
         if bar is not None:
@@ -235,9 +245,9 @@ def seconds_left(
 ) -> float | None:
     """Return the estimated seconds until the end of a run; None if too little is known.
 
-    ``expected`` are the seconds of each job that is to run, on any machine; for the jobs in ``guessed`` they
-    are those of other models or data.  ``finished`` and ``running`` are the seconds that jobs took here, or
-    have taken so far.
+    ``expected`` are the seconds of each job that is to run, on any machine; for the
+    jobs in ``guessed`` they are those of other models or data.  ``finished`` and
+    ``running`` are the seconds that jobs took here, or have taken so far.
     """
     expected_of_known = seconds_of_known = 0.0
     for job in expected.keys() & finished.keys() - {*guessed}:
@@ -262,7 +272,8 @@ def seconds_left(
 
 
 def cause(record: LogRecord, started: float) -> str:
-    """Return why a job failed: the last line of its log, or else what the executor reports.
+    """Return why a job failed: the last line of its log, or else what the executor
+    reports.
 
     A log that is older than the job's start belongs to an earlier run.
     """

@@ -1,4 +1,6 @@
-"""The command `lextables`: runs of the pipeline, scores of predictions, and what can run here."""
+"""The command `lextables`: runs of the pipeline, scores of predictions, and what can
+run here.
+"""
 
 import sys
 import warnings

@@ -112,7 +112,7 @@ def run(
     lextables run acord cuad --mirror ~/raw --cores 4
     lextables run --data sample
     lextables run maud --set device=cpu --set seeds=[0] --dry-run
-    lextables run acord --own-rows --set 'extra_models=[{name: A, kind: bi-encoder, model: a/b}]'
+    lextables run acord --own-rows
     lextables run cuad_data -- --forcerun fetch_source
 
     Results: results/tables/<paper>/<table>.html, results/data/<data set>,
@@ -162,7 +162,7 @@ def fetch(
     mirror: MirrorOption = [],  # noqa: B006
     settings: SetOption = [],  # noqa: B006
 ) -> None:
-    """Download raw data and weights, for example before a run on nodes without a network.
+    """Download raw data and weights, for example for nodes without a network.
 
     \b
     lextables fetch acord cuad
@@ -179,7 +179,7 @@ def rehearsal(
     cores: CoresOption = CORES,
     settings: SetOption = [],  # noqa: B006
 ) -> None:
-    """Run every row of the papers on the sample with tiny models: a test of the installation.
+    """Run every row on the sample with tiny models, to test the installation.
 
     \b
     lextables rehearsal acord
@@ -218,7 +218,8 @@ def list_targets(
     """List the targets of lextables run by paper, and whether they can run here.
 
     A line has the target, the number of its rows that can run with the models on this
-    machine, and the title of the table. The first line says which raw files are missing.
+    machine, and the title of the table. The first line says which raw files are
+    missing.
 
     \b
     lextables list

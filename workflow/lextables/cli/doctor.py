@@ -20,7 +20,9 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def lines(mirrors: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of `lextables doctor`; raw files and models are looked for in ``mirrors``."""
+    """Yield the lines of `lextables doctor`; raw files and models are looked for in
+    ``mirrors``.
+    """
     version = ".".join(map(str, sys.version_info[:3]))
     yield _line("Python", "ok", f"{version}, {sys.executable}")
     for extra, requirements in _extras().items():

@@ -35,10 +35,12 @@ def papers_of(targets: Iterable[str]) -> list[str]:
 def configuration(
     data: str, targets: Iterable[str], mirrors: Iterable[Path], settings: Iterable[str]
 ) -> dict[str, str]:
-    """Return the keys after ``--config``; ``settings`` are texts ``key=value``, the last ones count.
+    """Return the keys after ``--config``; ``settings`` are texts ``key=value``, the
+    last ones count.
 
-    Models that are not on this machine are left out, and papers are those of the targets,
-    unless ``settings`` say otherwise.  Raises `BadInput` for a setting without ``=``.
+    Models that are not on this machine are left out, and papers are those of the
+    targets, unless ``settings`` say otherwise.  Raises `BadInput` for a setting without
+    ``=``.
     """
     values = {"data": data}
     if data == "release":

@@ -1,9 +1,11 @@
-"""Text that data sets share: the words of a unit in n-grams that also occur in another split.
+"""Text that data sets share: the words of a unit in n-grams that also occur in another
+split.
 
-An n-gram ("run") is `RUN` consecutive words of one unit (a clause, a contract, a premise).  Words are
-compared without case and punctuation, so line breaks and layout make no difference, and all numbers are the
-same word, so a clause is recognised with other amounts and dates.  A run of fewer than `DISTINCT` different
-words, as in a table of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred
+An n-gram ("run") is `RUN` consecutive words of one unit (a clause, a contract, a
+premise).  Words are compared without case and punctuation, so line breaks and layout
+make no difference, and all numbers are the same word, so a clause is recognised with
+other amounts and dates.  A run of fewer than `DISTINCT` different words, as in a table
+of numbers, does not count.  Runs are compared by 64-bit hashes: against a hundred
 million runs, about one run in 10^11 is a false match.
 
 Hashes are stored on disk; a job has a few arrays of `CHUNK` hashes in memory.
@@ -49,10 +51,11 @@ class WordHashes(dict[str, int]):
 
 
 def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
-    """Return the number of words of a text and the hash of each of its runs, uint64 (words - RUN + 1,).
+    """Return the number of words of a text and the hash of each of its runs, uint64
+    (words - RUN + 1,).
 
-    The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer than `RUN` words has
-    no run.
+    The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer
+    than `RUN` words has no run.
     """
     plain = unicodedata.normalize("NFKC", text).lower()
     words = [hashes[word] for word in WORD.findall(plain)]
@@ -69,7 +72,9 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
 
 
 def _previous_places(word_hashes: np.ndarray) -> np.ndarray:
-    """Return the place of the previous occurrence of each word, -1 for the first; int64 (words,)."""
+    """Return the place of the previous occurrence of each word, -1 for the first; int64
+    (words,).
+    """
     order = np.argsort(word_hashes, kind="stable")
     is_repeated = np.diff(word_hashes[order]) == 0
     earlier = order[:-1]
@@ -81,7 +86,8 @@ def _previous_places(word_hashes: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Split:
-    """The units of a split with at least one run, and the file of their runs' hashes, in order.
+    """The units of a split with at least one run, and the file of their runs' hashes,
+    in order.
 
     ``short`` counts the units without a run, which are left out.
     """
@@ -115,7 +121,9 @@ class Split:
         return np.memmap(self.path, np.uint64, "r")
 
     def chunks(self) -> list[Path]:
-        """Files with the sorted, different hashes of each `CHUNK` runs; written when they are first used."""
+        """Files with the sorted, different hashes of each `CHUNK` runs; written when
+        they are first used.
+        """
         hashes = self.hashes()
         files = []
         for start in range(0, len(hashes), CHUNK):
@@ -152,7 +160,8 @@ class Split:
 def index(
     dataset: str, texts: Iterable[tuple[str, str, str]], folder: Path
 ) -> list[Split]:
-    """Hash the texts of a data set into files of ``folder``, and return its splits in order of their names.
+    """Hash the texts of a data set into files of ``folder``, and return its splits in
+    order of their names.
 
     Texts are (split, unit, text).
     """
@@ -171,11 +180,13 @@ def index(
 
 
 def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
-    """Yield the units of each split that share a run with another split, or all splits of another data set.
+    """Yield the units of each split that share a run with another split, or all splits
+    of another data set.
 
-    Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit, and how many of them are
-    ``shared``: in a run that occurs in the other split.  If half are, ``nearest`` is the unit of the other
-    split with most of the shared runs, and ``nearest_share`` the part of the unit's runs that it has.
+    Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit,
+    and how many of them are ``shared``: in a run that occurs in the other split.  If
+    half are, ``nearest`` is the unit of the other split with most of the shared runs,
+    and ``nearest_share`` the part of the unit's runs that it has.
 
     Raises `BadInput` for fewer than two splits.
     """
@@ -224,8 +235,8 @@ def _comparisons(
 ) -> Iterator[tuple[str, str, list[Split], np.ndarray]]:
     """Yield what runs of a split are compared with, and which of them it has.
 
-    The first three are the other data set, its split or `ALL`, and the splits compared with; the last one is
-    bool (runs,).
+    The first three are the other data set, its split or `ALL`, and the splits compared
+    with; the last one is bool (runs,).
     """
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
@@ -245,8 +256,9 @@ def shared_words(
 ) -> np.ndarray:
     """Return how many words of each unit are in one of its found runs, int64 (units,).
 
-    ``is_shared``: which runs of all units were found, bool (runs,).  ``starts``: the first run of each unit
-    and the end, int64 (units + 1,).  ``word_counts``: the number of words of each unit, int64 (units,).
+    ``is_shared``: which runs of all units were found, bool (runs,).  ``starts``: the
+    first run of each unit and the end, int64 (units + 1,).  ``word_counts``: the number
+    of words of each unit, int64 (units,).
     """
     unit_of_run = np.repeat(np.arange(len(word_counts)), np.diff(starts))
     # A unit has RUN - 1 words more than runs.
@@ -267,7 +279,9 @@ def _nearest(
     units: np.ndarray,
     others: Sequence[Split],
 ) -> pd.DataFrame:
-    """Return the columns ``nearest`` and ``nearest_share`` of `compare`, by the number of the unit."""
+    """Return the columns ``nearest`` and ``nearest_share`` of `compare`, by the number
+    of the unit.
+    """
     samples = []
     shares = {}
     for unit in units:
@@ -304,7 +318,9 @@ def _nearest(
 
 
 def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
-    """Return which units of ``others`` have each hash: hash, number of the split, number of the unit."""
+    """Return which units of ``others`` have each hash: hash, number of the split,
+    number of the unit.
+    """
     frames = []
     for number, other in enumerate(others):
         all_hashes = other.hashes()

@@ -1,7 +1,9 @@
-"""Scores of distributions over the options of questions, compared with the answers of several coders.
+"""Scores of distributions over the options of questions, compared with the answers of
+several coders.
 
-The coders' answers to a question about a document form a distribution: the share of each option among all
-their choices.  Each score is a mean over pairs of a document and a question.
+The coders' answers to a question about a document form a distribution: the share of
+each option among all their choices.  Each score is a mean over pairs of a document and
+a question.
 """
 
 import itertools
@@ -32,8 +34,8 @@ class Question:
 class AnsweredQuestion(Question):
     """A question with m options and the n documents for which it was answered.
 
-    ``documents`` (n,): their ids.  ``shares`` and ``predicted`` float64 (n, m): the coders' and the model's
-    distributions; rows add up to one.
+    ``documents`` (n,): their ids.  ``shares`` and ``predicted`` float64 (n, m): the
+    coders' and the model's distributions; rows add up to one.
     """
 
     documents: np.ndarray
@@ -44,7 +46,8 @@ class AnsweredQuestion(Question):
 Metric = Callable[[AnsweredQuestion, float], np.ndarray]
 
 
-# Metrics take a question and the smoothing of its target, and return a value per document, float64 (n,).
+# Metrics take a question and the smoothing of its target, and return a value per
+# document, float64 (n,).
 
 
 def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
@@ -53,7 +56,9 @@ def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
 
 
 def excess(question: AnsweredQuestion, alpha: float) -> np.ndarray:
-    """Return `cross_entropy` minus its minimum, which the smoothed shares themselves reach."""
+    """Return `cross_entropy` minus its minimum, which the smoothed shares themselves
+    reach.
+    """
     target = smoothed(question.shares, alpha)
     return cross_entropy(question, alpha) - binary_cross_entropy(target, target)
 
@@ -64,7 +69,9 @@ def unsmoothed(question: AnsweredQuestion, alpha: float) -> np.ndarray:
 
 
 def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
-    """Return the cross entropy of the whole distribution against the shares, in nats."""
+    """Return the cross entropy of the whole distribution against the shares, in
+    nats.
+    """
     logs = np.log(np.clip(question.predicted, EPSILON, 1))
     return -(question.shares * logs).sum(axis=1)
 
@@ -72,8 +79,8 @@ def log_loss(question: AnsweredQuestion, alpha: float) -> np.ndarray:
 def accuracy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
     """Return 1 where the most probable option is one that most coders chose, else 0.
 
-    With several most probable options it is the share of them that most coders chose, so that ties are not
-    decided by the order of the options.
+    With several most probable options it is the share of them that most coders chose,
+    so that ties are not decided by the order of the options.
     """
     predicted = _largest(question.predicted)
     chosen = _largest(question.shares)
@@ -101,11 +108,12 @@ def scores_and_units(
 ) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
-    Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).  ``<metric>, low`` and
-    ``<metric>, high`` are a 95 % jackknife interval over documents (n: documents), where it is defined.
+    Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).
+    ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over
+    documents (n: documents), where it is defined.
 
-    The second list are the contributions of each document for ``all`` and each ``category``: rows of
-    `units.UNITS`, sorted by its key.
+    The second list are the contributions of each document for ``all`` and each
+    ``category``: rows of `units.UNITS`, sorted by its key.
     """
     rows: list[Row] = []
     units: list[Row] = []
@@ -136,7 +144,9 @@ def groups(questions: Sequence[Question]) -> Mapping[str, list[int]]:
 def _jackknife(
     metric: str, group: str, values: np.ndarray, documents: np.ndarray
 ) -> Jackknife:
-    """The mean of the ``values`` of pairs, and without each document (NaN where no value remains)."""
+    """The mean of the ``values`` of pairs, and without each document (NaN where no
+    value remains).
+    """
     names, document_index = np.unique(documents, return_inverse=True)
     without = values.sum() - np.bincount(document_index, weights=values)
     remaining = len(values) - np.bincount(document_index)
@@ -157,8 +167,9 @@ def _jackknife(
 def alpha(units: Sequence[Unit]) -> float:
     """Return Krippendorff's alpha of nominal answers (Krippendorff 2004, chapter 11).
 
-    An answer is any hashable value, such as the set of chosen options.  Units with a single answer are
-    ignored.  NaN where all answers are equal, or no unit has two answers.
+    An answer is any hashable value, such as the set of chosen options.  Units with a
+    single answer are ignored.  NaN where all answers are equal, or no unit has two
+    answers.
     """
     answers = list(dict.fromkeys(itertools.chain(*units)))
     counts = np.zeros((len(units), len(answers)), dtype=np.int64)
@@ -175,7 +186,9 @@ def alpha(units: Sequence[Unit]) -> float:
 
 
 def agreement(unit: Unit) -> float:
-    """Return the share of pairs of a unit's answers that are equal; NaN where there is no pair."""
+    """Return the share of pairs of a unit's answers that are equal; NaN where there is
+    no pair.
+    """
     pairs = list(itertools.combinations(unit, 2))
     if not pairs:
         return math.nan
@@ -184,11 +197,12 @@ def agreement(unit: Unit) -> float:
 
 
 def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
-    """Return Cramér's V of two nominal variables, with Bergsma's (2013) bias correction.
+    """Return Cramér's V of two nominal variables, with Bergsma's (2013) bias
+    correction.
 
-    ``first`` and ``second`` are the values of the same cases, in the same order.  0 means no association,
-    1 that each variable determines the other.  NaN where a variable has a single value or there are fewer
-    than two cases.
+    ``first`` and ``second`` are the values of the same cases, in the same order.  0
+    means no association, 1 that each variable determines the other.  NaN where a
+    variable has a single value or there are fewer than two cases.
     """
     table = _contingency(first, second)
     cases = len(first)

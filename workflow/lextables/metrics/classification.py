@@ -1,14 +1,16 @@
 """Scores of a classification task with one or more heads.
 
-A head is a question with its answer options.  In a single-label task the answer with the greatest logit is
-chosen (the first of equals); in a multi-label task every answer with a probability above one half.
+A head is a question with its answer options.  In a single-label task the answer with
+the greatest logit is chosen (the first of equals); in a multi-label task every answer
+with a probability above one half.
 
-A metric is a function of a head and of rows of example weights, so that its value over all examples and its
-values with units left out are one computation (`METRICS`).  Weighted counts equal scikit-learn's counts over
-repeated examples; tests compare the two.
+A metric is a function of a head and of rows of example weights, so that its value over
+all examples and its values with units left out are one computation (`METRICS`).
+Weighted counts equal scikit-learn's counts over repeated examples; tests compare the
+two.
 
-A question's value is the mean over its heads.  A category's value and the overall value are means over
-questions.
+A question's value is the mean over its heads.  A category's value and the overall value
+are means over questions.
 """
 
 import hashlib
@@ -25,7 +27,8 @@ from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 NAN = math.nan
-# Up to this many units each unit is left out in turn; above it, each of `GROUPS` random groups.
+# Up to this many units each unit is left out in turn; above it, each of `GROUPS` random
+# groups.
 MOST_UNITS = 1000
 GROUPS = 200
 GROUPED = "group "  # prefix of a group's name
@@ -38,8 +41,9 @@ _CERTAIN = 1e-16
 class Head:
     """A head with its n scored examples.
 
-    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): the score of each answer, such
-    as its probability; ``units`` (n,): the sampling unit of each example.
+    ``right`` and ``chosen`` bool (n, answers); ``ranking`` float (n, answers): the
+    score of each answer, such as its probability; ``units`` (n,): the sampling unit of
+    each example.
     """
 
     head_id: str
@@ -54,7 +58,8 @@ class Head:
 Metric = Callable[[Head, np.ndarray], np.ndarray]
 
 
-# Metrics take a head and float weights (rows, n) of its examples and return float64 (rows,); NaN: undefined.
+# Metrics take a head and float weights (rows, n) of its examples and return float64
+# (rows,); NaN: undefined.
 
 
 def accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
@@ -70,7 +75,8 @@ def balanced_accuracy(head: Head, weights: np.ndarray) -> np.ndarray:
 
 
 def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return F1 over all decisions together; equal to the accuracy in a single-label task.
+    """Return F1 over all decisions together; equal to the accuracy in a single-label
+    task.
 
     0 where no answer is right or chosen.
     """
@@ -83,8 +89,8 @@ def micro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
 def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the mean F1 over the answers that are right or chosen at least once.
 
-    Equals scikit-learn's ``f1_score(average="macro", zero_division=0)`` with these labels, which are its
-    default in a single-label task (such as MAUD's).
+    Equals scikit-learn's ``f1_score(average="macro", zero_division=0)`` with these
+    labels, which are its default in a single-label task (such as MAUD's).
     """
     hits, right, chosen = _counts(head, weights)
     return nanmean(ratio(2 * hits, right + chosen), axis=1)
@@ -93,8 +99,9 @@ def macro_f1(head: Head, weights: np.ndarray) -> np.ndarray:
 def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
     """Return the mean over answers of the average precision of the answer's rarer side.
 
-    The rarer side (the examples with or without the answer) is determined for each row of weights.  An
-    answer that no example has, or all have, has no curve and is left out.
+    The rarer side (the examples with or without the answer) is determined for each row
+    of weights.  An answer that no example has, or all have, has no curve and is left
+    out.
     """
     precisions = []
     for right, score in zip(head.right.T, head.ranking.T, strict=True):
@@ -103,7 +110,9 @@ def aupr(head: Head, weights: np.ndarray) -> np.ndarray:
 
 
 def random_aupr(head: Head, weights: np.ndarray) -> np.ndarray:
-    """Return the expected `aupr` of random scores: the mean share of the rarer sides."""
+    """Return the expected `aupr` of random scores: the mean share of the rarer
+    sides.
+    """
     right = _summed(weights, head.right)
     total = weights.sum(axis=1, keepdims=True)
     rarer = np.minimum(right, total - right)
@@ -122,7 +131,9 @@ METRICS: dict[str, Metric] = {
 
 
 def _counts(head: Head, weights: np.ndarray) -> list[np.ndarray]:
-    """The weight per answer that is both right and chosen, right, and chosen, each (rows, answers)."""
+    """The weight per answer that is both right and chosen, right, and chosen, each
+    (rows, answers).
+    """
     masks = (head.right & head.chosen, head.right, head.chosen)
     return [_summed(weights, mask) for mask in masks]
 
@@ -139,17 +150,20 @@ def nanmean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     return ratio(total, counts)
 
 
-# Average precision, the area under a stepwise precision-recall curve, for many weightings at once.
+# Average precision, the area under a stepwise precision-recall curve, for many
+# weightings at once.
 
 
 def minority_precisions(
     positive: np.ndarray, score: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return the average precision of an answer's rarer side under each row of ``weights`` (rows, n).
+    """Return the average precision of an answer's rarer side under each row of
+    ``weights`` (rows, n).
 
-    ``positive`` bool (n,): whether an example has the answer.  ``score`` (n,): the model's score for it.
-    Where the examples without the answer are rarer, they are the positive side and scores are negated.  On
-    a tie the answer stays the positive side.  float64 (rows,); NaN where no example has the answer, or all.
+    ``positive`` bool (n,): whether an example has the answer.  ``score`` (n,): the
+    model's score for it.  Where the examples without the answer are rarer, they are the
+    positive side and scores are negated.  On a tie the answer stays the positive side.
+    float64 (rows,); NaN where no example has the answer, or all.
     """
     count = weights[:, positive].sum(axis=1)
     total = weights.sum(axis=1)
@@ -168,10 +182,11 @@ def minority_precisions(
 def weighted_precisions(
     positive: np.ndarray, score: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return the average precision under each row of ``weights`` (rows, n), float64 (rows,).
+    """Return the average precision under each row of ``weights`` (rows, n), float64
+    (rows,).
 
-    The value of scikit-learn's ``average_precision_score`` with these sample weights, computed for all rows
-    together.  0 where nothing is positive, NaN without examples.
+    The value of scikit-learn's ``average_precision_score`` with these sample weights,
+    computed for all rows together.  0 where nothing is positive, NaN without examples.
     """
     if not len(score):
         return np.full(len(weights), math.nan)
@@ -194,11 +209,13 @@ def weighted_precisions(
 def matched(
     predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
 ) -> list[tuple[Row, list[Row], list[Row]]]:
-    """Return each head with its examples and their predictions; heads and examples sorted by id.
+    """Return each head with its examples and their predictions; heads and examples
+    sorted by id.
 
-    Rows as in `scores_and_jackknives`; predictions for other examples are ignored.  Raises `BadInput` for an
-    example of an unknown head, with a label outside the head's answers, without a prediction or with two, and
-    for a prediction whose number of scores differs from the number of answers.
+    Rows as in `scores_and_jackknives`; predictions for other examples are ignored.
+    Raises `BadInput` for an example of an unknown head, with a label outside the head's
+    answers, without a prediction or with two, and for a prediction whose number of
+    scores differs from the number of answers.
     """
     heads_by_id = {head["head_id"]: head for head in heads}
     examples_of: dict[str, dict[str, Row]] = {name: {} for name in heads_by_id}
@@ -234,7 +251,9 @@ def matched(
 
 
 def _check_labels(row: Row, head: Row | None) -> None:
-    """Raise `BadInput` for an example of an unknown head, and for a label that is none of its answers."""
+    """Raise `BadInput` for an example of an unknown head, and for a label that is none
+    of its answers.
+    """
     head_id = row["head_id"]
     if head is None:
         what = f"head {head_id!r} is not among the heads"
@@ -247,7 +266,9 @@ def _check_labels(row: Row, head: Row | None) -> None:
 
 
 def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None:
-    """Raise `BadInput` for another number of scores, and for a second prediction of an example."""
+    """Raise `BadInput` for another number of scores, and for a second prediction of an
+    example.
+    """
     head = f"head {row['head_id']!r}"
     for name in ("logits", "probabilities"):
         if row.get(name) is not None and len(row[name]) != answers:
@@ -263,7 +284,9 @@ def _where(row: Row) -> str:
 
 
 def logits(row: Row) -> np.ndarray:
-    """Return a prediction's logits (answers,), or the log odds of its probabilities where it has none."""
+    """Return a prediction's logits (answers,), or the log odds of its probabilities
+    where it has none.
+    """
     stored = row.get("logits")
     if stored is not None:
         return np.asarray(stored, dtype=np.float64)
@@ -280,7 +303,9 @@ def answered(
     multi_label: bool = False,
     unit: str | None = None,
 ) -> list[Head]:
-    """Return the heads, sorted by id, each with its examples; arguments as in `scores_and_jackknives`."""
+    """Return the heads, sorted by id, each with its examples; arguments as in
+    `scores_and_jackknives`.
+    """
     answered_heads = []
     for head, rows, predicted in matched(predictions, examples, heads):
         answers = len(head["answers"])
@@ -355,7 +380,8 @@ def averaged(
 ) -> list[Row]:
     """Return the rows of one metric from its ``values`` by head id (NaN: undefined).
 
-    n is the number of averaged items: a head's examples, a question's heads, and else questions.
+    n is the number of averaged items: a head's examples, a question's heads, and else
+    questions.
     """
     rows = []
     head_by_question = {}
@@ -381,7 +407,9 @@ def averaged(
 def by_question(
     heads: Sequence[Head], values: Mapping[str, float]
 ) -> dict[str, list[float]]:
-    """Return {question: the values of its heads that are not NaN}, which may be empty."""
+    """Return {question: the values of its heads that are not NaN}, which may be
+    empty.
+    """
     values_by_question: dict[str, list[float]] = {}
     for head in heads:
         question = values_by_question.setdefault(_question(head), [])
@@ -392,7 +420,9 @@ def by_question(
 
 
 def _question(head: Head) -> str:
-    """Return the group of a head's question; a head without one is a question of its own."""
+    """Return the group of a head's question; a head without one is a question of its
+    own.
+    """
     if head.question is None:
         return f"head: {head.head_id}"
     return f"question: {head.question}"
@@ -409,7 +439,8 @@ def mean(values: Iterable[float]) -> float:
 def weighted(
     metric: Metric, heads: Sequence[Head], units: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return the overall value of ``metric`` under each row of ``weights`` (rows, units), float64 (rows,).
+    """Return the overall value of ``metric`` under each row of ``weights`` (rows,
+    units), float64 (rows,).
 
     ``units`` are sorted.  A unit's weight applies to all its examples of all heads.
     """
@@ -431,7 +462,8 @@ def left_out(
     groups: np.ndarray,
     batch: int = _BATCH,
 ) -> np.ndarray:
-    """Return the overall value without each group of ``units`` in turn, float64 (groups,).
+    """Return the overall value without each group of ``units`` in turn, float64
+    (groups,).
 
     ``groups`` int (units,), from 0: the group of each unit.
     """
@@ -444,9 +476,11 @@ def left_out(
 
 
 def unit_groups(units: int, most: float = MOST_UNITS) -> np.ndarray:
-    """Return the group of each unit, int (units,): its own, or one of `GROUPS` above ``most`` units.
+    """Return the group of each unit, int (units,): its own, or one of `GROUPS` above
+    ``most`` units.
 
-    Units are assigned at random, since neighbours may be similar.  Group sizes differ by one at most.
+    Units are assigned at random, since neighbours may be similar.  Group sizes differ
+    by one at most.
     """
     if units <= most:
         return np.arange(units)
@@ -461,7 +495,8 @@ def jackknives(
     *,
     of_heads: bool = False,
 ) -> Iterator[Jackknife]:
-    """Leave units out of a metric overall, of each category and, where ``of_heads``, of each head.
+    """Leave units out of a metric overall, of each category and, where ``of_heads``, of
+    each head.
 
     With more than ``most`` units, `GROUPS` random groups are left out instead.
     """
@@ -516,16 +551,18 @@ def scores_and_jackknives(
 ) -> tuple[list[Row], list[Jackknife]]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``predictions``: head_id, example_id, logits (default: the log odds of the probabilities) and
-    probabilities, one per answer.  ``examples`` to score: head_id, example_id, labels (indices of the right
-    answers, exactly one unless ``multi_label``) and the column ``unit``, the sampling unit (default: the
-    example itself).  ``heads``: head_id, answers (list) and, optionally, question and category.
+    ``predictions``: head_id, example_id, logits (default: the log odds of the
+    probabilities) and probabilities, one per answer.  ``examples`` to score: head_id,
+    example_id, labels (indices of the right answers, exactly one unless
+    ``multi_label``) and the column ``unit``, the sampling unit (default: the example
+    itself).  ``heads``: head_id, answers (list) and, optionally, question and category.
 
-    ``metrics`` are names of `METRICS`.  Groups are ``all``, each ``head``, ``question`` and ``category``.
-    ``all`` and categories also get 95 % jackknife intervals (``<metric>, low`` and ``<metric>, high``).
+    ``metrics`` are names of `METRICS`.  Groups are ``all``, each ``head``, ``question``
+    and ``category``.  ``all`` and categories also get 95 % jackknife intervals
+    (``<metric>, low`` and ``<metric>, high``).
 
-    Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels that does not fit
-    ``multi_label``, and scores that are not finite.
+    Raises `BadInput` for an unknown metric, what `matched` refuses, a number of labels
+    that does not fit ``multi_label``, and scores that are not finite.
 
     Also returns the jackknives of each metric for ``all``, categories and heads.
     """

@@ -1,16 +1,21 @@
-"""Released evaluator of ContractEval-style outputs: an output is correct if it contains every gold text.
+"""Released evaluator of ContractEval-style outputs: an output is correct if it contains
+every gold text.
 
-An output is the text that a system writes for one question about a contract: quoted passages, or `NO_CLAUSE`.
-The rules are the released code's, including these (`containment_scores` also has a strict mode):
+An output is the text that a system writes for one question about a contract: quoted
+passages, or `NO_CLAUSE`.  The rules are the released code's, including these
+(`containment_scores` also has a strict mode):
 
 - The length of an output is not limited: a whole contract contains every gold text.
-- An output says that there is no clause if `NO_CLAUSE` occurs anywhere in it, in any case.  For a question
-  with gold texts only containment counts, so an output may say so and be correct.
-- F1 and F2 are computed from one confusion matrix over all questions.  The released code divides by zero
-  without a correct output; here both are 0.
-- The false rate is the share of the questions with gold texts whose output says that there is no clause.
-- The Jaccard index is between sets of words, averaged over questions with gold texts.  Words are separated
-  by single blanks and slashes; a line break does not separate words.
+- An output says that there is no clause if `NO_CLAUSE` occurs anywhere in it, in any
+  case.  For a question with gold texts only containment counts, so an output may say so
+  and be correct.
+- F1 and F2 are computed from one confusion matrix over all questions.  The released
+  code divides by zero without a correct output; here both are 0.
+- The false rate is the share of the questions with gold texts whose output says that
+  there is no clause.
+- The Jaccard index is between sets of words, averaged over questions with gold texts.
+  Words are separated by single blanks and slashes; a line break does not separate
+  words.
 """
 
 from collections import defaultdict
@@ -28,12 +33,15 @@ LOWER = "false rate"  # the metric of which lower values are better
 _CLAIM = "no related clause"
 ENDS = " \n`"
 _REMOVED = str.maketrans("/", " ", ".,;:")
-# Per question: true positives, false positives, false negatives, gold texts denied, Jaccard index.
+# Per question: true positives, false positives, false negatives, gold texts denied,
+# Jaccard index.
 COUNTS = 5
 
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
-    """Return the `COUNTS` of one output; ``golds`` are the gold texts of its question."""
+    """Return the `COUNTS` of one output; ``golds`` are the gold texts of its
+    question.
+    """
     text = output.strip(ENDS)
     denied = denies(output)
     if not golds:
@@ -44,7 +52,9 @@ def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
 
 
 def contains(text: str, golds: Sequence[str]) -> bool:
-    """Whether a text contains each gold text, without white space and back quotes around it."""
+    """Whether a text contains each gold text, without white space and back quotes
+    around it.
+    """
     return all(gold.strip(ENDS) in text for gold in golds)
 
 
@@ -65,7 +75,9 @@ def _words(text: str) -> set[str]:
 
 
 def values(totals: np.ndarray) -> dict[str, np.ndarray]:
-    """Return {metric: value, float64 (...)} for sums of `counts`, float64 (..., `COUNTS`)."""
+    """Return {metric: value, float64 (...)} for sums of `counts`, float64 (...,
+    `COUNTS`).
+    """
     correct, false, missed, denied, jaccard = np.moveaxis(totals, -1, 0)
     positive = correct + missed
     return {
@@ -78,7 +90,9 @@ def values(totals: np.ndarray) -> dict[str, np.ndarray]:
 def of_confusion(
     correct: np.ndarray, false: np.ndarray, missed: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return {F1, F2, precision and recall: value}; the arguments have the same shape."""
+    """Return {F1, F2, precision and recall: value}; the arguments have the same
+    shape.
+    """
     return {
         "F1": ratio(2 * correct, 2 * correct + missed + false, 0.0),
         "F2": ratio(5 * correct, 5 * correct + 4 * missed + false, 0.0),
@@ -88,7 +102,9 @@ def of_confusion(
 
 
 def gold_texts(answers: Iterable[Row]) -> dict[str, list[str]]:
-    """Return {question: its gold texts, in the release's order}; questions without one are left out."""
+    """Return {question: its gold texts, in the release's order}; questions without one
+    are left out.
+    """
     golds: dict[str, list[str]] = defaultdict(list)
     for row in sorted(answers, key=itemgetter("question_id", "index")):
         golds[row["question_id"]].append(row["text"])

@@ -2,13 +2,15 @@
 
 Paper mode is the released evaluator (`containment`).
 
-**Strict mode** has F1, F2, precision and recall of outputs that are also not padded: at least half of the
-words in the output or in the expected text are common to both (a Jaccard index of at least 0.5 of
-`metrics.spans.strict_words`, CUAD's rule for a matching span).  The expected text is all gold texts, or
-`NO_CLAUSE` for a question without one.  An output that says there is no clause is incorrect for a question
-with gold texts, even if it also quotes them.
+**Strict mode** has F1, F2, precision and recall of outputs that are also not padded: at
+least half of the words in the output or in the expected text are common to both (a
+Jaccard index of at least 0.5 of `metrics.spans.strict_words`, CUAD's rule for a
+matching span).  The expected text is all gold texts, or `NO_CLAUSE` for a question
+without one.  An output that says there is no clause is incorrect for a question with
+gold texts, even if it also quotes them.
 
-Separate from `containment`, which steps before scoring import: a change here must not rerun those.
+Separate from `containment`, which steps before scoring import: a change here must not
+rerun those.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +62,9 @@ def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
 
 
 def _all_values(totals: np.ndarray) -> dict[str, np.ndarray]:
-    """Return {metric of `ALL_METRICS`: value}; sums of both counts, one after the other."""
+    """Return {metric of `ALL_METRICS`: value}; sums of both counts, one after the
+    other.
+    """
     metric_values = values(totals[..., :COUNTS])
     strict = of_confusion(*np.moveaxis(totals[..., COUNTS:], -1, 0))
     for metric, value in strict.items():
@@ -77,9 +81,10 @@ def scores(
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows of `run.SCORES` and of `units.UNITS`, sorted.
 
-    ``outputs`` are rows with ``question_id`` and ``output``, ``golds`` those of `gold_texts`, and
-    ``contracts`` maps the scored questions to contracts.  Metrics are `ALL_METRICS`.  Intervals are 95 %
-    percentile bootstrap intervals over contracts.  Raises `BadInput` for a question without an output.
+    ``outputs`` are rows with ``question_id`` and ``output``, ``golds`` those of
+    `gold_texts`, and ``contracts`` maps the scored questions to contracts.  Metrics are
+    `ALL_METRICS`.  Intervals are 95 % percentile bootstrap intervals over contracts.
+    Raises `BadInput` for a question without an output.
     """
     counts_of = {}
     for row in outputs:

@@ -1,12 +1,14 @@
 """Sampling intervals of a score over queries, contracts or examples.
 
-docs/statistics.md has their simulated coverage.  The percentile bootstrap of a mean covers too
-seldom below about twenty units; that of an average precision lies above the estimate, because repeated
-examples raise it.  So means have Student's interval and MAUD's AUPR a jackknife interval; CUAD's area, whose
-thresholds are fixed, keeps the bootstrap.
+docs/statistics.md has their simulated coverage.  The percentile bootstrap of a mean
+covers too seldom below about twenty units; that of an average precision lies above the
+estimate, because repeated examples raise it.  So means have Student's interval and
+MAUD's AUPR a jackknife interval; CUAD's area, whose thresholds are fixed, keeps the
+bootstrap.
 
-scipy.special and statsmodels are imported where they are used: most tables need neither, and importing them
-takes longer than making the table.  `scipy.stats` loads more slowly still.
+scipy.special and statsmodels are imported where they are used: most tables need
+neither, and importing them takes longer than making the table.  `scipy.stats` loads
+more slowly still.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,10 +28,12 @@ _ROUNDING = 1e-12  # scores from 0 to 1 that differ by less are equal
 def mean_interval(
     values: Sequence[float] | np.ndarray, within: tuple[float, float] = UNBOUNDED
 ) -> tuple[float, float] | None:
-    """Return Student's 95 % interval of the mean of ``values`` (one per query), NaNs left out.
+    """Return Student's 95 % interval of the mean of ``values`` (one per query), NaNs
+    left out.
 
-    For a paired interval of a difference between two systems pass the differences per query.  ``within``
-    are the smallest and the largest possible mean.  None when fewer than two values remain or all are equal.
+    For a paired interval of a difference between two systems pass the differences per
+    query.  ``within`` are the smallest and the largest possible mean.  None when fewer
+    than two values remain or all are equal.
     """
     finite = np.asarray(values, dtype=np.float64)
     finite = finite[~np.isnan(finite)]
@@ -48,10 +52,11 @@ def jackknife_interval(
 ) -> tuple[float, float] | None:
     """Return a 95 % interval from the jackknife's standard error and its bias.
 
-    ``left_out`` are the scores with each unit left out in turn, float64 (units,); NaNs (no score without the
-    unit) are ignored.  The interval covers both the estimate and the bias-corrected estimate, each with its
-    margin: small samples overstate an average precision, so an interval around the estimate alone would lie
-    too high.  None when fewer than two values remain or all are equal.
+    ``left_out`` are the scores with each unit left out in turn, float64 (units,); NaNs
+    (no score without the unit) are ignored.  The interval covers both the estimate and
+    the bias-corrected estimate, each with its margin: small samples overstate an
+    average precision, so an interval around the estimate alone would lie too high.
+    None when fewer than two values remain or all are equal.
     """
     finite = left_out[~np.isnan(left_out)]
     units = len(finite)
@@ -86,7 +91,8 @@ def share_interval(successes: int, trials: int) -> tuple[float, float] | None:
 
 
 def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | None:
-    """Return the exact 95 % interval of a share (Clopper and Pearson, 1934); None without trials.
+    """Return the exact 95 % interval of a share (Clopper and Pearson, 1934); None
+    without trials.
 
     Its coverage is never below 95 %.
     """
@@ -101,10 +107,12 @@ def exact_share_interval(successes: int, trials: int) -> tuple[float, float] | N
 def resampled_weights(
     units: int, seed: int = 0, resamples: int = RESAMPLES, batch: int = 500
 ) -> Iterator[np.ndarray]:
-    """Yield int64 [at most ``batch``, ``units``]: how often each resample draws each unit.
+    """Yield int64 [at most ``batch``, ``units``]: how often each resample draws each
+    unit.
 
-    Yields ``resamples`` rows in total; each draws ``units`` units with replacement.  Meant for metrics that
-    are not means over units: weight the units' counts and compute the metric from the sums.
+    Yields ``resamples`` rows in total; each draws ``units`` units with replacement.
+    Meant for metrics that are not means over units: weight the units' counts and
+    compute the metric from the sums.
     """
     rng = np.random.default_rng(seed)
     even = np.full(units, 1 / units)
@@ -113,7 +121,9 @@ def resampled_weights(
 
 
 def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
-    """Return the 95 % percentile interval of ``values``, one per resample; None when all are equal."""
+    """Return the 95 % percentile interval of ``values``, one per resample; None when
+    all are equal.
+    """
     if np.ptp(values) == 0:
         return None
     low, high = np.quantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -123,7 +133,9 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float] | None:
 def interval_rows(
     metric: str, group: str, interval: tuple[float, float] | None, n: int
 ) -> list[Row]:
-    """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if it is undefined."""
+    """Return the ends of an interval over ``n`` units as rows of `run.SCORES`; none if
+    it is undefined.
+    """
     if interval is None:
         return []
     low, high = interval
@@ -149,13 +161,16 @@ def by_key(rows: Iterable[Row]) -> list[Row]:
 
 
 def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
-    """Return the contribution of each unit to a score, float64 (units,), with the mean ``estimate``.
+    """Return the contribution of each unit to a score, float64 (units,), with the mean
+    ``estimate``.
 
-    ``left_out`` are the scores with each unit left out in turn; NaN (no score without the unit) stays NaN.
-    For a mean these are the units' own values.  For any other score they are the jackknife's pseudo-values,
-    n times the estimate less n - 1 times the value without the unit (Tukey, 1958), shifted so that their
-    mean is the published score.  Tukey's own mean is bias-corrected: it differs from the published score, and
-    for an average precision it varies more than the spread of the pseudo-values shows.
+    ``left_out`` are the scores with each unit left out in turn; NaN (no score without
+    the unit) stays NaN.  For a mean these are the units' own values.  For any other
+    score they are the jackknife's pseudo-values, n times the estimate less n - 1 times
+    the value without the unit (Tukey, 1958), shifted so that their mean is the
+    published score.  Tukey's own mean is bias-corrected: it differs from the published
+    score, and for an average precision it varies more than the spread of the
+    pseudo-values shows.
     """
     defined = ~np.isnan(left_out)
     if not defined.any():
@@ -166,7 +181,9 @@ def pseudo_values(estimate: float, left_out: np.ndarray) -> np.ndarray:
 def unit_rows(
     metric: str, group: str, units: Sequence[str], values: np.ndarray
 ) -> Iterator[Row]:
-    """Yield rows of the table `units.UNITS`; units without a value (NaN) are left out."""
+    """Yield rows of the table `units.UNITS`; units without a value (NaN) are left
+    out.
+    """
     for unit, value in zip(units, values.tolist(), strict=True):
         if not np.isnan(value):
             yield {"metric": metric, "group": group, "unit": str(unit), "value": value}
@@ -174,11 +191,12 @@ def unit_rows(
 
 @dataclass(frozen=True)
 class Jackknife:
-    """The value of a metric for a group, and its values ``without`` each unit, float64 (k,).
+    """The value of a metric for a group, and its values ``without`` each unit, float64
+    (k,).
 
-    ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of the groups that were
-    left out instead; equal names mean the same units in two runs.  ``within`` are the smallest and the
-    largest possible value.
+    ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of
+    the groups that were left out instead; equal names mean the same units in two runs.
+    ``within`` are the smallest and the largest possible value.
     """
 
     metric: str
@@ -190,7 +208,9 @@ class Jackknife:
     within: tuple[float, float] = (0.0, 1.0)
 
     def ends(self) -> list[Row]:
-        """Return the 95 % interval as two rows of scores (empty if undefined); n is the number of units."""
+        """Return the 95 % interval as two rows of scores (empty if undefined); n is the
+        number of units.
+        """
         interval = jackknife_interval(self.value, self.without, self.within)
         return interval_rows(self.metric, self.group, interval, self.units)
 

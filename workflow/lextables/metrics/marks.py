@@ -1,8 +1,10 @@
-"""Scores of marked paragraphs: the paragraphs of a document that coders marked as evidence for an answer.
+"""Scores of marked paragraphs: the paragraphs of a document that coders marked as
+evidence for an answer.
 
-A model gives each paragraph a probability and marks the paragraphs at or above a threshold.  The threshold
-for a document maximises F1 on the documents of the other folds.  A separate score, `BEST`, uses the threshold
-that maximises F1 on the scored paragraphs themselves, as a paper may have done.
+A model gives each paragraph a probability and marks the paragraphs at or above a
+threshold.  The threshold for a document maximises F1 on the documents of the other
+folds.  A separate score, `BEST`, uses the threshold that maximises F1 on the scored
+paragraphs themselves, as a paper may have done.
 """
 
 import math
@@ -26,8 +28,9 @@ NOTHING = math.inf  # a threshold that marks no paragraph
 class MarkedQuestion(Question):
     """A question and the n paragraphs of all documents for which it was answered.
 
-    ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,): whether a coder marked
-    anything in it.  ``probabilities`` float (n,): the model's probability of that.
+    ``documents`` int (n,): index of each paragraph's document.  ``right`` bool (n,):
+    whether a coder marked anything in it.  ``probabilities`` float (n,): the model's
+    probability of that.
     """
 
     documents: np.ndarray
@@ -59,7 +62,9 @@ def recall(counts: np.ndarray) -> np.ndarray:
 
 
 def f1(counts: np.ndarray) -> np.ndarray:
-    """Return the harmonic mean of precision and recall; NaN where no paragraph is right."""
+    """Return the harmonic mean of precision and recall; NaN where no paragraph is
+    right.
+    """
     hits, wrong, missed, _ = counts
     values = ratio(2 * hits, 2 * hits + wrong + missed, 0.0)
     return np.where(hits + missed > 0, values, math.nan)
@@ -74,7 +79,8 @@ METRICS: dict[str, Metric] = {
 
 
 def counted(question: MarkedQuestion, chosen: np.ndarray, documents: int) -> np.ndarray:
-    """Return true positives, false positives, false negatives and true negatives, int64 (4, documents).
+    """Return true positives, false positives, false negatives and true negatives, int64
+    (4, documents).
 
     ``chosen`` bool (n,): the paragraphs that the model marks.
     """
@@ -91,7 +97,8 @@ def counted(question: MarkedQuestion, chosen: np.ndarray, documents: int) -> np.
 def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
     """Return the threshold with the highest F1, of equals the highest threshold.
 
-    Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs have probability 0.
+    Paragraphs of probability 0 are never marked.  `NOTHING` where all right paragraphs
+    have probability 0.
     """
     order = np.argsort(-probabilities, kind="stable")
     scores = probabilities[order]
@@ -109,7 +116,8 @@ def threshold(right: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def marked(question: MarkedQuestion, folds: np.ndarray) -> np.ndarray:
-    """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of the other folds.
+    """Return which paragraphs a model marks, bool (n,), each fold by the `threshold` of
+    the other folds.
 
     ``folds`` (documents,): the fold of each document.
     """
@@ -131,13 +139,14 @@ def scores_and_units(
 ) -> tuple[list[Row], list[Row]]:
     """Score the marks of one run; rows as `run.SCORES`, sorted by its key.
 
-    Groups are each ``question: <q>`` (n: paragraphs); ``all`` and each ``category: <c>``, means over the
-    questions with a value (n: questions); and ``pooled``, over the paragraphs of all questions.  Metrics are
-    `METRICS`, `BEST` and `AREA`.  ``<metric>, low`` and ``<metric>, high`` are 95 % jackknife intervals over
+    Groups are each ``question: <q>`` (n: paragraphs); ``all`` and each ``category:
+    <c>``, means over the questions with a value (n: questions); and ``pooled``, over
+    the paragraphs of all questions.  Metrics are `METRICS`, `BEST` and `AREA`.
+    ``<metric>, low`` and ``<metric>, high`` are 95 % jackknife intervals over
     documents.
 
-    The second list are the contributions of each of ``documents`` (ids, by index): rows of `units.UNITS`,
-    sorted by its key, for all groups except questions.
+    The second list are the contributions of each of ``documents`` (ids, by index): rows
+    of `units.UNITS`, sorted by its key, for all groups except questions.
     """
     names = np.asarray(documents)
     by_folds = []
@@ -179,7 +188,9 @@ def _count(
 
 
 def average_precision(question: MarkedQuestion) -> float:
-    """Return the area under the stepwise precision-recall curve; NaN where no paragraph is right."""
+    """Return the area under the stepwise precision-recall curve; NaN where no paragraph
+    is right.
+    """
     right = question.right
     probabilities = question.probabilities
     if not right.any():
@@ -194,7 +205,9 @@ def _scores(
     questions: Sequence[MarkedQuestion],
     names: np.ndarray,
 ) -> Iterator[tuple[Jackknife, int]]:
-    """Yield the score and the n of each group, from ``counts`` (4, documents, questions)."""
+    """Yield the score and the n of each group, from ``counts`` (4, documents,
+    questions).
+    """
     function = METRICS.get(metric, f1)
     answered = counts.any(axis=(0, 2))
     counts = counts[:, answered]

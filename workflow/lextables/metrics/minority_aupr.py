@@ -1,20 +1,23 @@
-"""MAUD's AUPR: the area under the precision-recall curve of the minority side of each answer.
+"""MAUD's AUPR: the area under the precision-recall curve of the minority side of each
+answer.
 
-A head is a question, or a sub-question of a multilabel question.  Each answer of a head is scored
-against the rest; the side with fewer examples is positive; the area is the stepwise average precision.
-The head's score is the mean over its answers, a question's the mean over its heads (92 questions, not
-144 heads), a category's and the overall score the mean over questions (Section 4.1, Appendix A.5).
+A head is a question, or a sub-question of a multilabel question.  Each answer of a head
+is scored against the rest; the side with fewer examples is positive; the area is the
+stepwise average precision.  The head's score is the mean over its answers, a question's
+the mean over its heads (92 questions, not 144 heads), a category's and the overall
+score the mean over questions (Section 4.1, Appendix A.5).
 
 Details that the text leaves open follow the released curves:
 
-- An example's score for answer i is twice its logit minus the sum of the head's logits, in single
-  precision, negated where the rest is the positive side.
+- An example's score for answer i is twice its logit minus the sum of the head's logits,
+  in single precision, negated where the rest is the positive side.
 - On a tie (exactly half of the examples) the answer itself stays the positive side.
-- The released scorer fails for a head in which an answer has no test example.  Here that is `BadInput`,
-  unless the data are partial: then the answer is left out of its head, a head without answers out of its
-  question, and so on.  The row `answers left out` counts them.
-- Table 6 uses the heads for which every answer has an abridged test example.  The text says
-  "questions that have any abridged examples": the `, strict` rows.
+- The released scorer fails for a head in which an answer has no test example.  Here
+  that is `BadInput`, unless the data are partial: then the answer is left out of its
+  head, a head without answers out of its question, and so on.  The row `answers left
+  out` counts them.
+- Table 6 uses the heads for which every answer has an abridged test example.  The text
+  says "questions that have any abridged examples": the `, strict` rows.
 """
 
 import math
@@ -50,7 +53,9 @@ Curve = tuple[np.ndarray, np.ndarray]  # recalls and precisions
 
 @dataclass(frozen=True)
 class AnsweredHead:
-    """A head with its n examples: ``labels`` int (n,) and ``logits`` float32 (n, answers)."""
+    """A head with its n examples: ``labels`` int (n,) and ``logits`` float32 (n,
+    answers).
+    """
 
     head_id: str
     question: str
@@ -72,7 +77,9 @@ class AnsweredHead:
 
     @property
     def scored(self) -> Head:
-        """The head as other metrics read it; its ranking is the released score of each answer."""
+        """The head as other metrics read it; its ranking is the released score of each
+        answer.
+        """
         answers = self.logits.shape[1]
         return Head(
             head_id=self.head_id,
@@ -101,7 +108,9 @@ class Side(NamedTuple):
 
 
 def margins(logits: np.ndarray) -> np.ndarray:
-    """Return the released score of each answer, twice its logit minus the head's sum; shape as ``logits``."""
+    """Return the released score of each answer, twice its logit minus the head's sum;
+    shape as ``logits``.
+    """
     return 2 * logits - logits.sum(axis=1, keepdims=True)
 
 
@@ -133,7 +142,9 @@ def head_aupr(head: AnsweredHead) -> float:
 
 
 def random_aupr(head: AnsweredHead) -> float:
-    """Return the expected AUPR of random scores: the mean share of the minority sides (Table 3)."""
+    """Return the expected AUPR of random scores: the mean share of the minority sides
+    (Table 3).
+    """
     return mean(float(side.positive.mean()) for side in binarised(head) if side)
 
 
@@ -143,7 +154,8 @@ METRICS = {"AUPR": head_aupr, "random AUPR": random_aupr}
 def head_auprs(
     predictions: Iterable[Row], examples: Iterable[Row], heads: Iterable[Row]
 ) -> dict[str, float]:
-    """Return {head id: AUPR}, which a search over settings maximises for each head separately.
+    """Return {head id: AUPR}, which a search over settings maximises for each head
+    separately.
 
     Rows as in `scores_and_jackknives`; NaN where no answer of a head has a curve.
     """
@@ -158,7 +170,8 @@ def answered(
     heads: Iterable[Row],
     unit: str = "contract",
 ) -> list[AnsweredHead]:
-    """Return the heads, sorted, each with its ``examples``; arguments as in `scores_and_jackknives`.
+    """Return the heads, sorted, each with its ``examples``; arguments as in
+    `scores_and_jackknives`.
 
     `classification.matched` describes which rows are ignored and which are refused.
     """
@@ -190,18 +203,20 @@ def scores_and_jackknives(
 ) -> tuple[list[Row], list[Jackknife]]:
     """Score the predictions of one run; rows as `run.SCORES`, sorted by its key.
 
-    ``predictions``: head_id, example_id, logits (or each answer's own probabilities, whose log odds are then
-    used as logits).  ``examples`` to score: head_id, example_id, label (index of the
-    answer), data_type and the column that ``unit`` names.  ``heads``: head_id, question, category,
-    answers (list).
+    ``predictions``: head_id, example_id, logits (or each answer's own probabilities,
+    whose log odds are then used as logits).  ``examples`` to score: head_id,
+    example_id, label (index of the answer), data_type and the column that ``unit``
+    names.  ``heads``: head_id, question, category, answers (list).
 
-    Metrics: ``AUPR``, ``random AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each ``category``,
-    ``question`` and ``head``; the 95 % interval of the AUPR over ``unit`` (``AUPR, low`` and ``AUPR,
-    high``) for ``all`` and each ``category``; ``AUPR`` and ``random AUPR`` for each ``data type`` (Table 6);
-    ``precision`` for each ``recall`` of the mean curve (Figure 2).  n is the number of
-    averaged questions, a question's heads, a head's examples, or an interval's units.
+    Metrics: ``AUPR``, ``random AUPR``, ``micro F1`` and ``macro F1``, for ``all``, each
+    ``category``, ``question`` and ``head``; the 95 % interval of the AUPR over ``unit``
+    (``AUPR, low`` and ``AUPR, high``) for ``all`` and each ``category``; ``AUPR`` and
+    ``random AUPR`` for each ``data type`` (Table 6); ``precision`` for each ``recall``
+    of the mean curve (Figure 2).  n is the number of averaged questions, a question's
+    heads, a head's examples, or an interval's units.
 
-    Raises `BadInput` for an answer without an example (or with all), unless the data are ``partial``.
+    Raises `BadInput` for an answer without an example (or with all), unless the data
+    are ``partial``.
 
     Also returns the jackknives of AUPR and both F1s for ``all`` and each ``category``.
     """
@@ -262,8 +277,8 @@ def _refuse_gaps(heads: Iterable[AnsweredHead], among: str = "test examples") ->
 def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     """Return AUPR over main and over abridged examples, for the same heads (Table 6).
 
-    Computed as in the released code and, with the suffix `, strict`, as in the text, where answers without an
-    example of the data type are left out.
+    Computed as in the released code and, with the suffix `, strict`, as in the text,
+    where answers without an example of the data type are left out.
     """
     printed = []
     questions = set()
@@ -288,7 +303,9 @@ def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
 def _data_type_rows(
     data_type: str, suffix: str, heads: Sequence[AnsweredHead]
 ) -> Iterator[Row]:
-    """Yield the score rows of `METRICS` over the examples of a data type, means over questions."""
+    """Yield the score rows of `METRICS` over the examples of a data type, means over
+    questions.
+    """
     group = f"data type: {data_type}"
     scored_heads = [head.scored for head in heads]
     for metric, function in METRICS.items():
@@ -299,11 +316,13 @@ def _data_type_rows(
 
 
 def mean_curve(curves: Sequence[Curve]) -> Curve:
-    """Return the mean of stepwise precision-recall curves, (recalls, precisions), recalls rising from 0.
+    """Return the mean of stepwise precision-recall curves, (recalls, precisions),
+    recalls rising from 0.
 
-    The recalls are the union over all curves.  Between two of its own recalls a curve takes the precision of
-    the next higher one, and at one recall the precision of the highest threshold.  So the area under the
-    mean is the mean of the areas (released `pr_curves_average`).
+    The recalls are the union over all curves.  Between two of its own recalls a curve
+    takes the precision of the next higher one, and at one recall the precision of the
+    highest threshold.  So the area under the mean is the mean of the areas (released
+    `pr_curves_average`).
     """
     recalls = np.unique(np.concatenate([recall for recall, _ in curves]))
     precisions = []
@@ -313,7 +332,9 @@ def mean_curve(curves: Sequence[Curve]) -> Curve:
 
 
 def curve(positive: np.ndarray, score: np.ndarray) -> Curve:
-    """Return one stepwise curve, (recalls, precisions), recalls rising from 0 (precision 1) to 1."""
+    """Return one stepwise curve, (recalls, precisions), recalls rising from 0
+    (precision 1) to 1.
+    """
     from sklearn.metrics import precision_recall_curve  # slow to import
 
     precision, recall, _ = precision_recall_curve(positive, score)
@@ -323,7 +344,9 @@ def curve(positive: np.ndarray, score: np.ndarray) -> Curve:
 
 
 def averaged_curve(heads: Iterable[AnsweredHead]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the curve averaged over questions, as (recalls, precisions, number of questions)."""
+    """Return the curve averaged over questions, as (recalls, precisions, number of
+    questions).
+    """
     curves_of: dict[str, list[Curve]] = defaultdict(list)
     for head in heads:
         sides = [side for side in binarised(head) if side]

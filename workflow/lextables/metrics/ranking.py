@@ -1,7 +1,7 @@
 """Ranking metrics: NDCG, recall and ACORD's k-star precision in two readings.
 
-``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids, best first.  A hit
-without a judgement has gain 0.
+``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids,
+best first.  A hit without a judgement has gain 0.
 """
 
 import re
@@ -21,7 +21,8 @@ Metric = Callable[
 
 
 def by_name(metric: str) -> Metric:
-    """Return the metric with this name: ``NDCG@k``, ``Recall@k`` or ``<n>-star precision@k``.
+    """Return the metric with this name: ``NDCG@k``, ``Recall@k`` or ``<n>-star
+    precision@k``.
 
     Raises `BadInput` for any other name.
     """
@@ -42,7 +43,9 @@ def by_name(metric: str) -> Metric:
 
 
 def strict_reading(metric: str) -> Metric | None:
-    """Return the metric as the paper's text defines it; None if the published tables agree with the text."""
+    """Return the metric as the paper's text defines it; None if the published tables
+    agree with the text.
+    """
     parsed = re.fullmatch(r"([1-9])-star precision@(\d+)", metric)
     if not parsed:
         return None
@@ -52,7 +55,8 @@ def strict_reading(metric: str) -> Metric | None:
 
 
 def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
-    """Return {query id: share of its documents with a gain above 0 that are in the top ``cutoff``}.
+    """Return {query id: share of its documents with a gain above 0 that are in the top
+    ``cutoff``}.
 
     NaN where the query has none.
     """
@@ -67,10 +71,11 @@ def recall(qrels: Qrels, run: Hits, cutoff: int) -> dict[str, float]:
 def ndcg(
     qrels: Qrels, run: Hits, cutoffs: Sequence[int]
 ) -> dict[int, dict[str, float]]:
-    """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq. 1).
+    """Return {cutoff: {query id: NDCG}} by trec_eval, with linear gains (ACORD F.1, Eq.
+    1).
 
-    trec_eval sorts hits by score and breaks ties by its own rule, so ranks are passed as scores.  A query
-    without hits scores 0.
+    trec_eval sorts hits by score and breaks ties by its own rule, so ranks are passed
+    as scores.  A query without hits scores 0.
     """
     scored = {}
     for query, hits in run.items():
@@ -93,11 +98,12 @@ def ndcg(
 def star_precision_printed(
     qrels: Qrels, run: Hits, stars: int, cutoff: int = 5
 ) -> dict[str, float]:
-    """Return {query id: share of clauses with at least ``stars`` among those returned in the top ``cutoff``}.
+    """Return {query id: share of clauses with at least ``stars`` among those returned
+    in the top ``cutoff``}.
 
-    This is the metric in ACORD's tables.  The denominator is the number of returned clauses, which may be
-    below ``cutoff``, without the normalisation of Eq. 2.  NaN where the query has no such clause; means leave
-    those queries out.
+    This is the metric in ACORD's tables.  The denominator is the number of returned
+    clauses, which may be below ``cutoff``, without the normalisation of Eq. 2.  NaN
+    where the query has no such clause; means leave those queries out.
     """
     values = {}
     for query in sorted(qrels):
@@ -120,8 +126,8 @@ def star_precision_strict(
 ) -> dict[str, float]:
     """Return {query id: k-star precision} as ACORD's Eq. 2 defines it.
 
-    The number of clauses of at least ``stars`` in the top ``cutoff``, divided by min(``cutoff``, number of
-    such clauses of the query).  NaN where the query has none.
+    The number of clauses of at least ``stars`` in the top ``cutoff``, divided by
+    min(``cutoff``, number of such clauses of the query).  NaN where the query has none.
     """
     values = {}
     for query in sorted(qrels):

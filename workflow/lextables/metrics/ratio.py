@@ -8,7 +8,8 @@ import numpy as np
 def ratio(
     part: np.ndarray, whole: np.ndarray, undefined: float = math.nan
 ) -> np.ndarray:
-    """Return ``part`` / ``whole``, float64, and ``undefined`` where ``whole`` is not above 0.
+    """Return ``part`` / ``whole``, float64, and ``undefined`` where ``whole`` is not
+    above 0.
 
     The shapes are broadcast.
     """

@@ -1,30 +1,37 @@
-"""Scores of n-best spans against gold spans: as CUAD's released evaluator and as its paper defines them.
+"""Scores of n-best spans against gold spans: as CUAD's released evaluator and as its
+paper defines them.
 
-**Paper mode** returns bit for bit the values of CUAD's released ``evaluate.py`` on the same n-best file
-(MAUD's extraction task released the same evaluator with other ``low_thresholds`` and no relaxed category).
-Its quirks are documented where they are implemented: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
+**Paper mode** returns bit for bit the values of CUAD's released ``evaluate.py`` on the
+same n-best file (MAUD's extraction task released the same evaluator with other
+``low_thresholds`` and no relaxed category).  Its quirks are documented where they are
+implemented: `sweep`, `paper_words`, `last_by_text`, `paper_matches`,
 `substring_groups`, `counts`, `Curve`, `processed`, `aupr`, `precision_at_recall`.
 
 **Strict mode** follows the paper's text (CUAD, Section 4.1, Metrics, and A.1):
 
-- the words of a span are its text without punctuation, in lower case, split at white space
-  (`strict_words`); a span without words matches nothing, since its coefficient is undefined;
-- a prediction matches a gold span when their Jaccard coefficient is at least 0.5, or, in the one category
-  that is relaxed, when the gold text is a substring of the predicted text;
-- predictions are distinguished by their offsets in the contract, and the empty prediction is ignored
-  (`most_probable_by_span`);
-- every confidence is a threshold, and a prediction counts when its confidence is at least the threshold;
-- the precision at a recall is the best at that recall or a higher one, over all thresholds, and 0 where no
-  threshold reaches the recall, as in Table 2;
-- the curve is that best precision over the recalls attained: a step function, whose area is a sum of
-  rectangles, without an added point at recall 0 and without linear interpolation;
-- a category without a gold span in the data (CUAD: Price Restrictions) has no score.  Its false positives
-  still count among all categories.
+- the words of a span are its text without punctuation, in lower case, split at white
+  space (`strict_words`); a span without words matches nothing, since its coefficient is
+  undefined;
+- a prediction matches a gold span when their Jaccard coefficient is at least 0.5, or,
+  in the one category that is relaxed, when the gold text is a substring of the
+  predicted text;
+- predictions are distinguished by their offsets in the contract, and the empty
+  prediction is ignored (`most_probable_by_span`);
+- every confidence is a threshold, and a prediction counts when its confidence is at
+  least the threshold;
+- the precision at a recall is the best at that recall or a higher one, over all
+  thresholds, and 0 where no threshold reaches the recall, as in Table 2;
+- the curve is that best precision over the recalls attained: a step function, whose
+  area is a sum of rectangles, without an added point at recall 0 and without linear
+  interpolation;
+- a category without a gold span in the data (CUAD: Price Restrictions) has no score.
+  Its false positives still count among all categories.
 
-Both modes count equally: a true positive is a gold span with a matching prediction, a false negative a gold
-span without one, and a false positive a prediction that matches no gold span of its question.  Whether
-a gold span is found at a threshold depends only on the highest confidence of its matching predictions, so
-each pair of a gold span and a prediction is compared once.
+Both modes count equally: a true positive is a gold span with a matching prediction, a
+false negative a gold span without one, and a false positive a prediction that matches
+no gold span of its question.  Whether a gold span is found at a threshold depends only
+on the highest confidence of its matching predictions, so each pair of a gold span and a
+prediction is compared once.
 """
 
 import re
@@ -64,7 +71,9 @@ NO_PLACE = -2  # start and end of a prediction without offsets
 
 @dataclass(frozen=True)
 class Gold:
-    """The scored questions, sorted by id, with the gold spans of each (empty: unanswerable)."""
+    """The scored questions, sorted by id, with the gold spans of each (empty:
+    unanswerable).
+    """
 
     question_ids: tuple[str, ...]
     contracts: tuple[str, ...]
@@ -80,8 +89,8 @@ class Gold:
 def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
     """Return the gold spans of ``questions`` (rows of `squad.QUESTIONS` of one split).
 
-    ``answers`` are rows of `squad.ANSWERS`; those of other questions are ignored.  Raises `BadInput` where
-    there is no question, or a gold span is empty.
+    ``answers`` are rows of `squad.ANSWERS`; those of other questions are ignored.
+    Raises `BadInput` where there is no question, or a gold span is empty.
     """
     ordered = sorted(questions, key=itemgetter("question_id"))
     if not ordered:
@@ -113,11 +122,12 @@ def gold(questions: Iterable[Row], answers: Iterable[Row]) -> Gold:
 class Nbest:
     """The n-best spans of many questions, in columns; questions are sorted by id.
 
-    ``sizes`` int64 [questions]: number of predictions of each question.  The other columns have one entry
-    per prediction.  ``texts``: the span as the release writes it, scored in paper mode.  ``slices``: the
-    span's text in the contract, scored in strict mode (the same where only one is known).  ``confidence``
-    float64: its probability.  ``start``, ``end`` int64: its offsets in the contract (`EMPTY` for the empty
-    prediction, `NO_PLACE` where unknown).
+    ``sizes`` int64 [questions]: number of predictions of each question.  The other
+    columns have one entry per prediction.  ``texts``: the span as the release writes
+    it, scored in paper mode.  ``slices``: the span's text in the contract, scored in
+    strict mode (the same where only one is known).  ``confidence`` float64: its
+    probability.  ``start``, ``end`` int64: its offsets in the contract (`EMPTY` for the
+    empty prediction, `NO_PLACE` where unknown).
     """
 
     question_ids: tuple[str, ...]
@@ -145,9 +155,8 @@ def nbest_columns(
 ) -> Nbest:
     """Return `Nbest` from ``groups``, {question id: its predictions in order}.
 
-    ``text``, ``start`` and ``end`` are the keys of the released text and its offsets; the slice has the key
-    ``text``.
-    Raises `BadInput` as `nbest_rows` does.
+    ``text``, ``start`` and ``end`` are the keys of the released text and its offsets;
+    the slice has the key ``text``. Raises `BadInput` as `nbest_rows` does.
     """
     question_ids = tuple(sorted(groups))
     rows: list[Row] = []
@@ -209,16 +218,20 @@ _REMOVED = re.compile("[.,;:]")
 def paper_words(text: str) -> frozenset[str]:
     """Return the words of a text as the released evaluator splits it.
 
-    Only the characters . , ; : are removed, and / becomes a space.  Words are split at single spaces: two
-    adjacent spaces, a space at either end and a text without words give an empty word, which counts as a
-    word.  Line breaks, tabs, quotes, brackets and hyphens stay inside words.
+    Only the characters . , ; : are removed, and / becomes a space.  Words are split at
+    single spaces: two adjacent spaces, a space at either end and a text without words
+    give an empty word, which counts as a word.  Line breaks, tabs, quotes, brackets and
+    hyphens stay inside words.
     """
-    # Punctuation is removed first: the lower case of a capital sigma depends on its neighbours.
+    # Punctuation is removed first: the lower case of a capital sigma depends on its
+    # neighbours.
     return frozenset(_REMOVED.sub("", text).lower().replace("/", " ").split(" "))
 
 
 class _Punctuation(dict[int, int | None]):
-    """For `str.translate`: removes the characters of Unicode's categories P*; caches each lookup."""
+    """For `str.translate`: removes the characters of Unicode's categories P*; caches
+    each lookup.
+    """
 
     def __missing__(self, code: int) -> int | None:
         self[code] = None if unicodedata.category(chr(code)).startswith("P") else code
@@ -229,26 +242,32 @@ _PUNCTUATION = _Punctuation()
 
 
 def strict_words(text: str) -> frozenset[str]:
-    """Return the words of a text as the paper defines them: no punctuation, lower case, split at spaces.
+    """Return the words of a text as the paper defines them: no punctuation, lower case,
+    split at spaces.
 
-    A text may have no word.  Punctuation is Unicode's categories P* (also quotes, brackets, dashes, slashes,
-    % and &; not $ or +), and spaces are white space of any kind and length.
+    A text may have no word.  Punctuation is Unicode's categories P* (also quotes,
+    brackets, dashes, slashes, % and &; not $ or +), and spaces are white space of any
+    kind and length.
     """
     return frozenset(text.translate(_PUNCTUATION).lower().split())
 
 
 def similar(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both are empty."""
+    """Whether the Jaccard coefficient of two sets of words is at least 0.5; not if both
+    are empty.
+    """
     # In integers: with s shared words, s / (a + b - s) is at least 0.5 if 3 s >= a + b.
     return bool(first) and 3 * len(first & second) >= len(first) + len(second)
 
 
 def last_by_text(nbest: Nbest) -> np.ndarray:
-    """Return the indices of the predictions that the released evaluator uses, int64, questions in order.
+    """Return the indices of the predictions that the released evaluator uses, int64,
+    questions in order.
 
-    It keys predictions by text, so of several with one text it keeps the confidence of the last, even if
-    lower.  Only the text "" is the empty prediction; the word "empty", which the released prediction step
-    writes where a question has nothing else, counts as a prediction.
+    It keys predictions by text, so of several with one text it keeps the confidence of
+    the last, even if lower.  Only the text "" is the empty prediction; the word
+    "empty", which the released prediction step writes where a question has nothing
+    else, counts as a prediction.
     """
     indices: list[int] = []
     for predictions in _by_question(nbest):
@@ -267,10 +286,12 @@ def _by_question(nbest: Nbest) -> Iterator[range]:
 
 
 def most_probable_by_span(nbest: Nbest) -> np.ndarray:
-    """Return the index of the most confident prediction of each distinct span, int64, questions in order.
+    """Return the index of the most confident prediction of each distinct span, int64,
+    questions in order.
 
-    Spans are distinguished by their offsets, or by text where these are unknown.  A prediction without text,
-    or with the start `EMPTY`, is the empty prediction and left out.
+    Spans are distinguished by their offsets, or by text where these are unknown.  A
+    prediction without text, or with the start `EMPTY`, is the empty prediction and left
+    out.
     """
     indices: list[int] = []
     starts = nbest.start.tolist()
@@ -300,9 +321,10 @@ def most_probable_by_span(nbest: Nbest) -> np.ndarray:
 class Matches:
     """Matched gold spans and unmatched predictions, before any threshold.
 
-    ``gold_question`` int64 and ``gold_confidence`` float64 [gold spans]: the index of the span's question in
-    `Gold`, and the highest confidence of its matching predictions (`UNMATCHED` where there is none).
-    ``miss_question`` and ``miss_confidence`` [misses]: the question and the confidence of each prediction
+    ``gold_question`` int64 and ``gold_confidence`` float64 [gold spans]: the index of
+    the span's question in `Gold`, and the highest confidence of its matching
+    predictions (`UNMATCHED` where there is none). ``miss_question`` and
+    ``miss_confidence`` [misses]: the question and the confidence of each prediction
     that matches no gold span.
     """
 
@@ -315,8 +337,9 @@ class Matches:
 def paper_matches(nbest: Nbest, gold: Gold, relaxed: str | None) -> Matches:
     """Match as the released evaluator does.
 
-    Matching is relaxed (a prediction that contains the gold text, case-sensitively, also matches) for every
-    question whose id contains ``relaxed`` anywhere, so also for a contract with that word in its title.
+    Matching is relaxed (a prediction that contains the gold text, case-sensitively,
+    also matches) for every question whose id contains ``relaxed`` anywhere, so also for
+    a contract with that word in its title.
     """
     is_relaxed = [False] * len(gold.question_ids)
     if relaxed:
@@ -338,7 +361,9 @@ def _matches(
     is_relaxed: Sequence[bool],
     words: Callable[[str], frozenset[str]],
 ) -> Matches:
-    """Match the predictions with the indices ``indices``; ``is_relaxed`` by question."""
+    """Match the predictions with the indices ``indices``; ``is_relaxed`` by
+    question.
+    """
     questions = np.arange(len(gold.spans))
     question = np.repeat(questions, nbest.sizes)[indices]
     confidence = nbest.confidence[indices]
@@ -379,8 +404,9 @@ def _matches(
 def sweep(low_thresholds: Sequence[float] = LOW_THRESHOLDS) -> np.ndarray:
     """Return the thresholds of the released sweep, highest first, float64.
 
-    0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the 99 slightly below
-    the two-digit number (0.93 is 0.9299999999999999); then ``low_thresholds``.
+    0.99 down to 0.01 as ``np.arange(0.99, 0, -0.01)`` makes them, which puts 93 of the
+    99 slightly below the two-digit number (0.93 is 0.9299999999999999); then
+    ``low_thresholds``.
     """
     low = np.asarray(low_thresholds, dtype=np.float64)
     return np.concatenate([np.arange(0.99, 0, -0.01), low])
@@ -396,8 +422,8 @@ def threshold_group(threshold: float) -> str:
 class Curve:
     """Precision and recall, float64 [..., points].
 
-    Recall never decreases, since a lower threshold only adds predictions; so the released area, which takes
-    points in the order of the thresholds, never fails.
+    Recall never decreases, since a lower threshold only adds predictions; so the
+    released area, which takes points in the order of the thresholds, never fails.
     """
 
     precision: np.ndarray
@@ -406,16 +432,20 @@ class Curve:
 
 @dataclass(frozen=True)
 class Counts:
-    """True and false positives at each threshold, int64 [..., thresholds], and gold spans, int64 [...]."""
+    """True and false positives at each threshold, int64 [..., thresholds], and gold
+    spans, int64 [...].
+    """
 
     true_positives: np.ndarray
     false_positives: np.ndarray
     gold_spans: np.ndarray
 
     def curve(self) -> Curve:
-        """The released curve: a point of precision 1 and recall 0, then one for each threshold.
+        """The released curve: a point of precision 1 and recall 0, then one for each
+        threshold.
 
-        Precision is NaN where nothing is predicted, and recall where there is no gold span.
+        Precision is NaN where nothing is predicted, and recall where there is no gold
+        span.
         """
         tp = self.true_positives
         fp = self.false_positives
@@ -432,15 +462,17 @@ class Counts:
 def counts(
     matches: Matches, unit: np.ndarray, units: int, thresholds: np.ndarray
 ) -> Counts:
-    """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the unit of each question.
+    """Count positives for each of ``units`` units; ``unit`` int64 [questions] is the
+    unit of each question.
 
-    A prediction counts at the thresholds (highest first) strictly below its confidence: with confidence 0
-    it never counts, not even at the threshold 0.
+    A prediction counts at the thresholds (highest first) strictly below its confidence:
+    with confidence 0 it never counts, not even at the threshold 0.
     """
     size = len(thresholds)
 
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        # Column k counts items that first pass at threshold k; an extra column those that never pass.
+        # Column k counts items that first pass at threshold k; an extra column those
+        # that never pass.
         first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
         cell = unit[question] * (size + 1) + first
         cells = np.bincount(cell, minlength=units * (size + 1))
@@ -460,11 +492,13 @@ def overall_counts(matches: Matches, gold: Gold, thresholds: np.ndarray) -> Coun
 
 
 def substring_groups(gold: Gold) -> np.ndarray:
-    """Return the questions of each category by the released filter, bool [categories, questions].
+    """Return the questions of each category by the released filter, bool [categories,
+    questions].
 
-    The filter tests whether the question's id contains the category's name, and the id begins with the
-    contract's title: all questions about a contract with Insurance in its title count as questions about
-    insurance.  A category's own questions always belong to it (MAUD's ids misspell two of its types).
+    The filter tests whether the question's id contains the category's name, and the id
+    begins with the contract's title: all questions about a contract with Insurance in
+    its title count as questions about insurance.  A category's own questions always
+    belong to it (MAUD's ids misspell two of its types).
     """
     categories = np.array(gold.categories)
     groups = []
@@ -477,13 +511,16 @@ def substring_groups(gold: Gold) -> np.ndarray:
 def paper_counts(
     matches: Matches, gold: Gold, thresholds: np.ndarray
 ) -> tuple[list[str], Counts]:
-    """Return the groups (``all``, then ``category: <name>``) and their counts, one row per group."""
+    """Return the groups (``all``, then ``category: <name>``) and their counts, one row
+    per group.
+    """
     size = len(gold.question_ids)
     single = counts(matches, np.arange(size), size, thresholds)
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
 
     def summed(by_question: np.ndarray) -> np.ndarray:
-        # Sums of small integers are exact in floating point, whose matrix product is fast.
+        # Sums of small integers are exact in floating point, whose matrix product is
+        # fast.
         return np.rint(groups @ by_question).astype(np.int64)
 
     names = ["all", *(f"category: {name}" for name in gold.category_names)]
@@ -495,36 +532,41 @@ def paper_counts(
 
 
 def processed(precision: np.ndarray) -> np.ndarray:
-    """Return each point's best precision at its own threshold or a lower one, as the release computes it.
+    """Return each point's best precision at its own threshold or a lower one, as the
+    release computes it.
 
-    The release applies Python's ``max`` from the last point of the sweep back.  ``max`` skips a NaN unless it
-    comes first, and then keeps it: where the lowest threshold predicts nothing, every point is NaN, including
-    the added point of precision 1.
+    The release applies Python's ``max`` from the last point of the sweep back.  ``max``
+    skips a NaN unless it comes first, and then keeps it: where the lowest threshold
+    predicts nothing, every point is NaN, including the added point of precision 1.
     """
     backwards = precision[..., ::-1]
     best = np.fmax.accumulate(backwards, axis=-1)
     best = np.where(np.isnan(backwards[..., :1]), np.nan, best)
-    # Contiguous: numpy sums a reversed view in another order, which changes the last bit.
+    # Contiguous: numpy sums a reversed view in another order, which changes the last
+    # bit.
     return np.ascontiguousarray(best[..., ::-1])
 
 
 def aupr(curve: Curve) -> np.ndarray:
     """Return the released area under the curve, float64 [...].
 
-    Trapezoids (as `sklearn.metrics.auc`) from the added point of recall 0 and precision 1: so a high first
-    precision also counts for recalls that no threshold attains.  Beyond the highest attained recall the area
-    is 0.  NaN becomes 0: without gold spans (CUAD's Price Restrictions) and without predictions.
+    Trapezoids (as `sklearn.metrics.auc`) from the added point of recall 0 and precision
+    1: so a high first precision also counts for recalls that no threshold attains.
+    Beyond the highest attained recall the area is 0.  NaN becomes 0: without gold spans
+    (CUAD's Price Restrictions) and without predictions.
     """
     areas = np.trapezoid(processed(curve.precision), curve.recall, axis=-1)
     return np.where(np.isnan(areas), 0.0, areas)
 
 
 def precision_at_recall(curve: Curve, recall: float) -> np.ndarray:
-    """Return the released precision at ``recall``, float64 [...]: that of the first point reaching it.
+    """Return the released precision at ``recall``, float64 [...]: that of the first
+    point reaching it.
 
-    The release iterates over points and thresholds together.  The added point makes one point more, so the
-    last is never reached: a recall attained only at the last threshold gives 0, like one never attained.
-    (The threshold that the release returns is off by one for the same reason; it is not returned here.)
+    The release iterates over points and thresholds together.  The added point makes one
+    point more, so the last is never reached: a recall attained only at the last
+    threshold gives 0, like one never attained.  (The threshold that the release returns
+    is off by one for the same reason; it is not returned here.)
     """
     reached = curve.recall[..., :-1] >= recall
     first = np.argmax(reached, axis=-1)[..., None]
@@ -547,10 +589,11 @@ def contract_intervals(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> dict[str, tuple[float, float] | None]:
-    """Return {metric: 95 % percentile-bootstrap interval over contracts} of the metrics over all questions.
+    """Return {metric: 95 % percentile-bootstrap interval over contracts} of the metrics
+    over all questions.
 
-    Contracts are resampled with replacement, each with all its questions.  None where all resamples have
-    the same value.
+    Contracts are resampled with replacement, each with all its questions.  None where
+    all resamples have the same value.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
     by_unit = counts(matches, unit, len(names), thresholds)
@@ -573,12 +616,14 @@ def contract_intervals(
 
 
 def strict_curve(gold_confidence: np.ndarray, miss_confidence: np.ndarray) -> Curve:
-    """Return the curve of one group from its part of `Matches`, highest threshold first.
+    """Return the curve of one group from its part of `Matches`, highest threshold
+    first.
 
-    Precision is the best at the point's recall or a higher one.  Recall is NaN without gold spans; without
-    predictions the curve has no points.
+    Precision is the best at the point's recall or a higher one.  Recall is NaN without
+    gold spans; without predictions the curve has no points.
     """
-    # A matching prediction that is not the best of any gold span changes no count: no threshold needed.
+    # A matching prediction that is not the best of any gold span changes no count: no
+    # threshold needed.
     hits = gold_confidence[gold_confidence > UNMATCHED]
     confidences = np.concatenate([hits, miss_confidence])
     thresholds = np.unique(confidences)[::-1]
@@ -601,7 +646,9 @@ def _at_least(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 def strict_values(
     gold_confidence: np.ndarray, miss_confidence: np.ndarray
 ) -> dict[str, float]:
-    """Return {metric: value} of one group as the paper defines the metrics; NaN without gold spans."""
+    """Return {metric: value} of one group as the paper defines the metrics; NaN without
+    gold spans.
+    """
     if not len(gold_confidence):
         return dict.fromkeys(METRICS, NAN)
     curve = strict_curve(gold_confidence, miss_confidence)
@@ -619,7 +666,9 @@ def strict_values(
 def strict_groups(
     matches: Matches, gold: Gold
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield (group, its gold confidences, its misses' confidences): ``all``, then each exact category."""
+    """Yield (group, its gold confidences, its misses' confidences): ``all``, then each
+    exact category.
+    """
     yield "all", matches.gold_confidence, matches.miss_confidence
     names, category = np.unique(gold.categories, return_inverse=True)
     gold_category = category[matches.gold_question]
@@ -647,17 +696,20 @@ def scores(
 ) -> list[Row]:
     """Score the n-best spans of one run; rows of `run.SCORES`, sorted by its key.
 
-    ``nbest`` are rows of the table of predictions, or their columns; ``questions`` one split of
-    `squad.QUESTIONS`; ``answers`` rows of `squad.ANSWERS`.  ``relaxed`` is the category in which a prediction
-    that contains the gold span also matches (in paper mode a substring of the question's id; None: no
-    category).  ``low_thresholds`` are the last thresholds of the released `sweep`.
+    ``nbest`` are rows of the table of predictions, or their columns; ``questions`` one
+    split of `squad.QUESTIONS`; ``answers`` rows of `squad.ANSWERS`.  ``relaxed`` is the
+    category in which a prediction that contains the gold span also matches (in paper
+    mode a substring of the question's id; None: no category).  ``low_thresholds`` are
+    the last thresholds of the released `sweep`.
 
-    Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans), with the suffix
-    ``, strict`` for strict mode, and for ``all`` with ``, low`` and ``, high`` for the 95 % interval of paper
-    mode (n: contracts), where defined; ``precision`` and ``recall`` of the released curve for each
-    ``threshold: <t>`` (n: the denominator).
+    Metrics: `METRICS` for the groups ``all`` and ``category: <name>`` (n: gold spans),
+    with the suffix ``, strict`` for strict mode, and for ``all`` with ``, low`` and ``,
+    high`` for the 95 % interval of paper mode (n: contracts), where defined;
+    ``precision`` and ``recall`` of the released curve for each ``threshold: <t>`` (n:
+    the denominator).
 
-    Raises `BadInput` for missing or extra questions, invalid probabilities and empty gold spans.
+    Raises `BadInput` for missing or extra questions, invalid probabilities and empty
+    gold spans.
     """
     gold_spans = gold(questions, answers)
     columns = nbest if isinstance(nbest, Nbest) else nbest_rows(nbest)

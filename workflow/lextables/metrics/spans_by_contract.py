@@ -1,7 +1,8 @@
-"""Contribution of each contract to a run's AUPR of spans, so that runs can be paired by contract.
+"""Contribution of each contract to a run's AUPR of spans, so that runs can be paired by
+contract.
 
-Separate from `lextables.metrics.spans`, which the training of linear models imports: a change here must not
-rerun training.
+Separate from `lextables.metrics.spans`, which the training of linear models imports: a
+change here must not rerun training.
 """
 
 from collections.abc import Sequence
@@ -25,10 +26,11 @@ from lextables.pipeline.dataset import Row
 def by_contract(
     nbest: Nbest, gold: Gold, *, relaxed: str | None, low_thresholds: Sequence[float]
 ) -> list[Row]:
-    """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as in `spans.scores`.
+    """Return sorted rows of `units.UNITS` for the released overall AUPR; arguments as
+    in `spans.scores`.
 
-    The precision at a recall has no such rows: leaving out a contract changes it in jumps that do not
-    reflect its spread.
+    The precision at a recall has no such rows: leaving out a contract changes it in
+    jumps that do not reflect its spread.
     """
     names, unit = np.unique(gold.contracts, return_inverse=True)
     matches = paper_matches(nbest, gold, relaxed)
@@ -37,7 +39,9 @@ def by_contract(
 
 
 def area_by_unit(by_unit: Counts) -> np.ndarray:
-    """Return each unit's contribution to the overall AUPR, float64 (units,), from its counts."""
+    """Return each unit's contribution to the overall AUPR, float64 (units,), from its
+    counts.
+    """
     hits = by_unit.true_positives
     misses = by_unit.false_positives
     gold_spans = by_unit.gold_spans

@@ -1,1 +1,3 @@
-"""Models: finding their weights, lexical and dense retrieval, reranking, and training."""
+"""Models: finding their weights, lexical and dense retrieval, reranking, and
+training.
+"""

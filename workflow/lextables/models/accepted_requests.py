@@ -1,7 +1,8 @@
 """What servers accept of a request, and what their answers are beside answers.
 
-Servers refuse parameters that others require.  A refused parameter is left out or renamed, a refused system
-text is put into the user's turn, and the request is repeated; run.json records the changes.
+Servers refuse parameters that others require.  A refused parameter is left out or
+renamed, a refused system text is put into the user's turn, and the request is repeated;
+run.json records the changes.
 """
 
 import json
@@ -26,7 +27,8 @@ _NO_SYSTEM = re.compile(
     r"|developer instruction|\buser\W{1,4}(?:and|or)?\W{0,4}assistant\b|invalid.{0,9}role",
     re.IGNORECASE,
 )
-# Reasons of servers not to answer a prompt, in the text or the code of an error, or in a finish_reason.
+# Reasons of servers not to answer a prompt, in the text or the code of an error, or in
+# a finish_reason.
 _FILTERED = re.compile(
     r"filter|content.?policy|content.?management|moderat|safety|flagged|prohibited|blocklist|recitation"
     r"|sensitive|usage (?:policy|policies|guidelines)|data.?inspection|content exists risk|responsible.?ai",
@@ -57,7 +59,8 @@ _DEEPEST = 5
 
 
 def refused_part(reason: str, body: JsonObject) -> str | None:
-    """Return the part of a request that a server refuses by its ``reason``: a parameter, or `system`.
+    """Return the part of a request that a server refuses by its ``reason``: a
+    parameter, or `system`.
 
     None if it names no part that can be changed.
     """
@@ -77,7 +80,9 @@ def refused_part(reason: str, body: JsonObject) -> str | None:
 
 
 def without_part(body: JsonObject, part: str) -> JsonObject:
-    """Return a request without a part that `refused_part` names, or with its other name."""
+    """Return a request without a part that `refused_part` names, or with its other
+    name.
+    """
     body = dict(body)
     if part == _SYSTEM:
         prompt = tuple(Message(**message) for message in body["messages"])
@@ -101,7 +106,9 @@ def in_words(part: str) -> str:
 
 
 def is_filtered(reason: str) -> bool:
-    """Whether a server's reason says that it does not answer this prompt because of its content."""
+    """Whether a server's reason says that it does not answer this prompt because of its
+    content.
+    """
     return bool(_FILTERED.search(reason))
 
 
@@ -121,7 +128,8 @@ def reason_of(error: Any, depth: int = _DEEPEST) -> str:
 
 
 def error_status(content: bytes) -> int | None:
-    """Return the status of an error inside an answer with the status 200; None if there is none.
+    """Return the status of an error inside an answer with the status 200; None if there
+    is none.
 
     An empty answer is an error too.
     """
@@ -141,7 +149,9 @@ def error_status(content: bytes) -> int | None:
 
 
 def _error_in(answer: JsonObject) -> Any:
-    """Return the error in an answer; something that is false for an answer without one."""
+    """Return the error in an answer; something that is false for an answer without
+    one.
+    """
     choices = answer.get("choices")
     if answer.get("error"):
         return answer["error"]

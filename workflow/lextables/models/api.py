@@ -1,7 +1,7 @@
 """Calls of an OpenAI-compatible API, with a cache, a budget, a rate limit and retries.
 
-The key is read from the environment.  It is never written to a setting, file, log or message, even if a
-server returns it.
+The key is read from the environment.  It is never written to a setting, file, log or
+message, even if a server returns it.
 """
 
 import asyncio
@@ -116,7 +116,9 @@ def _tls_context() -> ssl.SSLContext:
 
 
 class MeteredTransport(httpx2.BaseTransport):
-    """Sends requests within budget and rate limit, and limits the duration and size of answers."""
+    """Sends requests within budget and rate limit, and limits the duration and size of
+    answers.
+    """
 
     def __init__(self, ledger: Ledger, price: Price | None) -> None:
         self._ledger = ledger
@@ -124,7 +126,9 @@ class MeteredTransport(httpx2.BaseTransport):
         self._context = _tls_context()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the answer; raises `BadInput` before sending if the call could exceed the budget."""
+        """Return the answer; raises `BadInput` before sending if the call could exceed
+        the budget.
+        """
         # A text never has more tokens than bytes.
         sent = len(request.content) + EXTRA_TOKENS
         body = json.loads(request.content)
@@ -148,7 +152,9 @@ class MeteredTransport(httpx2.BaseTransport):
             self._ledger.charge(number, charged)
 
     def _charged(self, response: httpx2.Response, most: Cost) -> Cost:
-        """Return the cost of an answer, ``most`` if unknown; errors, web pages and empty answers are free."""
+        """Return the cost of an answer, ``most`` if unknown; errors, web pages and
+        empty answers are free.
+        """
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
             return FREE
@@ -160,7 +166,10 @@ class MeteredTransport(httpx2.BaseTransport):
             return most
 
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request.  Asynchronously, because only that can be interrupted whatever the server sends."""
+        """Send a request.
+
+        Asynchronously, because only that can be interrupted whatever the server sends.
+        """
         try:
             async with (
                 asyncio.timeout(TIMEOUT),
@@ -191,7 +200,9 @@ class MeteredTransport(httpx2.BaseTransport):
 
 
 async def _body(answer: httpx2.Response) -> bytes:
-    """Return the body of an answer without surrounding white space; `BadInput` if too large or damaged."""
+    """Return the body of an answer without surrounding white space; `BadInput` if too
+    large or damaged.
+    """
     body = bytearray()
     where = str(answer.request.url)
     encoding = answer.headers.get("content-encoding", "gzip").lower()
@@ -216,7 +227,9 @@ class Api:
     def __init__(
         self, base: str, model: str, cache: str | Path, limits: Limits
     ) -> None:
-        """Raise `BadInput` if a required key is missing or invalid, or if the model has no price."""
+        """Raise `BadInput` if a required key is missing or invalid, or if the model has
+        no price.
+        """
         key = os.environ.get(KEY, "")
         where = f"environment variable {KEY}"
         if not key and spending.on_loopback(base):
@@ -236,7 +249,8 @@ class Api:
         self._limits = limits
         self._price = price
         self._cache = AnswerCache(cache)
-        # Refused parts of requests, in their order, and those of the answers that were used.
+        # Refused parts of requests, in their order, and those of the answers that were
+        # used.
         self._refused: tuple[str, ...] = ()
         self._changes: set[str] = set()
         self._ledger = Ledger(cache, limits, model)
@@ -253,14 +267,17 @@ class Api:
             logging.getLogger(name).setLevel(logging.WARNING)
 
     def cached(self, call: Call, check: Callable[[Any], object]) -> Any | None:
-        """Return the cached answer to a call; None if there is none that passes ``check``."""
+        """Return the cached answer to a call; None if there is none that passes
+        ``check``.
+        """
         return self._used(self._cache.get(self._question(call), check))
 
     def ask(self, call: Call, check: Callable[[Any], object]) -> Any:
         """Return the server's JSON answer, from the cache if possible.
 
-        ``check`` reads what the caller needs and so detects an answer of the wrong form.  Raises `Refused`
-        for a permanent rejection, `BadInput` if the server does not answer or the budget is spent.
+        ``check`` reads what the caller needs and so detects an answer of the wrong
+        form.  Raises `Refused` for a permanent rejection, `BadInput` if the server does
+        not answer or the budget is spent.
         """
         ask = partial(self._accepted, call, check)
         return self._used(self._cache.get_or_ask(self._question(call), ask, check))
@@ -268,9 +285,11 @@ class Api:
     def ask_all(
         self, asks: Sequence[Callable[[], Answer]], description: str
     ) -> list[Answer]:
-        """Return the results of ``asks``, functions that call `ask`; several run simultaneously.
+        """Return the results of ``asks``, functions that call `ask`; several run
+        simultaneously.
 
-        After an error, running calls are completed and cached, and no further call is started.
+        After an error, running calls are completed and cached, and no further call is
+        started.
         """
         with (
             ThreadPoolExecutor(self._limits.concurrency) as pool,
@@ -291,7 +310,9 @@ class Api:
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:
-        """Print and log the maximum number, size and cost of the requests that follow."""
+        """Print and log the maximum number, size and cost of the requests that
+        follow.
+        """
         tokens = characters // CHARACTERS_PER_TOKEN
         most = cost(self._price, tokens, requests)
         spent = self._ledger.spent.dollars
@@ -317,7 +338,8 @@ class Api:
         return answer
 
     def _accepted(self, call: Call, check: Callable[[Any], object]) -> Any:
-        """Return the server's answer to a call, whose refused parts are changed; errors as in `ask`.
+        """Return the server's answer to a call, whose refused parts are changed; errors
+        as in `ask`.
 
         The answer names the changes under `CHANGES`.
         """
@@ -381,7 +403,8 @@ class Api:
     def _status_error(
         self, error: openai.APIStatusError, asked: JsonObject
     ) -> BadInput:
-        """Return `BadInput` for a status that may be temporary, `Refused` for a permanent one.
+        """Return `BadInput` for a status that may be temporary, `Refused` for a
+        permanent one.
 
         An internal error that names a part of the request ``asked`` is permanent.
         """
@@ -421,10 +444,11 @@ def embed(
     limits: Limits,
     batch_size: int = 256,
 ) -> np.ndarray:
-    """Return a float32 array (texts, dimensions) of unit vectors from ``POST <base>/embeddings``.
+    """Return a float32 array (texts, dimensions) of unit vectors from ``POST
+    <base>/embeddings``.
 
-    Without texts, nothing is sent and the array is (0, 0).  Each batch is cached in the folder ``cache``.
-    Budget, rate limit and errors as in `Api`.
+    Without texts, nothing is sent and the array is (0, 0).  Each batch is cached in the
+    folder ``cache``.  Budget, rate limit and errors as in `Api`.
     """
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)

@@ -1,8 +1,9 @@
-"""Bi-encoders: texts to vectors, with separate encodings of queries and documents, and a cache.
+"""Bi-encoders: texts to vectors, with separate encodings of queries and documents, and
+a cache.
 
-The cache stores each text's vector once per model.  No rule declares it; without it a job takes longer but
-gives the same result.  Vectors are stored in single precision, as models return them: rounding could change
-rankings.
+The cache stores each text's vector once per model.  No rule declares it; without it a
+job takes longer but gives the same result.  Vectors are stored in single precision, as
+models return them: rounding could change rankings.
 """
 
 import hashlib
@@ -40,8 +41,8 @@ from lextables.pipeline.run import identity
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 
-# Texts per shard of the cache, the most that a killed job loses: one or two minutes on one core for a small
-# model.
+# Texts per shard of the cache, the most that a killed job loses: one or two minutes on
+# one core for a small model.
 SHARD = 2048
 _IDENTITY = "identity.json"
 _DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, BadInput)
@@ -54,10 +55,11 @@ TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 def load(
     folder: str, where: torch.device, max_length: int | None = None
 ) -> SentenceTransformer:
-    """Load a sentence-transformers model that truncates texts to ``max_length`` tokens, if given.
+    """Load a sentence-transformers model that truncates texts to ``max_length`` tokens,
+    if given.
 
-    Its weights are in single precision, whatever the precision of their file.
-    Without it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
+    Its weights are in single precision, whatever the precision of their file.  Without
+    it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
     configuration names code, or with missing weights.
     """
     check_named_code(folder)
@@ -92,7 +94,9 @@ def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray
 
 
 def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
+    """As `encode_alike`, with the model's prompt or route for queries, if it has
+    one.
+    """
     return _encoder_of_part(model, "query").encode(texts)
 
 
@@ -109,8 +113,8 @@ def cached(
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
 
-    ``settings`` identify the weights of ``model`` by content or revision.  Without either
-    nothing is cached.
+    ``settings`` identify the weights of ``model`` by content or revision.  Without
+    either nothing is cached.
     """
     encode_texts = partial(encode, model)
     versions = {
@@ -144,7 +148,9 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """A model, and how it encodes: the prompt's name, unit vectors, the task of a route."""
+    """A model, and how it encodes: the prompt's name, unit vectors, the task of a
+    route.
+    """
 
     model: SentenceTransformer
     prompt_name: str | None
@@ -182,7 +188,9 @@ class _Encoder:
         return options
 
     def _vectors(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield positions of some of the texts and their vectors, until all are done."""
+        """Yield positions of some of the texts and their vectors, until all are
+        done.
+        """
         if texts and not self._reads_tokens(texts[0]):
             for start in range(0, len(texts), AT_ONCE):
                 part = list(texts[start : start + AT_ONCE])
@@ -234,10 +242,11 @@ def _in_parallel(
     all_batches: Sequence[np.ndarray],
     where: torch.device,
 ) -> Iterator[np.ndarray]:
-    """Yield the vectors of each batch; on a CPU each of torch's threads processes its own batch.
+    """Yield the vectors of each batch; on a CPU each of torch's threads processes its
+    own batch.
 
-    Threads that share a batch wait for each other in every layer, which on a busy machine takes longer than
-    the computation.
+    Threads that share a batch wait for each other in every layer, which on a busy
+    machine takes longer than the computation.
     """
     if where.type != "cpu":
         yield from map(encode, all_batches)
@@ -255,16 +264,16 @@ def _in_parallel(
 class VectorCache:
     """The vectors of one identity, in shards that are written atomically.
 
-    Texts are identified by digest.  Several jobs may use the cache simultaneously; vectors that two of them
-    encode are written twice and are equal.  Memory: about 200 bytes per stored text, and twice the requested
-    array.
+    Texts are identified by digest.  Several jobs may use the cache simultaneously;
+    vectors that two of them encode are written twice and are equal.  Memory: about 200
+    bytes per stored text, and twice the requested array.
     """
 
     def __init__(self, root: str | Path, identity: JsonObject) -> None:
         """Open the folder below ``root`` for an identity of `pipeline.run.identity`.
 
-        Vectors that earlier code or libraries made from the same data on the same device
-        are deleted.
+        Vectors that earlier code or libraries made from the same data on the same
+        device are deleted.
         """
         about = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         self.folder = Path(root) / _digest(about.encode())

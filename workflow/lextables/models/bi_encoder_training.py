@@ -1,4 +1,6 @@
-"""Fine-tuning of a bi-encoder on graded judgements with sentence-transformers' trainer."""
+"""Fine-tuning of a bi-encoder on graded judgements with sentence-transformers'
+trainer.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,13 +54,15 @@ class GradedPairs:
 
 
 class GradedSoftmax(torch.nn.Module):
-    """Cross-entropy between a softmax over documents and their shares of a query's gain.
+    """Cross-entropy between a softmax over documents and their shares of a query's
+    gain.
 
-    The softmax is over the model's own similarities of each query to the documents of the
-    batch; cosines are divided by ``temperature``, and others are not, since they are not
-    limited to 1 (as sentence-transformers advises for its losses).  Pairs without an entry
-    in ``gains`` (`GradedPairs`) have gain 0, so documents of the other queries are further
-    negatives.  Every query needs a document with a gain in its batch.
+    The softmax is over the model's own similarities of each query to the documents of
+    the batch; cosines are divided by ``temperature``, and others are not, since they
+    are not limited to 1 (as sentence-transformers advises for its losses).  Pairs
+    without an entry in ``gains`` (`GradedPairs`) have gain 0, so documents of the other
+    queries are further negatives.  Every query needs a document with a gain in its
+    batch.
     """
 
     def __init__(
@@ -112,7 +116,9 @@ class GradedSoftmax(torch.nn.Module):
 
 
 class _Trainer(InParts, SentenceTransformerTrainer):
-    """A trainer whose loss needs the whole batch: documents are negatives of the other queries."""
+    """A trainer whose loss needs the whole batch: documents are negatives of the other
+    queries.
+    """
 
     compares = True
 
@@ -132,9 +138,10 @@ def finetune(
 ) -> int:
     """Fine-tune in place; ``visit(n)`` is called after each n of the settings' updates.
 
-    The loss is `GradedSoftmax`.  Queries and documents are encoded with the model's prompt
-    or route, as in a search.  Checkpoints are written to ``work``; an interrupted run
-    resumes from there.  Returns the update from which it resumed (0 without a checkpoint).
+    The loss is `GradedSoftmax`.  Queries and documents are encoded with the model's
+    prompt or route, as in a search.  Checkpoints are written to ``work``; an
+    interrupted run resumes from there.  Returns the update from which it resumed (0
+    without a checkpoint).
     """
     last = max(settings.updates)
     if len(data.pairs) != last * settings.batch_size:

@@ -1,8 +1,9 @@
 """BM25 as Anserini computes it at its defaults (k1 0.9, b 0.4), for ACORD's BM25 rows.
 
-It is implemented here because libraries differ at their defaults: the analysis is Lucene's English analyzer
-(UAX 29 words, possessives removed, lower case, 33 stop words, the original Porter stemmer), IDF is
-ln(1 + (N - n + 0.5) / (n + 0.5)), and document lengths pass through Lucene's lossy one-byte code.
+It is implemented here because libraries differ at their defaults: the analysis is
+Lucene's English analyzer (UAX 29 words, possessives removed, lower case, 33 stop words,
+the original Porter stemmer), IDF is ln(1 + (N - n + 0.5) / (n + 0.5)), and document
+lengths pass through Lucene's lossy one-byte code.
 """
 
 import math
@@ -18,7 +19,8 @@ STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it no not of on or such that the their then there "
     "these they this to was will with".split()
 )
-# A soft hyphen is a Format character, which UAX 29 would join; Lucene's index for ACORD broke there.
+# A soft hyphen is a Format character, which UAX 29 would join; Lucene's index for ACORD
+# broke there.
 _SOFT_HYPHEN = "\u00ad"
 _BOUNDARY = regex.compile(r"(?V1w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
@@ -43,7 +45,9 @@ def analyze(text: str) -> list[str]:
 
 
 def lossy_length(length: int) -> int:
-    """Return the length that Lucene reads back after storing ``length`` in one byte (SmallFloat)."""
+    """Return the length that Lucene reads back after storing ``length`` in one byte
+    (SmallFloat).
+    """
     exact = 24  # shorter lengths are stored exactly
     if length < exact:
         return length
@@ -55,7 +59,8 @@ def lossy_length(length: int) -> int:
 class BM25Index:
     """An index over documents given as terms.
 
-    A query term counts as often as the query contains it.  Only documents with a query term are returned.
+    A query term counts as often as the query contains it.  Only documents with a query
+    term are returned.
     """
 
     def __init__(
@@ -79,13 +84,17 @@ class BM25Index:
             self.saturation[doc_id] = k1 * relative_length
 
     def idf(self, term: str) -> float:
-        """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term in ``n`` of ``N`` documents."""
+        """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for a term in ``n`` of ``N``
+        documents.
+        """
         n = len(self.postings.get(term, ()))
         odds = (self.size - n + 0.5) / (n + 0.5)
         return math.log(1 + odds)
 
     def search(self, query: Iterable[str], top: int | None) -> list[tuple[str, float]]:
-        """Return at most ``top`` (document id, score) pairs (None: all), best first, ties by id ascending."""
+        """Return at most ``top`` (document id, score) pairs (None: all), best first,
+        ties by id ascending.
+        """
         scores: dict[str, float] = defaultdict(float)
         for term in query:
             idf = self.idf(term)

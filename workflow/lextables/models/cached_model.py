@@ -32,12 +32,14 @@ _log = logging.getLogger("lextables")
 def open_language_model(
     settings: Mapping[str, Any], cache: str | Path, limits: Limits, device: DeviceChoice
 ) -> LanguageModel:
-    """Return the model of a run's ``settings``; answers are cached in the folder ``cache``.
+    """Return the model of a run's ``settings``; answers are cached in the folder
+    ``cache``.
 
-    ``settings`` are those of `resolve.model_settings`: ``model`` (its name), ``weights``, ``revision``,
-    ``content`` (for weights in a folder), ``endpoint`` (`chat`, the default, or `completions`) and ``window``
-    (tokens, where known).  For a server's model ``weights`` is its name on the server and ``api`` the
-    server's base address.
+    ``settings`` are those of `resolve.model_settings`: ``model`` (its name),
+    ``weights``, ``revision``, ``content`` (for weights in a folder), ``endpoint``
+    (`chat`, the default, or `completions`) and ``window`` (tokens, where known).  For a
+    server's model ``weights`` is its name on the server and ``api`` the server's base
+    address.
     """
     if "api" in settings:
         from lextables.models.language_model_server import ServerLanguageModel
@@ -47,7 +49,9 @@ def open_language_model(
 
 
 def of_job(settings: Mapping[str, Any], job: Any) -> LanguageModel:
-    """Return the model of ``settings`` for a job with the attributes ``asking`` and ``device``."""
+    """Return the model of ``settings`` for a job with the attributes ``asking`` and
+    ``device``.
+    """
     asking = job.asking
     limits = Limits(**asking["limits"])
     return open_language_model(settings, asking["kept"], limits, job.device)

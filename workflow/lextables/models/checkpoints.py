@@ -42,8 +42,9 @@ _FINISHED = "finished"
 # Of finished work: its files, and their digest.
 _CONTENT = "content"
 _DIGEST = "digest"
-# Seconds after which a checkpoint is saved, whatever the number of updates: a killed job
-# loses at most an hour, with ten minutes for the update that is running and the writing.
+# Seconds after which a checkpoint is saved, whatever the number of updates: a killed
+# job loses at most an hour, with ten minutes for the update that is running and the
+# writing.
 CHECKPOINT_SECONDS = 3000
 _log = logging.getLogger("lextables")
 
@@ -192,7 +193,9 @@ class ByTime(TrainerCallback):
 
 
 class AtUpdates(TrainerCallback):
-    """Call ``visit`` with the number of finished updates whenever it is in ``updates``."""
+    """Call ``visit`` with the number of finished updates whenever it is in
+    ``updates``.
+    """
 
     def __init__(self, updates: Sequence[int], visit: Callable[[int], None]) -> None:
         self.updates = frozenset(updates)
@@ -237,8 +240,9 @@ def arguments(
 ) -> JsonObject:
     """Return the trainer's arguments that all trainings share.
 
-    ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every ``save_every``
-    updates (0: only by time, see `ByTime`); the loss is logged ``log_lines`` times.
+    ``updates`` of AdamW with ``seed`` on ``device``, and a checkpoint in ``work`` every
+    ``save_every`` updates (0: only by time, see `ByTime`); the loss is logged
+    ``log_lines`` times.
     """
     gpu = device.type == "cuda"
     return {
@@ -252,7 +256,8 @@ def arguments(
         "logging_steps": max(1, updates // log_lines),
         "report_to": "none",
         "use_cpu": device.type == "cpu",
-        # Batches are prepared and copied while the GPU computes, and only logged losses are read.
+        # Batches are prepared and copied while the GPU computes, and only logged losses
+        # are read.
         "dataloader_num_workers": max(1, torch.get_num_threads() - 1) if gpu else 0,
         "dataloader_pin_memory": gpu,
         "accelerator_config": {"non_blocking": gpu},

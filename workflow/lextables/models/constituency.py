@@ -25,10 +25,11 @@ _TO_NORMAL = {
 
 
 def load(model: str, *, device: str = "cpu") -> "Constituency":
-    """Return the parser ``model``: a folder or file that benepar exports, or a name such as ``benepar_en3``.
+    """Return the parser ``model``: a folder or file that benepar exports, or a name
+    such as ``benepar_en3``.
 
-    A name is searched in NLTK's data folders, where `benepar.download` stores it.  Raises `BadInput` if it is
-    missing.
+    A name is searched in NLTK's data folders, where `benepar.download` stores it.
+    Raises `BadInput` if it is missing.
     """
     if ("/" in model or model.startswith(".")) and not Path(model).exists():
         raise BadInput(
@@ -52,7 +53,9 @@ def load(model: str, *, device: str = "cpu") -> "Constituency":
 
 
 def _check_without_code(folder: Path) -> None:
-    """Raise `BadInput` for a folder with its own code; benepar would ask the user interactively."""
+    """Raise `BadInput` for a folder with its own code; benepar would ask the user
+    interactively.
+    """
     for path in (folder / "config.json", folder / "tokenizer_config.json"):
         if path.is_file() and "auto_map" in json.loads(
             path.read_text(encoding="utf-8")
@@ -67,7 +70,8 @@ def _check_without_code(folder: Path) -> None:
 class Constituency:
     """A loaded parser.
 
-    ``parse`` parses sentences one at a time, so a tree does not depend on other sentences of a batch.
+    ``parse`` parses sentences one at a time, so a tree does not depend on other
+    sentences of a batch.
     """
 
     def __init__(self, parser: Any) -> None:
@@ -84,12 +88,13 @@ class Constituency:
         *,
         subbatch_tokens: int = 0,
     ) -> Iterator:
-        """Yield the `nltk.Tree` of each sentence (words, whether a space follows each, their tags).
+        """Yield the `nltk.Tree` of each sentence (words, whether a space follows each,
+        their tags).
 
-        The tags are only used if the model has no tagger.  The result is None for a sentence that is too
-        long for the model.  ``subbatch_tokens`` > 0 parses batches of that many subwords, which halves the
-        time on a CPU and is necessary on a GPU; the last bits of scores, and trees in a tie, then depend on
-        the batch.
+        The tags are only used if the model has no tagger.  The result is None for a
+        sentence that is too long for the model.  ``subbatch_tokens`` > 0 parses batches
+        of that many subwords, which halves the time on a CPU and is necessary on a GPU;
+        the last bits of scores, and trees in a tie, then depend on the batch.
         """
         examples = [_Sentence(*sentence) for sentence in sentences]
         usable = [example for example in examples if self._fits(example)]
@@ -147,9 +152,10 @@ class _Sentence:
 def _special_tokens_restored() -> Iterator[None]:
     """Add ``build_inputs_with_special_tokens`` to fast tokenizers during loading.
 
-    benepar 0.2.0 calls it once, with a dummy id, to find the start and stop tokens; transformers 5 has
-    removed it.  Two special tokens are cls and sep around the ids (BERT, RoBERTa), one is eos after them (T5,
-    the encoder of benepar_en3), none leaves them bare (GPT-2).
+    benepar 0.2.0 calls it once, with a dummy id, to find the start and stop tokens;
+    transformers 5 has removed it.  Two special tokens are cls and sep around the ids
+    (BERT, RoBERTa), one is eos after them (T5, the encoder of benepar_en3), none leaves
+    them bare (GPT-2).
     """
     from transformers import PreTrainedTokenizerFast as Fast
 

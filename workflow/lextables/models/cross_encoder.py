@@ -44,11 +44,12 @@ def load(
     *,
     fresh_head: bool = False,
 ) -> CrossEncoder:
-    """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing relevance head.
+    """Load a cross-encoder; with ``fresh_head``, ``seed`` initialises a missing
+    relevance head.
 
-    Its weights are in single precision, whatever the precision of their file.
-    Raises `BadInput` for a model whose configuration names code and, without ``fresh_head``, for missing
-    weights.
+    Its weights are in single precision, whatever the precision of their file. Raises
+    `BadInput` for a model whose configuration names code and, without ``fresh_head``,
+    for missing weights.
     """
     check_named_code(folder)
     if not fresh_head:
@@ -66,9 +67,9 @@ def score(
 ) -> np.ndarray:
     """Return one float64 logit for each (query, clause) pair; higher is more relevant.
 
-    Raises `BadInput` if the model returns numbers that are not finite.
-    Pairs are sorted by tokens, longest first.  Sorted by characters, as the library does, ACORD's batches
-    have 18 % padding; sorted by tokens, 1 %.
+    Raises `BadInput` if the model returns numbers that are not finite.  Pairs are
+    sorted by tokens, longest first.  Sorted by characters, as the library does, ACORD's
+    batches have 18 % padding; sorted by tokens, 1 %.
     """
     model.eval()
     logits = np.empty(len(pairs))
@@ -86,7 +87,9 @@ def score(
 def _logits(
     model: CrossEncoder, pairs: Sequence[Pair], batch_size: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield positions of some of the pairs and their logits (pairs,), until all are done."""
+    """Yield positions of some of the pairs and their logits (pairs,), until all are
+    done.
+    """
     name = model.default_prompt_name
     prompt = model.prompts[name] if name else None
     inputs = tokenised(model, pairs, prompt=prompt)
@@ -103,11 +106,12 @@ def _logits(
 
 
 class BalancedBatches(DefaultBatchSampler):
-    """Batches in which every label is drawn equally often (ACORD F.2: oversampled by relevance).
+    """Batches in which every label is drawn equally often (ACORD F.2: oversampled by
+    relevance).
 
-    Draws cycle over the labels; within a label all examples are drawn before any is repeated, in an order
-    that depends on ``seed``.  The sequence depends only on labels and seed, so a resumed run sees the same
-    batches.
+    Draws cycle over the labels; within a label all examples are drawn before any is
+    repeated, in an order that depends on ``seed``.  The sequence depends only on labels
+    and seed, so a resumed run sees the same batches.
     """
 
     def __init__(
@@ -139,12 +143,16 @@ class BalancedBatches(DefaultBatchSampler):
 def balanced_batches(
     data: Dataset, batch_size: int, batches: int, seed: int, **_: object
 ) -> BalancedBatches:
-    """Return the batches of ``data`` by its ``label``; the trainer's other arguments are ignored."""
+    """Return the batches of ``data`` by its ``label``; the trainer's other arguments
+    are ignored.
+    """
     return BalancedBatches(data["label"], batch_size, batches, seed)
 
 
 class _Collator(CrossEncoderDataCollator):
-    """Tokenizes pairs in the data loader; the library's losses do it in the training step."""
+    """Tokenizes pairs in the data loader; the library's losses do it in the training
+    step.
+    """
 
     def __call__(self, features: list[dict[str, Any]]) -> Batch:
         batch = super().__call__(features)
@@ -155,7 +163,9 @@ class _Collator(CrossEncoderDataCollator):
 
 
 class _Trainer(InParts, CrossEncoderTrainer):
-    """A trainer whose loss is the cross-entropy between relevance logits and targets in 0..1."""
+    """A trainer whose loss is the cross-entropy between relevance logits and targets in
+    0..1.
+    """
 
     data_collator_class = _Collator
 
@@ -192,8 +202,8 @@ def finetune(
 
     The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2; with a decaying
     schedule each number of updates would need its own run).  Checkpoints are written to
-    ``work``; an interrupted run resumes from there, including batches, optimiser and random
-    state.  Returns the update from which it resumed (0 without a checkpoint).
+    ``work``; an interrupted run resumes from there, including batches, optimiser and
+    random state.  Returns the update from which it resumed (0 without a checkpoint).
     """
     last = max(settings.updates)
     queries, clauses = zip(*pairs, strict=True)

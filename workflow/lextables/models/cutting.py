@@ -1,9 +1,10 @@
-"""Cut a long text before it is tokenised, where the tokens that a model reads cannot change.
+"""Cut a long text before it is tokenised, where the tokens that a model reads cannot
+change.
 
-A model reads the first few hundred tokens of an opinion of ten thousand.  A text is cut at a
-single space between ASCII letters or digits.  The tokenizers that `is_cuttable` accepts
-split there before anything else and look at no text behind it, so the tokens of the part
-are the first tokens of the whole text.
+A model reads the first few hundred tokens of an opinion of ten thousand.  A text is cut
+at a single space between ASCII letters or digits.  The tokenizers that `is_cuttable`
+accepts split there before anything else and look at no text behind it, so the tokens of
+the part are the first tokens of the whole text.
 """
 
 import json
@@ -16,7 +17,8 @@ CHARACTERS = 8  # of a token, more than almost every text has on average
 FARTHEST = 2000  # characters, back to the last place where a text can be cut
 # Pre-tokenizers that split at a space.
 SPLITTING = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit"})
-# Normalizers that change a character by itself or with its combining marks, or the ends of a text.
+# Normalizers that change a character by itself or with its combining marks, or the ends
+# of a text.
 LOCAL = frozenset(
     {
         *("BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt"),
@@ -27,7 +29,9 @@ SEVERAL_SPACES = {"Regex": " {2,}"}
 
 
 def is_cuttable(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether tokens before a space between words do not depend on the text after it."""
+    """Whether tokens before a space between words do not depend on the text after
+    it.
+    """
     if not tokenizer.is_fast or tokenizer.truncation_side != "right":
         return False
     backend = tokenizer.backend_tokenizer
@@ -41,7 +45,9 @@ def is_cuttable(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def cut(text: str, tokens: int) -> str:
-    """Return a part of ``text`` with about ``tokens``; the text if it is short or has no place to cut."""
+    """Return a part of ``text`` with about ``tokens``; the text if it is short or has
+    no place to cut.
+    """
     end = CHARACTERS * tokens
     if len(text) <= end:
         return text
@@ -76,7 +82,9 @@ def _splits(pre_tokenizer: Mapping[str, Any] | None) -> bool:
 
 
 def _is_local(normalizer: Mapping[str, Any] | None) -> bool:
-    """Whether a normalizer leaves a space between words, and looks at no text behind it."""
+    """Whether a normalizer leaves a space between words, and looks at no text behind
+    it.
+    """
     if normalizer is None:
         return True
     kind = normalizer["type"]

@@ -1,4 +1,6 @@
-"""The device that models run on.  torch is imported late, because planning a workflow must be fast."""
+"""The device that models run on.  torch is imported late, because planning a workflow
+must be fast.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ def expected(choice: DeviceChoice) -> bool:
 
 
 def pick(choice: DeviceChoice) -> torch.device:
-    """Return the device for the config's choice; `BadSetting` if there is no GPU to use.
+    """Return the device for the config's choice; `BadSetting` if there is no GPU to
+    use.
 
-    The GPU is reserved for this job until its process ends, and the only visible one (`gpu_lease`).
+    The GPU is reserved for this job until its process ends, and the only visible one
+    (`gpu_lease`).
     """
     import torch  # does not initialise CUDA yet
 
@@ -48,7 +52,9 @@ def pick(choice: DeviceChoice) -> torch.device:
 
 
 def _check_one_gpu(locked: bool, visible: int) -> None:
-    """Raise an error if this job sees several GPUs: a trainer would use all, with a larger batch."""
+    """Raise an error if this job sees several GPUs: a trainer would use all, with a
+    larger batch.
+    """
     if visible <= 1:
         return
     if locked:
@@ -63,7 +69,8 @@ def _check_one_gpu(locked: bool, visible: int) -> None:
 
 
 def kind(device: torch.device) -> str:
-    """Return the kind of device, for the identity of checkpoints: what a training's precision depends on.
+    """Return the kind of device, for the identity of checkpoints: what a training's
+    precision depends on.
 
     A training can continue on another model of the same kind.
     """

@@ -1,4 +1,6 @@
-"""Files of a model folder that loading reads, their kind, and the code that they name."""
+"""Files of a model folder that loading reads, their kind, and the code that they
+name.
+"""
 
 import importlib.util
 import json
@@ -14,8 +16,9 @@ from lextables.pipeline.files import Strict, json_value, typed
 
 # Files that loading needs; the same weights in other formats are not fetched.
 HUB_FILES = ("*.json", "*.txt", "*.safetensors", "*.model")
-# Weights of a folder without safetensors.  They are loaded with ``weights_only`` (the default of transformers
-# and sentence-transformers), which unpickles tensors and nothing else.
+# Weights of a folder without safetensors.  They are loaded with ``weights_only`` (the
+# default of transformers and sentence-transformers), which unpickles tensors and
+# nothing else.
 PICKLES = ("pytorch_model.bin", "pytorch_model-*.bin")
 SAFETENSORS = ("model.safetensors", "model.safetensors.index.json")
 COPY = "copy or fetch the file again"
@@ -42,7 +45,9 @@ def cache_folder(hub: str) -> Path:
 
 
 def gguf_file(place: str | Path) -> Path | None:
-    """Return ``place`` if it is a file, or the only GGUF file of a folder without other weights."""
+    """Return ``place`` if it is a file, or the only GGUF file of a folder without other
+    weights.
+    """
     place = Path(place)
     if place.is_file():
         return place
@@ -58,11 +63,12 @@ def reads_gguf() -> bool:
 
 
 def model_files(folder: str | Path) -> list[Path]:
-    """Return the files of a model that loading reads, including those of a sentence encoder's modules.
+    """Return the files of a model that loading reads, including those of a sentence
+    encoder's modules.
 
-    Other files of a folder (checkpoints, optimiser state, a model card) are not part of the model.  For a
-    GGUF file, or a folder without other weights, the result is the GGUF files.  Raises `BadInput` for a pipe,
-    a device or a socket in place of a file.
+    Other files of a folder (checkpoints, optimiser state, a model card) are not part of
+    the model.  For a GGUF file, or a folder without other weights, the result is the
+    GGUF files.  Raises `BadInput` for a pipe, a device or a socket in place of a file.
     """
     folder = Path(folder)
     if folder.is_file():
@@ -81,7 +87,9 @@ def model_files(folder: str | Path) -> list[Path]:
 
 
 def _regular(files: Iterable[Path]) -> list[Path]:
-    """Return the files that are there, sorted; `BadInput` for one that is not regular, or has no end."""
+    """Return the files that are there, sorted; `BadInput` for one that is not regular,
+    or has no end.
+    """
     regular_files = []
     for file in sorted(files):
         if not file.exists() or file.is_dir():
@@ -96,8 +104,8 @@ def _regular(files: Iterable[Path]) -> list[Path]:
 def settings_content(path: Path) -> bytes:
     """Return the content of a file of settings.
 
-    Raises `BadInput` for anything but a regular file of at most `MAX_SETTINGS` bytes, `OSError` if it cannot
-    be read.
+    Raises `BadInput` for anything but a regular file of at most `MAX_SETTINGS` bytes,
+    `OSError` if it cannot be read.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise BadInput("is no regular file", where=str(path), do=COPY)
@@ -110,7 +118,8 @@ def settings_content(path: Path) -> bytes:
 
 
 def check_inside(name: str, where: Path, *, parts: int = 1) -> None:
-    """Raise `BadInput` if ``name``, in the file ``where``, is no path in its folder with so many ``parts``.
+    """Raise `BadInput` if ``name``, in the file ``where``, is no path in its folder
+    with so many ``parts``.
 
     Other files would not be part of the model's digest.
     """
@@ -126,7 +135,8 @@ def check_inside(name: str, where: Path, *, parts: int = 1) -> None:
 
 
 def pickle_patterns(folder: Path) -> list[str]:
-    """Return the patterns of the pickled weights that loading reads, for each part without safetensors.
+    """Return the patterns of the pickled weights that loading reads, for each part
+    without safetensors.
 
     They are relative to ``folder``; empty if all parts of the model have safetensors.
     """
@@ -141,7 +151,8 @@ def pickle_patterns(folder: Path) -> list[str]:
 
 
 def modules_of(folder: Path) -> list[tuple[str, str]]:
-    """Return the (kind, folder) of each module of a sentence-transformers model; empty for any other.
+    """Return the (kind, folder) of each module of a sentence-transformers model; empty
+    for any other.
 
     Raises `BadInput` if the file with the modules is damaged.
     """
@@ -158,10 +169,10 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
     return kinds
 
 
-# Names of Python code in the files of a sentence-transformers model, which the library imports and calls.
-# Without ``trust_remote_code`` it still accepts any name that begins with ``torch.`` or
-# ``sentence_transformers.``, and settings that read a pickle or fetch code.  Only the usual parts of such
-# models are allowed here.
+# Names of Python code in the files of a sentence-transformers model, which the library
+# imports and calls.  Without ``trust_remote_code`` it still accepts any name that
+# begins with ``torch.`` or ``sentence_transformers.``, and settings that read a pickle
+# or fetch code.  Only the usual parts of such models are allowed here.
 
 _IMPORTED = ("torch.", "sentence_transformers.")
 _MODULES = """Asym BoW CLIPModel CNN Dense Dropout LayerNorm LogitScore LSTM Normalize Pooling Router
@@ -185,7 +196,9 @@ _NAMED = {
 
 
 def check_named_code(folder: str | Path) -> None:
-    """Raise `BadInput` if a configuration file in ``folder`` names code that such models do not need."""
+    """Raise `BadInput` if a configuration file in ``folder`` names code that such
+    models do not need.
+    """
     for path in _configurations(Path(folder)):
         try:
             content = json.loads(settings_content(path))
@@ -209,7 +222,9 @@ def _allowed(key: str, value: Any) -> bool:
 
 
 def _configurations(folder: Path) -> Iterator[Path]:
-    """Yield the configuration files in a folder; each folder once, through links too."""
+    """Yield the configuration files in a folder; each folder once, through links
+    too.
+    """
     real_folders = set()
     for parent, folders, names in os.walk(folder, followlinks=True):
         real = Path(parent).resolve()
@@ -224,7 +239,9 @@ def _configurations(folder: Path) -> Iterator[Path]:
 
 
 def _entries(content: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the (key, value) pairs of a JSON value; items of a list have the key of the list."""
+    """Yield the (key, value) pairs of a JSON value; items of a list have the key of the
+    list.
+    """
     pending = [("", content)]
     while pending:
         key, value = pending.pop()

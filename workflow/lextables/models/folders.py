@@ -51,7 +51,9 @@ def fault(folder: Path, *, pickles: bool = False) -> Fault | None:
 
 
 def _fault(folder: Path, pickles: bool) -> Fault | None:
-    """`fault`; raises `BadInput` for a file of settings that is damaged, not regular or too large."""
+    """`fault`; raises `BadInput` for a file of settings that is damaged, not regular or
+    too large.
+    """
     if not folder.is_dir():
         return Fault(f"the folder {str(folder)!r} does not exist")
     body = body_of(folder)

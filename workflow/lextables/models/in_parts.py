@@ -1,14 +1,17 @@
-"""Training and inference with micro-batches, whose size is halved when a device runs out of memory.
+"""Training and inference with micro-batches, whose size is halved when a device runs
+out of memory.
 
-A GPU starts with whole batches, or parts of texts of similar length if a batch is mostly padding.
-If one text does not fit, activations are computed again in the backward pass (activation
-checkpointing). A processor without memory gives no error that could be caught: the system ends the
-process. So a processor's micro-batches have at most `PROCESSOR_TOKENS` tokens.
+A GPU starts with whole batches, or parts of texts of similar length if a batch is
+mostly padding.  If one text does not fit, activations are computed again in the
+backward pass (activation checkpointing). A processor without memory gives no error that
+could be caught: the system ends the process. So a processor's micro-batches have at
+most `PROCESSOR_TOKENS` tokens.
 
-A training step that runs out of memory has not changed the weights yet, so it is repeated with the same
-random numbers.  On a CPU the result is bitwise equal to a training that used the smaller micro-batches from
-that update on; on a GPU the last bits of two trainings can differ, because kernels add in any order.
-Trainings with other sizes differ by rounding, and by dropout, which is drawn for each micro-batch.
+A training step that runs out of memory has not changed the weights yet, so it is
+repeated with the same random numbers.  On a CPU the result is bitwise equal to a
+training that used the smaller micro-batches from that update on; on a GPU the last bits
+of two trainings can differ, because kernels add in any order.  Trainings with other
+sizes differ by rounding, and by dropout, which is drawn for each micro-batch.
 """
 
 import logging
@@ -33,7 +36,8 @@ from lextables.pipeline.run import noted
 T = TypeVar("T")
 R = TypeVar("R")
 Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
-# The state of the processor's generator of random numbers, and of the device's if it has its own.
+# The state of the processor's generator of random numbers, and of the device's if it
+# has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
 SCHEDULES = {
     "constant": "constant_with_warmup",
@@ -41,18 +45,20 @@ SCHEDULES = {
 }  # transformers' names
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
 OUT_OF_MEMORY = (RuntimeError, MemoryError)  # the types of errors for `out_of_memory`
-# torch has an own error only for its allocator of GPU memory.  CUDA, cuDNN, cuBLAS and the allocator of a
-# CPU have messages; a cuBLAS or cuDNN handle that finds no memory is "not initialized".
+# torch has an own error only for its allocator of GPU memory.  CUDA, cuDNN, cuBLAS and
+# the allocator of a CPU have messages; a cuBLAS or cuDNN handle that finds no memory is
+# "not initialized".
 _MESSAGES = re.compile(
     r"out of memory|not enough memory|can't allocate memory|ALLOC(ATION)?_FAILED"
     r"|(CUBLAS|CUDNN)_STATUS_NOT_INITIALIZED",
     re.IGNORECASE,
 )
-# The most tokens, with padding, of a micro-batch on a processor, unless one text is longer.  A training step
-# of BERT-base's size on 4 texts of 512 tokens needs 4.5 GB, on 8 of them 8.1 GB.
+# The most tokens, with padding, of a micro-batch on a processor, unless one text is
+# longer.  A training step of BERT-base's size on 4 texts of 512 tokens needs 4.5 GB, on
+# 8 of them 8.1 GB.
 PROCESSOR_TOKENS = 2048
-# The most tokens, with padding, of a micro-batch on a GPU, if less than `FULL` of the batch
-# are tokens of texts: with random texts of 4,096 tokens at most it is a third.
+# The most tokens, with padding, of a micro-batch on a GPU, if less than `FULL` of the
+# batch are tokens of texts: with random texts of 4,096 tokens at most it is a third.
 GPU_TOKENS = 4096
 FULL = 0.75
 HALF_PRECISION = (torch.float16, torch.bfloat16)
@@ -64,13 +70,14 @@ _log = logging.getLogger("lextables")
 class InParts(Trainer):
     """A trainer that processes as many rows of a batch at a time as fit into memory.
 
-    Weights are trained in single precision, whatever the precision of their file; with ``mixed`` in bfloat16
-    mixed precision.  Of ``optimiser`` it reads the course of the learning rate and the decayed parameters;
-    ``args`` have the other settings (`Optimiser.arguments`).
+    Weights are trained in single precision, whatever the precision of their file; with
+    ``mixed`` in bfloat16 mixed precision.  Of ``optimiser`` it reads the course of the
+    learning rate and the decayed parameters; ``args`` have the other settings
+    (`Optimiser.arguments`).
 
-    A mixin for trainers whose loss is a mean over rows, or over the number of `terms` in them.  If the loss
-    ``compares`` the rows of a batch, the batch is not split.  ``rows`` is the most that are processed at
-    once.
+    A mixin for trainers whose loss is a mean over rows, or over the number of `terms`
+    in them.  If the loss ``compares`` the rows of a batch, the batch is not split.
+    ``rows`` is the most that are processed at once.
     """
 
     compares = False
@@ -84,7 +91,8 @@ class InParts(Trainer):
         **kwargs: Any,
     ) -> None:
         """Take the arguments of transformers' `Trainer` by keyword."""
-        # Else the model would keep a precision of the environment for predictions during training.
+        # Else the model would keep a precision of the environment for predictions
+        # during training.
         args.mixed_precision = "no"
         super().__init__(args=args, **kwargs)
         assert self.model is not None  # only a trainer that makes its model has none
@@ -173,13 +181,17 @@ class InParts(Trainer):
         self.throughput["seconds"] += seconds
 
     def _check_diverged(self, loss: torch.Tensor) -> None:
-        """Raise `BadInput` if the loss of an update is not finite: all later weights would be NaN."""
+        """Raise `BadInput` if the loss of an update is not finite: all later weights
+        would be NaN.
+        """
         update = self.state.global_step + 1
         what = f"the training diverged: the losses of update {update}"
         finite(loss.float().cpu().numpy(), what, where="training")
 
     def state_of_parts(self) -> JsonObject:
-        """Return the sizes of micro-batches for a checkpoint, with which a resumed training continues."""
+        """Return the sizes of micro-batches for a checkpoint, with which a resumed
+        training continues.
+        """
         return {"rows": self.rows, "halved": self.halved}
 
     def resume_parts(self, state: JsonObject) -> None:
@@ -188,7 +200,8 @@ class InParts(Trainer):
         self.halved = list(state["halved"])
 
     def note_throughput(self) -> None:
-        """Record the updates of this process with their tokens and seconds, and the GPU's memory.
+        """Record the updates of this process with their tokens and seconds, and the
+        GPU's memory.
 
         For several trainings in a job: the sums, and the highest memory.
         """
@@ -208,9 +221,11 @@ class InParts(Trainer):
         noted("throughput", add)
 
     def note_parts(self) -> None:
-        """Record the size of micro-batches and the updates at which it was halved in `run.json`.
+        """Record the size of micro-batches and the updates at which it was halved in
+        `run.json`.
 
-        For several trainings in a job: the smallest size, and the updates of all in order.
+        For several trainings in a job: the smallest size, and the updates of all in
+        order.
         """
         if self.compares:
             return
@@ -227,11 +242,15 @@ class InParts(Trainer):
         noted("micro_batches", add)
 
     def floating_point_ops(self, inputs: Batch) -> int:
-        """Return 0: nothing reads the number, and a sum over all parameters would slow each step."""
+        """Return 0: nothing reads the number, and a sum over all parameters would slow
+        each step.
+        """
         return 0
 
     def _backward(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor | None:
-        """Add the gradients of all parts and return the loss; None if memory ran out."""
+        """Add the gradients of all parts and return the loss; None if memory ran
+        out.
+        """
         losses = []
         try:
             for share, part in self._parts(batch):
@@ -249,10 +268,11 @@ class InParts(Trainer):
         return torch.stack(losses).sum()
 
     def _parts(self, batch: Batch) -> Iterator[tuple[float, Batch]]:
-        """Yield the parts of a batch, each with its share of the loss's terms, if that is not 0.
+        """Yield the parts of a batch, each with its share of the loss's terms, if that
+        is not 0.
 
-        Rows are sorted by length, longest first, and a part is cut to its longest text, so that a batch in
-        parts has little padding.
+        Rows are sorted by length, longest first, and a part is cut to its longest text,
+        so that a batch in parts has little padding.
         """
         if self.compares:
             yield 1, dict(batch)
@@ -279,13 +299,17 @@ class InParts(Trainer):
             start += len(rows)
 
     def _rows_at_once(self, width: int, tokens: int | None) -> int:
-        """Return how many texts of ``width`` tokens a part of ``tokens`` has (None: any number)."""
+        """Return how many texts of ``width`` tokens a part of ``tokens`` has (None: any
+        number).
+        """
         if tokens is None:
             return self.rows
         return max(1, min(self.rows, tokens // width))
 
     def _save_memory(self, model: torch.nn.Module, rows: int) -> None:
-        """Halve the micro-batches; with one text, or a loss that needs all, recompute activations instead."""
+        """Halve the micro-batches; with one text, or a loss that needs all, recompute
+        activations instead.
+        """
         is_least = self.compares or min(self.rows, rows) == 1
         if is_least and recompute_activations(model):
             emptied()
@@ -296,7 +320,9 @@ class InParts(Trainer):
         self._halve(rows)
 
     def _halve(self, rows: int) -> None:
-        """Halve the micro-batches from this update on; `BadInput` if that is impossible."""
+        """Halve the micro-batches from this update on; `BadInput` if that is
+        impossible.
+        """
         least = min(self.rows, rows)
         what = ""
         if least == 1:
@@ -335,10 +361,11 @@ def one_cycle(
 
 
 def tokens_at_once(mask: torch.Tensor, device: str) -> int | None:
-    """Return how many tokens a part of a batch has at most on a type of ``device``; None for no limit.
+    """Return how many tokens a part of a batch has at most on a type of ``device``;
+    None for no limit.
 
-    ``mask`` (rows, tokens) is 1 for tokens of texts.  On a GPU a batch that is mostly padding is
-    processed in parts of texts of similar length.
+    ``mask`` (rows, tokens) is 1 for tokens of texts.  On a GPU a batch that is mostly
+    padding is processed in parts of texts of similar length.
     """
     if device == "cpu":
         return PROCESSOR_TOKENS
@@ -348,9 +375,11 @@ def tokens_at_once(mask: torch.Tensor, device: str) -> int | None:
 
 
 def recompute_activations(model: torch.nn.Module) -> bool:
-    """Compute activations again in the backward pass from now on, which saves memory; the results are the same.
+    """Compute activations again in the backward pass from now on, which saves memory;
+    the results are the same.
 
-    Returns False if transformers' models in ``model`` do so already or do not support it (ALBERT).
+    Returns False if transformers' models in ``model`` do so already or do not support
+    it (ALBERT).
     """
     changed = False
     for module in model.modules():
@@ -371,14 +400,18 @@ def _rows(batch: Batch) -> int:
 
 
 def _ends(mask: torch.Tensor) -> list[int]:
-    """Return the columns of each text up to its last token, at least 1; all if padding is on the left."""
+    """Return the columns of each text up to its last token, at least 1; all if padding
+    is on the left.
+    """
     columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
     ends = (mask.bool() * columns).amax(dim=1)
     return ends.clamp(min=1).tolist()
 
 
 def _part(batch: Batch, rows: Sequence[int], width: int) -> Batch:
-    """Return some rows of a batch, cut to ``width`` tokens; keep values without rows."""
+    """Return some rows of a batch, cut to ``width`` tokens; keep values without
+    rows.
+    """
     count = _rows(batch)
     part = {}
     for name, value in batch.items():
@@ -394,7 +427,9 @@ def _part(batch: Batch, rows: Sequence[int], width: int) -> Batch:
 
 
 def random_state(device: torch.device) -> RandomState:
-    """Return the states of the processor's generator and of the device's, None if it has no own one."""
+    """Return the states of the processor's generator and of the device's, None if it
+    has no own one.
+    """
     device_state = None
     if device.type == "cuda":
         device_state = torch.cuda.get_rng_state(device)
@@ -412,7 +447,8 @@ def set_random_state(device: torch.device, state: RandomState) -> None:
 
 
 def that_fits(size: int, work: Callable[[int], R]) -> tuple[int, R]:
-    """Halve ``size`` until ``work(size)`` fits into memory; return that size and the result.
+    """Halve ``size`` until ``work(size)`` fits into memory; return that size and the
+    result.
 
     Raises `BadInput` if size 1 does not fit.
     """
@@ -438,7 +474,8 @@ def _smaller(size: int, before: int | None) -> int:
 def in_parts_that_fit(
     rows: Sequence[T], size: int, work: Callable[[Sequence[T]], R]
 ) -> Iterator[R]:
-    """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if they do not fit.
+    """Yield the results of ``work`` for ``size`` of the ``rows`` at a time, fewer if
+    they do not fit.
 
     Raises `BadInput` if not even one row fits.
     """

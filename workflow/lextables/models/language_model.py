@@ -1,7 +1,8 @@
 """Protocol of language models: requests and answers, for local weights and for servers.
 
-Callers (rerankers, questions with options) do not know which of the two they use.  The two operations are
-those of EleutherAI's harness: log-probabilities of continuations, and generated text.
+Callers (rerankers, questions with options) do not know which of the two they use.  The
+two operations are those of EleutherAI's harness: log-probabilities of continuations,
+and generated text.
 """
 
 import logging
@@ -15,7 +16,9 @@ from lextables.pipeline.files import JsonObject
 
 
 class Message(NamedTuple):
-    """One turn of a conversation; a last turn with the role `assistant` is the beginning of the answer."""
+    """One turn of a conversation; a last turn with the role `assistant` is the
+    beginning of the answer.
+    """
 
     role: str
     content: str
@@ -40,8 +43,9 @@ class Choice:
 class Weighed:
     """The answer to a `Choice`.
 
-    ``log_probabilities`` are the natural logarithms of the continuations' probabilities after the prompt, in
-    order; minus infinity where a probability is too small to be reported.  None: the model reports none.
+    ``log_probabilities`` are the natural logarithms of the continuations' probabilities
+    after the prompt, in order; minus infinity where a probability is too small to be
+    reported.  None: the model reports none.
     """
 
     log_probabilities: tuple[float, ...] | None
@@ -62,9 +66,11 @@ class Request:
 
 @dataclass(frozen=True)
 class Written:
-    """Generated text without the model's reasoning; ``cut`` where it reached ``max_tokens``.
+    """Generated text without the model's reasoning; ``cut`` where it reached
+    ``max_tokens``.
 
-    It is empty if the model gave no answer, for example if it was cut within its reasoning.
+    It is empty if the model gave no answer, for example if it was cut within its
+    reasoning.
     """
 
     text: str
@@ -77,8 +83,9 @@ class Written:
 class LanguageModel(Protocol):
     """A model that scores continuations and generates text.
 
-    ``window`` is the context length in tokens, prompt and answer together; None where unknown.  ``device``
-    is the name of the device, or a server's base address.  Answers are in the order of the requests.
+    ``window`` is the context length in tokens, prompt and answer together; None where
+    unknown.  ``device`` is the name of the device, or a server's base address.  Answers
+    are in the order of the requests.
     """
 
     name: str
@@ -88,13 +95,15 @@ class LanguageModel(Protocol):
     def tokens(self, prompt: Prompt) -> int:
         """Return the number of tokens of a prompt.
 
-        For a server's model this is an estimate that tends to be too high; its ``fewest_tokens`` is a lower
-        bound.
+        For a server's model this is an estimate that tends to be too high; its
+        ``fewest_tokens`` is a lower bound.
         """
         ...
 
     def expect(self, requests: int, characters: int) -> None:
-        """Report the maximum number of requests and characters that will follow, and their cost."""
+        """Report the maximum number of requests and characters that will follow, and
+        their cost.
+        """
         ...
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
@@ -107,7 +116,9 @@ class LanguageModel(Protocol):
 
 
 def without_system(prompt: Prompt) -> Prompt:
-    """Return a prompt with the system's text at the start of the user's turn, for models without that role."""
+    """Return a prompt with the system's text at the start of the user's turn, for
+    models without that role.
+    """
     first, *others = prompt
     if first.role != "system" or not others:
         return prompt
@@ -131,5 +142,7 @@ def note_asked(record: JsonObject, model: LanguageModel, counts: JsonObject) -> 
 
 
 def plain(prompt: Prompt) -> str:
-    """Return a prompt as one text, for models without chat turns: its messages joined by blank lines."""
+    """Return a prompt as one text, for models without chat turns: its messages joined
+    by blank lines.
+    """
     return "\n\n".join(message.content for message in prompt)

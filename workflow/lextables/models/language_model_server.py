@@ -1,9 +1,10 @@
 """Language models behind an OpenAI-compatible API (OpenAI, vLLM, llama.cpp and others).
 
-The probability of a continuation is computed by exploring the tree of answers (privacy policy corpus, Section
-5).  The server reports the most likely next tokens.  Each that begins a continuation is followed, and
-probabilities of different token sequences with the same text are added, until the continuation is complete or
-the remaining probability is negligible.
+The probability of a continuation is computed by exploring the tree of answers (privacy
+policy corpus, Section
+5).  The server reports the most likely next tokens.  Each that begins a continuation is
+followed, and probabilities of different token sequences with the same text are added,
+until the continuation is complete or the remaining probability is negligible.
 """
 
 import heapq
@@ -34,13 +35,14 @@ from lextables.pipeline.files import JsonObject
 PATHS = {"chat": "/chat/completions", "completions": "/completions"}
 # The tree is not followed below this probability.
 NEGLIGIBLE = 1e-4
-# Number of log-probabilities requested, and the number if a server rejects that; OpenAI's maximum for
-# completions is 5.
+# Number of log-probabilities requested, and the number if a server rejects that;
+# OpenAI's maximum for completions is 5.
 TOPS = (20, 5)
 # Without a tokenizer.  An English token has four or five bytes.
 BYTES_PER_TOKEN = 3
-# If a model ends its answer immediately, llama-cpp-python reports no probabilities.  Then a token is sampled
-# such that it usually is another one; the model's own probabilities are reported with it.
+# If a model ends its answer immediately, llama-cpp-python reports no probabilities.
+# Then a token is sampled such that it usually is another one; the model's own
+# probabilities are reported with it.
 SAMPLING = {"temperature": 2.0, "top_p": 1, "min_p": 0}
 SAMPLES = 8
 # Tolerance for rounding of probabilities and of their sum above 1.
@@ -60,16 +62,19 @@ TOKENS_PER_MESSAGE = 8
 class ServerLanguageModel:
     """A model behind an API.
 
-    With ``endpoint`` `chat` only the first token of an answer is read, because an answer cannot be continued.
-    A continuation has the probability of the token that equals it, or that begins it and no other
-    continuation; a token that begins several counts for none.  Use answers with different first tokens, such
-    as letters.  With `completions` the tree of answers is explored completely.
+    With ``endpoint`` `chat` only the first token of an answer is read, because an
+    answer cannot be continued.  A continuation has the probability of the token that
+    equals it, or that begins it and no other continuation; a token that begins several
+    counts for none.  Use answers with different first tokens, such as letters.  With
+    `completions` the tree of answers is explored completely.
     """
 
     def __init__(
         self, settings: Mapping[str, Any], cache: str | Path, limits: Limits
     ) -> None:
-        """Open the model of a run's ``settings`` (`cached_model.open_language_model`)."""
+        """Open the model of a run's ``settings``
+        (`cached_model.open_language_model`).
+        """
         self.name = settings["model"]
         self.window = settings.get("window")
         self.device = settings["api"]
@@ -83,13 +88,15 @@ class ServerLanguageModel:
     def tokens(self, prompt: Prompt) -> int:
         """Return an estimate of the number of tokens that tends to be too high.
 
-        The server's tokenizer is unknown.  GPT-2's is used, which needs more tokens for English than later
-        ones; if it is not installed, `BYTES_PER_TOKEN`.
+        The server's tokenizer is unknown.  GPT-2's is used, which needs more tokens for
+        English than later ones; if it is not installed, `BYTES_PER_TOKEN`.
         """
         return sum(_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
     def fewest_tokens(self, prompt: Prompt) -> int:
-        """Return a lower bound of the number of tokens: one per word, since no token spans words."""
+        """Return a lower bound of the number of tokens: one per word, since no token
+        spans words.
+        """
         return sum(len(message.content.split()) for message in prompt)
 
     def expect(self, requests: int, characters: int) -> None:
@@ -97,7 +104,9 @@ class ServerLanguageModel:
         self._api.expect(requests, characters)
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
-        """Return the log-probabilities of each choice's continuations, if the server reports any."""
+        """Return the log-probabilities of each choice's continuations, if the server
+        reports any.
+        """
         asks = [partial(self._weighed, choice) for choice in choices]
         return self._api.ask_all(asks, "questions")
 
@@ -107,7 +116,9 @@ class ServerLanguageModel:
         return self._api.ask_all(asks, "texts")
 
     def _call(self, prompt: Prompt, more: str, **options: Any) -> Call:
-        """Return the call that continues ``prompt`` and the text ``more`` (empty with `chat`)."""
+        """Return the call that continues ``prompt`` and the text ``more`` (empty with
+        `chat`).
+        """
         body = {"model": self._model, **options}
         if self._endpoint == "completions":
             body["prompt"] = plain(prompt) + more
@@ -116,7 +127,10 @@ class ServerLanguageModel:
         return Call(PATHS[self._endpoint], body)
 
     def _written(self, request: Request) -> Written:
-        """Return the text for a request.  If reasoning uses its tokens, it is sent again with more."""
+        """Return the text for a request.
+
+        If reasoning uses its tokens, it is sent again with more.
+        """
         more = REASONING_TOKENS
         if self.window is not None:
             used = self.tokens(request.prompt) + request.max_tokens
@@ -142,7 +156,9 @@ class ServerLanguageModel:
         )
 
     def _ask(self, call: Call, prompt: Prompt) -> JsonObject:
-        """Return the answer to a call; one without choices if the server does not answer this prompt."""
+        """Return the answer to a call; one without choices if the server does not
+        answer this prompt.
+        """
         try:
             return self._api.ask(call, partial(self._check, prompt))
         except Refused as error:
@@ -151,7 +167,8 @@ class ServerLanguageModel:
             raise
 
     def _check(self, prompt: Prompt, answer: JsonObject) -> None:
-        """Raise an error unless an answer has a text and valid probabilities, if it has any.
+        """Raise an error unless an answer has a text and valid probabilities, if it has
+        any.
 
         Raises `BadInput` if the server has read fewer tokens than the prompt has words.
         """
@@ -197,10 +214,11 @@ class ServerLanguageModel:
         return Weighed(tuple(log_probabilities))
 
     def _next(self, prompt: Prompt, more: str) -> dict[bytes, float] | None:
-        """Return the log-probabilities of the most likely tokens after a prompt and the text ``more``.
+        """Return the log-probabilities of the most likely tokens after a prompt and the
+        text ``more``.
 
-        None if the server reports none, or if the model reasons first; empty if the model only ends its
-        answer, or does not answer.
+        None if the server reports none, or if the model reasons first; empty if the
+        model only ends its answer, or does not answer.
         """
         likeliest = self._likeliest(prompt, more)
         if likeliest is None:
@@ -218,7 +236,9 @@ class ServerLanguageModel:
         return read_tokens(answer)
 
     def _likeliest(self, prompt: Prompt, more: str) -> tuple[Call, Any] | None:
-        """Return the call for the most likely tokens and its answer; None if the server reports none."""
+        """Return the call for the most likely tokens and its answer; None if the server
+        reports none.
+        """
         calls = [self._token_call(prompt, more, top) for top in TOPS]
         for call in calls:
             answer = self._api.cached(call, partial(self._check, prompt))
@@ -266,7 +286,9 @@ def _extends(longer: bytes, text: bytes) -> bool:
 
 
 def _chosen(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
-    """Return the continuation that equals a first token, or the only one that begins with it."""
+    """Return the continuation that equals a first token, or the only one that begins
+    with it.
+    """
     if text in wanted:
         return text
     begun = {other for other in wanted if text and other.startswith(text)}
@@ -274,14 +296,17 @@ def _chosen(text: bytes, wanted: Sequence[bytes]) -> bytes | None:
 
 
 def _followed(probability: float, text: bytes) -> bool:
-    """Whether a text is continued: it is not negligible and ends with a complete character."""
+    """Whether a text is continued: it is not negligible and ends with a complete
+    character.
+    """
     return probability > NEGLIGIBLE and "\ufffd" not in text.decode(errors="replace")
 
 
 def read_text(answer: JsonObject) -> Written:
     """Return the text of an answer from either endpoint.
 
-    It is empty for an answer without text, such as a refusal, and for one that a filter ended.
+    It is empty for an answer without text, such as a refusal, and for one that a filter
+    ended.
     """
     if _is_unanswered(answer):
         return Written("")
@@ -318,7 +343,9 @@ def _is_unanswered(answer: JsonObject) -> bool:
 
 
 def tokens_read(answer: JsonObject) -> int | None:
-    """Return how many tokens of the prompt the server read by its own count; None if it does not say."""
+    """Return how many tokens of the prompt the server read by its own count; None if it
+    does not say.
+    """
     usage = answer.get("usage")
     tokens = _count(usage, "prompt_tokens")
     # Servers that do not count say 0, or another constant.
@@ -337,7 +364,9 @@ def _count(counts: Any, name: str) -> int:
 
 
 def _reasons_first(answer: JsonObject) -> bool:
-    """Whether an answer begins with reasoning, so that its first token says nothing about the answer."""
+    """Whether an answer begins with reasoning, so that its first token says nothing
+    about the answer.
+    """
     message = answer["choices"][0].get("message") or {}
     if any(value and REASONING.search(name) for name, value in message.items()):
         return True
@@ -347,12 +376,13 @@ def _reasons_first(answer: JsonObject) -> bool:
 
 
 def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
-    """Return the log-probabilities of the first token of an answer, by the token's bytes; None if missing.
+    """Return the log-probabilities of the first token of an answer, by the token's
+    bytes; None if missing.
 
     Raises ValueError for invalid probabilities, and if their sum exceeds one.
 
-    Servers use two forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), and parallel lists (completions
-    of OpenAI, vLLM and llama-cpp-python).
+    Servers use two forms: a list of tokens (chat of OpenAI, vLLM, llama.cpp), and
+    parallel lists (completions of OpenAI, vLLM and llama-cpp-python).
     """
     if _is_unanswered(answer):
         return None
@@ -374,7 +404,9 @@ def read_tokens(answer: JsonObject) -> dict[bytes, float] | None:
 
 
 def _ended(answer: JsonObject) -> bool:
-    """Whether the model ended its answer immediately and no probabilities are reported."""
+    """Whether the model ended its answer immediately and no probabilities are
+    reported.
+    """
     if _is_unanswered(answer):
         return False
     choice = answer["choices"][0]
@@ -392,7 +424,8 @@ def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
         if token.get("logprob") is None:
             continue
         probability = _probability(token["logprob"])
-        # Two tokens may have the same bytes; the generated one is usually also in the list.
+        # Two tokens may have the same bytes; the generated one is usually also in the
+        # list.
         name = (token.get("id"), _bytes(token))
         repeated = (name, probability) in listed_tokens
         if token is position:

@@ -33,21 +33,26 @@ NEVER = -20.0  # the logit of a label that never occurs in training
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """n-grams of up to ``longest`` words, and their inverse document frequencies, float32 (terms,)."""
+    """n-grams of up to ``longest`` words, and their inverse document frequencies,
+    float32 (terms,).
+    """
 
     terms: tuple[str, ...]
     idf: np.ndarray
     longest: int
 
     def weigh(self, texts: Sequence[str]) -> csr_matrix:
-        """Return the TF-IDF of texts with sublinear counts, float32 (texts, terms), rows of unit length."""
+        """Return the TF-IDF of texts with sublinear counts, float32 (texts, terms),
+        rows of unit length.
+        """
         vectorizer = _vectorizer(self.longest, vocabulary=self.terms)
         vectorizer.idf_ = self.idf
         return csr_matrix(vectorizer.transform(texts))
 
 
 def vocabulary(texts: Sequence[str], *, longest: int, least: int) -> Vocabulary:
-    """Return the n-grams of up to ``longest`` words that occur in at least ``least`` texts.
+    """Return the n-grams of up to ``longest`` words that occur in at least ``least``
+    texts.
 
     Raises `BadInput` if there is none.
     """
@@ -79,7 +84,9 @@ class Linear:
     intercept: np.ndarray
 
     def logits(self, features: np.ndarray | csr_matrix) -> np.ndarray:
-        """Return the logit of each row of ``features`` for each output, (rows, outputs)."""
+        """Return the logit of each row of ``features`` for each output, (rows,
+        outputs).
+        """
         return np.asarray(features @ self.weights) + self.intercept
 
 
@@ -91,10 +98,12 @@ def fit_many(
     epochs: int,
     seed: int = 0,
 ) -> Linear:
-    """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
+    """Return a logistic regression for each column of ``labels``, bool (rows, outputs);
+    float32.
 
-    Averaged stochastic gradient descent over many sparse rows for ``epochs``; ``alpha`` is the weight of the
-    penalty.  An output with only one class always predicts that class.
+    Averaged stochastic gradient descent over many sparse rows for ``epochs``; ``alpha``
+    is the weight of the penalty.  An output with only one class always predicts that
+    class.
     """
 
     def fit(output: int) -> tuple[np.ndarray, float]:
@@ -119,10 +128,12 @@ def fit_many(
 
 
 def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Linear:
-    """Return a logistic regression for each column of ``labels``, bool (rows, outputs); float32.
+    """Return a logistic regression for each column of ``labels``, bool (rows, outputs);
+    float32.
 
-    For many rows with few columns, float32 (rows, columns), all outputs at once; ``penalty`` is
-    scikit-learn's C.  An output with only one class always predicts that class.
+    For many rows with few columns, float32 (rows, columns), all outputs at once;
+    ``penalty`` is scikit-learn's C.  An output with only one class always predicts that
+    class.
     """
     targets = labels.astype(np.float32)
     shape = features.shape[1] + 1, labels.shape[1]
@@ -179,11 +190,13 @@ def fit_few(
     penalty: float,
     words: csr_matrix | None = None,
 ) -> Linear:
-    """Return a logistic regression of one output over ``features`` and then ``words``, float64.
+    """Return a logistic regression of one output over ``features`` and then ``words``,
+    float64.
 
-    ``features`` (rows, columns) are standardised, and the weights apply to the original scale; ``words``
-    (rows, terms) are used unchanged.  ``penalty`` is scikit-learn's C; smaller values regularise more.  With
-    labels of one class, that class is always predicted.
+    ``features`` (rows, columns) are standardised, and the weights apply to the original
+    scale; ``words`` (rows, terms) are used unchanged.  ``penalty`` is scikit-learn's C;
+    smaller values regularise more.  With labels of one class, that class is always
+    predicted.
     """
     if _is_constant(labels):
         width = features.shape[1]
@@ -210,11 +223,13 @@ def fit_weighed(
     penalty: float,
     smoothing: float,
 ) -> Linear:
-    """Return a logistic regression of one output over ``words`` and then ``dense``, float64.
+    """Return a logistic regression of one output over ``words`` and then ``dense``,
+    float64.
 
-    Each column of ``words`` (rows, terms) is first multiplied by the absolute difference of its log odds in
-    the two classes, with ``smoothing`` added to each count (Wang and Manning, 2012, Baselines and Bigrams).
-    ``dense`` (rows, columns) is used unchanged.  The weights apply to the original features.  ``penalty`` is
+    Each column of ``words`` (rows, terms) is first multiplied by the absolute
+    difference of its log odds in the two classes, with ``smoothing`` added to each
+    count (Wang and Manning, 2012, Baselines and Bigrams).  ``dense`` (rows, columns) is
+    used unchanged.  The weights apply to the original features.  ``penalty`` is
     scikit-learn's C.  With labels of one class, that class is always predicted.
     """
     if _is_constant(labels):
@@ -256,7 +271,9 @@ def _mean_and_scale(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
-    """Return the logarithm of the share of rows in which each column is not 0, float64 (columns,)."""
+    """Return the logarithm of the share of rows in which each column is not 0, float64
+    (columns,).
+    """
     counts = np.bincount(words.indices, minlength=words.shape[1])
     return np.log((counts + smoothing) / (words.shape[0] + 2 * smoothing))
 
@@ -264,11 +281,12 @@ def _log_odds(words: csr_matrix, smoothing: float) -> np.ndarray:
 def fit_near(
     near: Linear, features: np.ndarray, labels: np.ndarray, *, penalty: float
 ) -> Linear:
-    """Return a logistic regression of one output with the model ``near`` as prior mean, float64.
+    """Return a logistic regression of one output with the model ``near`` as prior mean,
+    float64.
 
-    The penalty (scikit-learn's C) is on the distance of the weights from those of ``near``, on the scale of
-    ``features`` (rows, columns); the intercept is hardly penalised.  Newton's method.  Without rows the
-    result is ``near``.
+    The penalty (scikit-learn's C) is on the distance of the weights from those of
+    ``near``, on the scale of ``features`` (rows, columns); the intercept is hardly
+    penalised.  Newton's method.  Without rows the result is ``near``.
     """
     if not len(features):
         return near
@@ -294,11 +312,13 @@ def fit_near(
 def fit_shares(
     features: np.ndarray, shares: np.ndarray, *, penalty: float, pseudo: float
 ) -> Linear:
-    """Return a multinomial logistic regression of rows with a distribution over answers each.
+    """Return a multinomial logistic regression of rows with a distribution over answers
+    each.
 
-    ``features`` (rows, columns) are used unchanged; ``shares`` (rows, outputs) add up to one.  ``pseudo``
-    rows without features and with a uniform distribution are added.  ``penalty`` is scikit-learn's C; the
-    intercept is not penalised.  One output per answer.
+    ``features`` (rows, columns) are used unchanged; ``shares`` (rows, outputs) add up
+    to one.  ``pseudo`` rows without features and with a uniform distribution are added.
+    ``penalty`` is scikit-learn's C; the intercept is not penalised.  One output per
+    answer.
     """
     rows, answers = shares.shape
     repeated = np.repeat(features, answers, axis=0)
@@ -321,7 +341,8 @@ def fit_shares(
 def hashed_ngrams(
     texts: Iterable[str], longest: int, shortest: int = 1, *, buckets: int = BUCKETS
 ) -> csr_matrix:
-    """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32 (texts, buckets).
+    """Return 1 for each n-gram of ``shortest`` to ``longest`` words in a text, float32
+    (texts, buckets).
 
     Case is ignored.  Among a million n-grams some share a bucket.
     """
@@ -349,10 +370,12 @@ def document_frequencies(columns: csr_matrix) -> np.ndarray:
 def overlap_shares(
     firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
 ) -> np.ndarray:
-    """Return the share of each pair's second text that is also in the first, float64 (pairs, 3).
+    """Return the share of each pair's second text that is also in the first, float64
+    (pairs, 3).
 
-    Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of its words.  ``firsts``
-    and ``seconds`` are the words and the bigrams of the two texts of the pairs.
+    Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of
+    its words.  ``firsts`` and ``seconds`` are the words and the bigrams of the two
+    texts of the pairs.
     """
     (words, bigrams), (second_words, second_bigrams) = firsts, seconds
     shared = words.multiply(second_words)
@@ -383,7 +406,9 @@ def save(
     names: Mapping[str, Sequence[str]],
     path: str | Path,
 ) -> None:
-    """Write arrays and lists of names (without line breaks) to ``path`` (.npz), atomically."""
+    """Write arrays and lists of names (without line breaks) to ``path`` (.npz),
+    atomically.
+    """
     content: dict[str, Any] = {**arrays}
     for key, values in names.items():
         content[key] = np.frombuffer("\n".join(values).encode(), dtype=np.uint8)

@@ -37,8 +37,8 @@ from lextables.pipeline.finite import OTHER_WEIGHTS
 
 Report = Mapping[str, Any]
 
-# A tokenizer that uses a smaller share of the embeddings belongs to another model; vocabularies are rounded
-# up to multiples of 8 to 128.
+# A tokenizer that uses a smaller share of the embeddings belongs to another model;
+# vocabularies are rounded up to multiples of 8 to 128.
 MIN_VOCABULARY_SHARE = 0.9
 RESAVE = (
     "save the tokenizer that belongs to the model in its folder, "
@@ -151,8 +151,8 @@ def _without_values(
 ) -> tuple[PreTrainedModel, Report]:
     """Return a model without the values of its tensors, and the report of loading it.
 
-    Raises `BadInput` for a tensor of another size than the configuration's, and for a classifier of several
-    labels in place of a cross-encoder.
+    Raises `BadInput` for a tensor of another size than the configuration's, and for a
+    classifier of several labels in place of a cross-encoder.
     """
     model, report = loader.from_pretrained(
         folder,
@@ -193,7 +193,9 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
 
 
 def _check(folder: Path, kind: str, tokens: int) -> None:
-    """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of ``tokens``."""
+    """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of
+    ``tokens``.
+    """
     body = body_of(folder) if kind == "bi-encoder" else folder
     if body is None:
         _check_sentence_encoder(folder, transforms=False)
@@ -263,13 +265,16 @@ def fault_of(folder: str, kind: str, tokens: int) -> tuple[str, str]:
 def load_span_model(
     folder: str, device: torch.device, seed: int = 0, *, trained: bool = False
 ) -> PreTrainedModel:
-    """Return the question-answering model in ``folder`` in float32; ``seed`` initialises a missing span head.
+    """Return the question-answering model in ``folder`` in float32; ``seed``
+    initialises a missing span head.
 
-    Raises `BadInput` when weights of the encoder are missing, or any weights of a ``trained`` model.
+    Raises `BadInput` when weights of the encoder are missing, or any weights of a
+    ``trained`` model.
     """
     set_seed(seed)
     with quiet():
-        # A span head has two outputs, also of an encoder that was trained for other labels.
+        # A span head has two outputs, also of an encoder that was trained for other
+        # labels.
         model, report = AutoModelForQuestionAnswering.from_pretrained(
             folder,
             num_labels=2,

@@ -1,8 +1,8 @@
 """Language models with weights on this machine.
 
-The beginning that consecutive prompts share is evaluated once: the keys and values of the last prompt are
-kept.  Only the log-probabilities after the last token are kept, so memory is little more than the keys
-and values.
+The beginning that consecutive prompts share is evaluated once: the keys and values of
+the last prompt are kept.  Only the log-probabilities after the last token are kept, so
+memory is little more than the keys and values.
 """
 
 from array import array
@@ -57,8 +57,9 @@ AT_ONCE = 512
 class LocalLanguageModel:
     """A language model on this machine.
 
-    With ``endpoint`` `chat` a prompt is written in the model's own template.  Without a template, or with
-    `completions`, it is the text of the messages, separated by blank lines.
+    With ``endpoint`` `chat` a prompt is written in the model's own template.  Without a
+    template, or with `completions`, it is the text of the messages, separated by blank
+    lines.
     """
 
     def __init__(
@@ -77,8 +78,9 @@ class LocalLanguageModel:
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """Return the log-probabilities of each choice's continuations.
 
-        Each is the sum over the continuation's tokens, in float32; the continuation need not end there.
-        Raises `BadInput` before any evaluation if a prompt and its answer exceed the window.
+        Each is the sum over the continuation's tokens, in float32; the continuation
+        need not end there. Raises `BadInput` before any evaluation if a prompt and its
+        answer exceed the window.
         """
         return [evaluate() for evaluate in self.weighing(choices)]
 
@@ -125,7 +127,9 @@ class LocalLanguageModel:
         return array("i", self._engine.ids(text, begins))
 
     def _continuation_ids(self, prompt: Prompt, continuation: str) -> list[int]:
-        """Return the tokens of a continuation that follow unchanged tokens of the prompt."""
+        """Return the tokens of a continuation that follow unchanged tokens of the
+        prompt.
+        """
         text, _ = self._text(prompt)
         for before in (text[-SEAM:], "\n", ""):
             start = self._engine.ids(before, False)
@@ -178,7 +182,9 @@ class LocalLanguageModel:
         return Weighed(tuple(sums.tolist()))
 
     def _written(self, prompt: Sequence[int], request: Request) -> Written:
-        """Return the text that follows a prompt, up to the token that ends an answer."""
+        """Return the text that follows a prompt, up to the token that ends an
+        answer.
+        """
         generator = np.random.default_rng(request.seed)
         answer: list[int] = []
         while len(answer) < request.max_tokens:
@@ -203,10 +209,12 @@ def _sample(
 
 
 class CausalModel:
-    """Evaluates tokens with transformers: a model folder, or a GGUF file, which is converted to float32.
+    """Evaluates tokens with transformers: a model folder, or a GGUF file, which is
+    converted to float32.
 
-    ``window`` is the context length in tokens, None for no limit; ``ends`` are the tokens that end an answer.
-    A GPU computes in the type of the weights; log-probabilities are always float32.
+    ``window`` is the context length in tokens, None for no limit; ``ends`` are the
+    tokens that end an answer. A GPU computes in the type of the weights;
+    log-probabilities are always float32.
     """
 
     @loading_weights()
@@ -256,9 +264,10 @@ class CausalModel:
     def template(self, prompt: Prompt) -> str | None:
         """Return a prompt in the model's own chat template; None if it has none.
 
-        A final message of the assistant is the beginning of the answer.  A template without the system's role
-        gets its text in the user's turn, and one that opens the model's reasoning has it ended.  Raises
-        `BadInput` if the template refuses the prompt.
+        A final message of the assistant is the beginning of the answer.  A template
+        without the system's role gets its text in the user's turn, and one that opens
+        the model's reasoning has it ended.  Raises `BadInput` if the template refuses
+        the prompt.
         """
         if not self._tokenizer.chat_template:
             return None
@@ -283,7 +292,9 @@ class CausalModel:
         return str(text)
 
     def _adaptations(self) -> list[str]:
-        """Return how prompts are adapted to the chat template, as notes: by a prompt with both roles."""
+        """Return how prompts are adapted to the chat template, as notes: by a prompt
+        with both roles.
+        """
         if not self._tokenizer.chat_template:
             return []
         adapted = []
@@ -303,13 +314,18 @@ class CausalModel:
         return adapted
 
     def ids(self, text: str, begins: bool) -> list[int]:
-        """Return the tokens of a text, after the model's initial token if the text ``begins`` a prompt."""
-        # verbose=False: texts longer than the window are counted too, without a warning.
+        """Return the tokens of a text, after the model's initial token if the text
+        ``begins`` a prompt.
+        """
+        # verbose=False: texts longer than the window are counted too, without a
+        # warning.
         ids = self._tokenizer(text, add_special_tokens=False, verbose=False).input_ids
         return [*self._begin, *ids] if begins else ids
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens, without special ones and without reasoning, whose marks may be special."""
+        """Return the text of tokens, without special ones and without reasoning, whose
+        marks may be special.
+        """
         text = self._decoded(ids, skip_special_tokens=False)
         answer = answer_of(text)
         if answer == text:
@@ -324,12 +340,13 @@ class CausalModel:
 
     @torch.inference_mode()
     def after(self, ids: Sequence[int], shared: int) -> np.ndarray:
-        """Return float32 (vocabulary): log-probabilities of the token after ``ids``, which are not empty.
+        """Return float32 (vocabulary): log-probabilities of the token after ``ids``,
+        which are not empty.
 
         The first ``shared`` of them, fewer than all, are the same as in the last call.
         """
-        # Layers with a sliding window cannot always be cropped, but any cache can be extended:
-        # so each token of an answer costs one evaluation of this token.
+        # Layers with a sliding window cannot always be cropped, but any cache can be
+        # extended: so each token of an answer costs one evaluation of this token.
         croppable = self._cache.is_croppable and not any(self._cache.is_sliding)
         too_many = self._cache.get_seq_length() - shared
         if shared and not too_many:

@@ -2,17 +2,19 @@
 
 Two kinds of head, both from MAUD's released code:
 
-- ``family``: transformers' sequence-classification head of the encoder's architecture (BERT's pooler,
-  RoBERTa's dense layer, DeBERTa's context pooler...), whose last linear layer has the answers of all heads
-  side by side.  With one head it is the released single-task model.
-- ``own``: each head has its own dense layer, tanh and output layer on the first token's vector, with dropout
-  before both layers, for every architecture.  It is the released multi-task model; for RoBERTa with one head
-  the two kinds are the same.
+- ``family``: transformers' sequence-classification head of the encoder's architecture
+  (BERT's pooler, RoBERTa's dense layer, DeBERTa's context pooler...), whose last linear
+  layer has the answers of all heads side by side.  With one head it is the released
+  single-task model.
+- ``own``: each head has its own dense layer, tanh and output layer on the first token's
+  vector, with dropout before both layers, for every architecture.  It is the released
+  multi-task model; for RoBERTa with one head the two kinds are the same.
 
 Two losses (`LOSSES`), each the mean over the texts of a batch:
 
-- ``binary_cross_entropy`` of each answer's logit, mean over the head's answers: the released one in both
-  settings although neither is multi-label, and the loss for multi-label tasks.
+- ``binary_cross_entropy`` of each answer's logit, mean over the head's answers: the
+  released one in both settings although neither is multi-label, and the loss for
+  multi-label tasks.
 - ``cross_entropy`` of the head's logits and the correct answer.
 """
 
@@ -55,8 +57,9 @@ def binary_cross_entropy(
 ) -> torch.Tensor:
     """Return each text's loss (texts,); ``logits`` (texts, answers).
 
-    ``labels`` are the indices of the correct answers (texts,), or 1 for correct and 0 for wrong (texts,
-    answers).  ``weights`` (answers,) multiply the terms of correct answers.
+    ``labels`` are the indices of the correct answers (texts,), or 1 for correct and 0
+    for wrong (texts, answers).  ``weights`` (answers,) multiply the terms of correct
+    answers.
     """
     if labels.dim() == 1:
         labels = functional.one_hot(labels, logits.shape[1])
@@ -69,7 +72,8 @@ def binary_cross_entropy(
 def cross_entropy(
     logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return each text's loss (texts,) times the weight of its correct answer; arguments as above.
+    """Return each text's loss (texts,) times the weight of its correct answer;
+    arguments as above.
 
     Raises `BadInput` for labels with several correct answers.
     """
@@ -89,10 +93,12 @@ LOSSES: dict[str, Callable[..., torch.Tensor]] = {
 
 
 def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
-    """Return weights that give each of a head's answers equal influence in training, float32 (answers,).
+    """Return weights that give each of a head's answers equal influence in training,
+    float32 (answers,).
 
-    n / (k × count) for n training ``labels`` with k different answers, as scikit-learn's
-    ``class_weight="balanced"``: their mean over the examples is 1.  1 for an answer without examples.
+    n / (k × count) for n training ``labels`` with k different answers, as
+    scikit-learn's ``class_weight="balanced"``: their mean over the examples is 1.  1
+    for an answer without examples.
     """
     counts = Counter(labels)
     weights = torch.ones(answers)
@@ -104,9 +110,9 @@ def balanced_weights(labels: Sequence[int], answers: int) -> torch.Tensor:
 class MultiHead(nn.Module):
     """The encoder and its heads; ``sizes`` are the numbers of answers of the heads.
 
-    ``weights``, (answers,) or None for each head, weight the answers in the loss and are not saved.  The
-    weighted losses are divided by the number of texts, not by the sum of their weights, so a batch of rare
-    answers has a larger loss.
+    ``weights``, (answers,) or None for each head, weight the answers in the loss and
+    are not saved.  The weighted losses are divided by the number of texts, not by the
+    sum of their weights, so a batch of rare answers has a larger loss.
     """
 
     weights: torch.Tensor | None
@@ -119,7 +125,9 @@ class MultiHead(nn.Module):
         loss: Loss = "binary_cross_entropy",
         weights: Weights | None = None,
     ) -> None:
-        """Combine an encoder with its heads; ``own`` is None for a head of its family."""
+        """Combine an encoder with its heads; ``own`` is None for a head of its
+        family.
+        """
         super().__init__()
         self.body = body
         self.own = own
@@ -131,7 +139,9 @@ class MultiHead(nn.Module):
         self.register_buffer("weights", together, persistent=False)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the tensors; those that layers share (BART's embeddings) once, as checkpoints need it."""
+        """Return the tensors; those that layers share (BART's embeddings) once, as
+        checkpoints need it.
+        """
         tensors = super().state_dict(*args, **kwargs)
         once = {name for name, _ in self.named_parameters()}
         for name, _ in self.named_parameters(remove_duplicate=False):
@@ -141,7 +151,9 @@ class MultiHead(nn.Module):
 
     @property
     def mixed_precision(self) -> bool:
-        """Whether it can train in mixed precision: BigBird's sparse attention cannot (transformers 5)."""
+        """Whether it can train in mixed precision: BigBird's sparse attention cannot
+        (transformers 5).
+        """
         return not _sparse(self.body)
 
     def represent(
@@ -150,7 +162,8 @@ class MultiHead(nn.Module):
         attention_mask: torch.Tensor,
         token_type_ids: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return the heads' input for each text: all logits (``family``), or the first token's vector.
+        """Return the heads' input for each text: all logits (``family``), or the first
+        token's vector.
 
         ``token_type_ids`` distinguish the texts of a pair, for a model with segments.
         """
@@ -178,11 +191,13 @@ class MultiHead(nn.Module):
         label: Labels,
         token_type_ids: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
-        """Return the loss of a batch; ``head`` (texts,) is the number of each text's head.
+        """Return the loss of a batch; ``head`` (texts,) is the number of each text's
+        head.
 
-        ``label``: the index of each text's correct answer (texts,); or, for any number of them, 1 for
-        correct and 0 for wrong, as a matrix (texts, answers), whose first columns are used for heads with
-        fewer answers, or as a list of rows (answers,).
+        ``label``: the index of each text's correct answer (texts,); or, for any number
+        of them, 1 for correct and 0 for wrong, as a matrix (texts, answers), whose
+        first columns are used for heads with fewer answers, or as a list of rows
+        (answers,).
         """
         texts = self.represent(input_ids, attention_mask, token_type_ids).unbind()
         text_losses = LOSSES[self.loss]
@@ -203,7 +218,9 @@ class MultiHead(nn.Module):
 
 
 def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor | None:
-    """Return the weights of all answers of all heads (answers,); 1 for a head without."""
+    """Return the weights of all answers of all heads (answers,); 1 for a head
+    without.
+    """
     if weights is None:
         return None
     parts = []
@@ -216,7 +233,9 @@ def _side_by_side(weights: Weights | None, sizes: Sequence[int]) -> torch.Tensor
 
 
 def _chosen(label: Labels, chosen: Sequence[int], size: int) -> torch.Tensor:
-    """Return the labels of the ``chosen`` texts, all of one head, in the form for a loss."""
+    """Return the labels of the ``chosen`` texts, all of one head, in the form for a
+    loss.
+    """
     rows = torch.stack([torch.as_tensor(label[at]) for at in chosen])
     if rows.dim() == 1:
         return rows
@@ -234,9 +253,11 @@ def load(
     weights: Weights | None = None,
     new_heads: bool = False,
 ) -> MultiHead:
-    """Load an encoder and initialise its heads with ``seed``; all weights in single precision.
+    """Load an encoder and initialise its heads with ``seed``; all weights in single
+    precision.
 
-    ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the encoder is not used.
+    ``weights`` as in `MultiHead`.  With ``new_heads`` a head that is stored with the
+    encoder is not used.
     """
     set_seed(seed)
     if kind == "family":
@@ -260,7 +281,9 @@ def load(
 
 
 def _with_new_head(body: PreTrainedModel, seed: int) -> PreTrainedModel:
-    """Return a classifier with the encoder of ``body`` and a head initialised with ``seed``."""
+    """Return a classifier with the encoder of ``body`` and a head initialised with
+    ``seed``.
+    """
     set_seed(seed)
     renewed = AutoModelForSequenceClassification.from_config(
         body.config, dtype=torch.float32
@@ -274,8 +297,8 @@ def save(
 ) -> None:
     """Write a trained model to ``folder`` as safetensors and JSON, atomically.
 
-    ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind ``own`` have their own
-    file.
+    ``heads`` maps the model's heads, in order, to their answers.  Heads of the kind
+    ``own`` have their own file.
     """
     sizes = [len(answers) for answers in heads.values()]
     if tuple(sizes) != model.sizes:
@@ -297,7 +320,8 @@ def save(
 def load_trained(
     folder: str | Path, device: torch.device
 ) -> tuple[MultiHead, dict[str, list[str]]]:
-    """Return a saved model, ready for inference, and its {head: answers} in the model's order.
+    """Return a saved model, ready for inference, and its {head: answers} in the model's
+    order.
 
     Raises `BadInput` if a file is missing, damaged or not written by `save`.
     """
@@ -345,7 +369,9 @@ def _trained(
 
 
 def _in_memory(model: MultiHead) -> MultiHead:
-    """Copy the weights out of the memory-mapped file, whose alignment can change the last bit of a logit."""
+    """Copy the weights out of the memory-mapped file, whose alignment can change the
+    last bit of a logit.
+    """
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()
     return model
@@ -369,8 +395,8 @@ def _own_head(config: PretrainedConfig, size: int) -> nn.Sequential:
 def _set_sparse_attention(body: nn.Module, length: int) -> None:
     """Set BigBird's attention for this batch's length.
 
-    By default it switches to full attention permanently at the first short batch, so scores would depend on
-    earlier texts; and the switch draws random numbers.
+    By default it switches to full attention permanently at the first short batch, so
+    scores would depend on earlier texts; and the switch draws random numbers.
     """
     if not _sparse(body):
         return

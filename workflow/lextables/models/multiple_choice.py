@@ -1,12 +1,15 @@
-"""Multiple-choice questions for a language model; the result is a distribution over the options.
+"""Multiple-choice questions for a language model; the result is a distribution over the
+options.
 
-Options are listed under letters, and the model answers with a letter.  If it reports probabilities, an option
-has that of its letter with or without a space before it; probabilities are normalised, and their sum outside
-the options is reported.  If it reports none, answers are sampled, and an option's probability is its share of
-the answers that name an option.
+Options are listed under letters, and the model answers with a letter.  If it reports
+probabilities, an option has that of its letter with or without a space before it;
+probabilities are normalised, and their sum outside the options is reported.  If it
+reports none, answers are sampled, and an option's probability is its share of the
+answers that name an option.
 
-Models prefer some positions of a list.  The number of wins of the first option is reported, and with two
-orders a question is asked again with the options reversed; the two distributions are averaged.
+Models prefer some positions of a list.  The number of wins of the first option is
+reported, and with two orders a question is asked again with the options reversed; the
+two distributions are averaged.
 """
 
 import math
@@ -22,7 +25,8 @@ from lextables.pipeline.files import JsonObject
 
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
-# The letter may follow words such as "The answer is", or precede a punctuation mark; "A clause" is no letter.
+# The letter may follow words such as "The answer is", or precede a punctuation mark; "A
+# clause" is no letter.
 _LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"
 # How answers begin that are written in LaTeX or in a block of JSON.
 _FORM = r"(?:boxed\b\W*|json\b\W*)?"
@@ -34,10 +38,11 @@ _LETTER = re.compile(
 
 @dataclass(frozen=True)
 class ChoiceQuestion:
-    """A multiple-choice question: its template, the texts of the fields, and the options in order.
+    """A multiple-choice question: its template, the texts of the fields, and the
+    options in order.
 
-    ``options`` is a field too.  The fields ``cut`` are shortened if the prompt does not fit
-    into the model's window.
+    ``options`` is a field too.  The fields ``cut`` are shortened if the prompt does not
+    fit into the model's window.
     """
 
     template: Template
@@ -60,8 +65,8 @@ class ChoiceQuestion:
 class Picked:
     """A model's distribution over the options in the order of a prompt.
 
-    ``shares`` sum to one, or are all 0.  ``outside`` is the probability of other answers;
-    ``unparseable`` is the number of the ``drawn`` answers that name no option.
+    ``shares`` sum to one, or are all 0.  ``outside`` is the probability of other
+    answers; ``unparseable`` is the number of the ``drawn`` answers that name no option.
     """
 
     shares: tuple[float, ...]
@@ -98,10 +103,11 @@ def ask(
     samples: int,
     orders: int = 1,
 ) -> list[Answered]:
-    """Return a model's answers to ``questions``, with one or two ``orders`` of the options.
+    """Return a model's answers to ``questions``, with one or two ``orders`` of the
+    options.
 
-    ``samples`` answers are sampled if the model reports no probabilities.  Raises `BadInput`
-    for a question with fewer than two options, or more options than letters.
+    ``samples`` answers are sampled if the model reports no probabilities.  Raises
+    `BadInput` for a question with fewer than two options, or more options than letters.
     """
     asked = []
     cut = []
@@ -136,7 +142,8 @@ def listed(options: Sequence[str]) -> str:
 def parsed(text: str, options: Sequence[str]) -> int | None:
     """Return the position of the option that an answer names, or None.
 
-    The answer must begin with the option's letter, as a separate word, or with its complete text.
+    The answer must begin with the option's letter, as a separate word, or with its
+    complete text.
     """
     letter_match = _LETTER.match(text)
     if letter_match:
@@ -157,8 +164,9 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
 def counts(answers: Iterable[Answered]) -> JsonObject:
     """Return counts over ``answers`` for `run.json`.
 
-    Of the orders of the options: ``first_listed`` is the share in which the first option
-    won, ``ties`` have several winners, ``unanswered`` ones name no option, and ``answered`` are the others.
+    Of the orders of the options: ``first_listed`` is the share in which the first
+    option won, ``ties`` have several winners, ``unanswered`` ones name no option, and
+    ``answered`` are the others.
     """
     answers = list(answers)
     orders: list[Picked] = []
@@ -188,7 +196,8 @@ def pick(
 ) -> list[Picked]:
     """Return a model's distribution for each (prompt, options listed in it).
 
-    Several ``samples`` are drawn at temperature 1; a single one is the most likely answer.
+    Several ``samples`` are drawn at temperature 1; a single one is the most likely
+    answer.
     """
     prompts = []
     letters = []
@@ -215,10 +224,11 @@ def pick(
 def weighed(
     model: LanguageModel, prompts: Sequence[Prompt], signs: Sequence[Sequence[str]]
 ) -> list[Picked | None]:
-    """Return a model's distribution over each prompt's ``signs``; None if it reports none.
+    """Return a model's distribution over each prompt's ``signs``; None if it reports
+    none.
 
-    Signs are single characters.  Each has its probability with and without a space before
-    it, since models differ in how an answer begins.
+    Signs are single characters.  Each has its probability with and without a space
+    before it, since models differ in how an answer begins.
     """
     choices = []
     for prompt, prompt_signs in zip(prompts, signs, strict=True):

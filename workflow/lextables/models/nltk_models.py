@@ -1,7 +1,7 @@
 """Models in NLTK's data folders, where `benepar.download` stores its parsers.
 
-They are fetched with benepar's own downloader, NLTK's: it checks size and digest, and of
-several jobs one downloads while the others wait.
+They are fetched with benepar's own downloader, NLTK's: it checks size and digest, and
+of several jobs one downloads while the others wait.
 """
 
 from pathlib import Path
@@ -14,7 +14,9 @@ WEIGHTS = "benepar_model.bin"
 
 
 def folder_of(name: str) -> str | None:
-    """Return the folder of a model in NLTK's data folders; None if it is in none of them."""
+    """Return the folder of a model in NLTK's data folders; None if it is in none of
+    them.
+    """
     try:
         folder = nltk.data.find(f"models/{name}")
     except LookupError:

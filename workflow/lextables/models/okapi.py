@@ -1,16 +1,17 @@
 """Okapi BM25 as in gensim, and the paragraphs of a text with the highest scores.
 
-The formula is that of gensim 3.8.3's ``summarization.bm25`` (gensim 4's OkapiBM25Model):
-k1 = 1.5, b = 0.75, IDF = ln((N - n + 0.5) / (n + 0.5)), a negative IDF replaced by 0.25
-times the mean IDF.  Words are separated by white space and keep their case, as in
-LawngNLI's released code; repeated query words count repeatedly.  It is implemented here
-because gensim's model visits every word of the collection for each query (docs/design.md
-has the times); tests compare the scores with gensim's.
+The formula is that of gensim 3.8.3's ``summarization.bm25`` (gensim 4's
+OkapiBM25Model): k1 = 1.5, b = 0.75, IDF = ln((N - n + 0.5) / (n + 0.5)), a negative IDF
+replaced by 0.25 times the mean IDF.  Words are separated by white space and keep their
+case, as in LawngNLI's released code; repeated query words count repeatedly.  It is
+implemented here because gensim's model visits every word of the collection for each
+query (docs/design.md has the times); tests compare the scores with gensim's.
 
-`OkapiBM25` scores subsets of many texts, each subset as its own collection.  `Paragraphs`
-selects paragraphs (LawngNLI, Section 4.1): every line is a paragraph, and those of a text
-are the collection.  Blank lines count too, as in the released code
-(``BM25([h.split() for h in text.split("\\n")])``): they change the IDF and the mean length.
+`OkapiBM25` scores subsets of many texts, each subset as its own collection.
+`Paragraphs` selects paragraphs (LawngNLI, Section 4.1): every line is a paragraph, and
+those of a text are the collection.  Blank lines count too, as in the released code
+(``BM25([h.split() for h in text.split("\\n")])``): they change the IDF and the mean
+length.
 """
 
 from array import array
@@ -30,7 +31,8 @@ IN_MEMORY = 1 << 28  # bytes of an index; a larger one lies in a temporary file
 def idf_by_frequency(words: np.ndarray) -> np.ndarray:
     """Return the IDF of a word in n of N texts, for each n: float64 (N + 1,).
 
-    ``words`` (N + 1,) is the number of different words that are in n texts, 0 for n = 0.
+    ``words`` (N + 1,) is the number of different words that are in n texts, 0 for n =
+    0.
     """
     texts = len(words) - 1
     frequency = np.arange(texts + 1)
@@ -58,8 +60,9 @@ def okapi_scores(
 class OkapiBM25:
     """Scores of subsets of many texts, each subset as its own collection.
 
-    The index has 8 bytes per distinct word of each text, some 15 kB for an opinion.  A large
-    one lies in a temporary file (`IN_MEMORY`).  Memory: the vocabulary, and 16 bytes a text.
+    The index has 8 bytes per distinct word of each text, some 15 kB for an opinion.  A
+    large one lies in a temporary file (`IN_MEMORY`).  Memory: the vocabulary, and 16
+    bytes a text.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -156,7 +159,8 @@ class Paragraphs:
         """Return the ``most`` paragraphs with the highest scores, one per line.
 
         They are in their original order.  Ties are resolved in favour of earlier
-        paragraphs.  A text without more paragraphs, or without words, is returned unchanged.
+        paragraphs.  A text without more paragraphs, or without words, is returned
+        unchanged.
         """
         if len(self) <= most or not self._lengths.any():
             return self.text

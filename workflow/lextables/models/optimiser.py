@@ -1,4 +1,6 @@
-"""Settings of AdamW and of the learning rate, which each grid states as its paper or released code does."""
+"""Settings of AdamW and of the learning rate, which each grid states as its paper or
+released code does.
+"""
 
 from typing import Annotated, Literal
 
@@ -15,13 +17,15 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 class Optimiser(Entry):
     """AdamW and the course of the learning rate.  No value has a default.
 
-    ``weight_decay`` applies to the ``decayed`` parameters: `all`, or `weights`, which leaves out biases and
-    normalisation layers.  ``clip`` is the highest norm of the gradients of an update (null: no limit).
+    ``weight_decay`` applies to the ``decayed`` parameters: `all`, or `weights`, which
+    leaves out biases and normalisation layers.  ``clip`` is the highest norm of the
+    gradients of an update (null: no limit).
 
-    The rate rises over the first ``warmup`` updates (a fraction is a share of the training's updates), then
-    stays if the ``schedule`` is `constant`, or falls to 0 if it is `linear`.  With `one_cycle` it is that of
-    torch's OneCycleLR with linear steps: it rises from 1/25 of the highest rate and falls to almost 0, while
-    beta 1 falls from 0.95 to 0.85 and rises again, whatever ``betas`` states.
+    The rate rises over the first ``warmup`` updates (a fraction is a share of the
+    training's updates), then stays if the ``schedule`` is `constant`, or falls to 0 if
+    it is `linear`.  With `one_cycle` it is that of torch's OneCycleLR with linear
+    steps: it rises from 1/25 of the highest rate and falls to almost 0, while beta 1
+    falls from 0.95 to 0.85 and rises again, whatever ``betas`` states.
     """
 
     weight_decay: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -39,13 +43,17 @@ class Optimiser(Entry):
         return self
 
     def warmup_updates(self, updates: int) -> int:
-        """Return over how many of a training's ``updates`` the rate rises; a share is rounded down."""
+        """Return over how many of a training's ``updates`` the rate rises; a share is
+        rounded down.
+        """
         if isinstance(self.warmup, float):
             return int(self.warmup * updates)
         return self.warmup
 
     def arguments(self, learning_rate: float) -> JsonObject:
-        """Return the arguments of transformers' trainers, except for the schedule (`InParts`)."""
+        """Return the arguments of transformers' trainers, except for the schedule
+        (`InParts`).
+        """
         return {
             "learning_rate": learning_rate,
             "weight_decay": self.weight_decay,

@@ -1,6 +1,8 @@
-"""A sentence encoder's own settings, which hold for its rows: similarity, prompts, maximum length.
+"""A sentence encoder's own settings, which hold for its rows: similarity, prompts,
+maximum length.
 
-Sentence-transformers applies the others (routes, pooling, normalisation) when it encodes.
+Sentence-transformers applies the others (routes, pooling, normalisation) when it
+encodes.
 """
 
 import logging
@@ -27,7 +29,9 @@ _log = logging.getLogger("lextables")
 
 
 def check_products(model: SentenceTransformer, *allowed: str) -> None:
-    """Raise `BadInput` if the model's similarity function is not in ``allowed`` (default: `PRODUCTS`)."""
+    """Raise `BadInput` if the model's similarity function is not in ``allowed``
+    (default: `PRODUCTS`).
+    """
     allowed = allowed or PRODUCTS
     if model.similarity_fn_name not in allowed:
         raise BadInput(
@@ -39,26 +43,32 @@ def check_products(model: SentenceTransformer, *allowed: str) -> None:
 
 
 def prompt_name(model: SentenceTransformer, part: str) -> str | None:
-    """Return the name of the model's prompt for a ``part`` (`PROMPTS`); None if it has none.
+    """Return the name of the model's prompt for a ``part`` (`PROMPTS`); None if it has
+    none.
 
-    The library adds an empty prompt `document` to a model, which would hide the model's own `passage`.
+    The library adds an empty prompt `document` to a model, which would hide the model's
+    own `passage`.
     """
     return next((name for name in PROMPTS[part] if model.prompts.get(name)), None)
 
 
 def closeness(query: np.ndarray, parts: np.ndarray, similarity: str) -> np.ndarray:
-    """Return the negative distance of a query's vector (d) to each part (parts, d), float64 (parts,).
+    """Return the negative distance of a query's vector (d) to each part (parts, d),
+    float64 (parts,).
 
-    ``similarity`` is in `DISTANCES`.  Each distance is computed separately, so equal vectors have equal ones.
+    ``similarity`` is in `DISTANCES`.  Each distance is computed separately, so equal
+    vectors have equal ones.
     """
     return -cdist(query[np.newaxis], parts, DISTANCES[similarity])[0]
 
 
 def set_length(model: SentenceTransformer, max_length: int | None) -> None:
-    """Let the model truncate texts to ``max_length`` tokens; by default to its own number.
+    """Let the model truncate texts to ``max_length`` tokens; by default to its own
+    number.
 
-    A model cannot read more tokens than it has positions for: a larger number is lowered with a note in the
-    log and in the run's record.  Raises `BadInput` for an own number that is no number of tokens.
+    A model cannot read more tokens than it has positions for: a larger number is
+    lowered with a note in the log and in the run's record.  Raises `BadInput` for an
+    own number that is no number of tokens.
     """
     if max_length is not None:
         model.max_seq_length = max_length

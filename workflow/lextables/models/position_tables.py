@@ -10,17 +10,21 @@ POSITION_TABLES = ("position_embeddings", "embed_positions", "wpe")
 
 
 def positions_of_model(config: PretrainedConfig) -> int | None:
-    """Return `learned_positions` of the model of a configuration, without its weights."""
+    """Return `learned_positions` of the model of a configuration, without its
+    weights.
+    """
     with torch.device("meta"):
         model = AutoModel.from_config(deepcopy(config), trust_remote_code=False)
     return learned_positions(model)
 
 
 def learned_positions(model: PreTrainedModel) -> int | None:
-    """Return the number of tokens that a model's table of positions has vectors for; None without a table.
+    """Return the number of tokens that a model's table of positions has vectors for;
+    None without a table.
 
-    A longer text is an error there.  Models with relative or rotary positions have no table.  Positions start
-    after that of the padding token, where the table has one (RoBERTa).
+    A longer text is an error there.  Models with relative or rotary positions have no
+    table.  Positions start after that of the padding token, where the table has one
+    (RoBERTa).
     """
     counts = []
     for name, module in model.named_modules():

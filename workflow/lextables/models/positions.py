@@ -1,7 +1,7 @@
 """How many tokens a transformer has positions for, from its configuration.
 
-The classes of transformers' models take seconds to import, so they are only imported for
-types of models that are not listed here.
+The classes of transformers' models take seconds to import, so they are only imported
+for types of models that are not listed here.
 """
 
 from transformers import PretrainedConfig
@@ -18,7 +18,9 @@ AFTER_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta"})
 
 
 def positions(config: PretrainedConfig) -> int | None:
-    """Return the maximum number of tokens that a model was made for; None for no limit."""
+    """Return the maximum number of tokens that a model was made for; None for no
+    limit.
+    """
     count = getattr(config, "max_position_embeddings", None)
     if not count or count < 0:
         return None

@@ -1,10 +1,11 @@
 """Numerical precision of training and inference.
 
-The papers name no precision for their rows.  A GPU trains in bfloat16 mixed precision, or in TF32 where a
-model does not support it, and predicts spans and classes in TF32.  Weights and optimiser state are always
-single precision, and a CPU trains in single precision unless a grid sets ``bf16``.  Sentence and
-cross-encoders, mostly used as published, predict in single precision on a GPU too, so that their rows are the
-same on every device.
+The papers name no precision for their rows.  A GPU trains in bfloat16 mixed precision,
+or in TF32 where a model does not support it, and predicts spans and classes in TF32.
+Weights and optimiser state are always single precision, and a CPU trains in single
+precision unless a grid sets ``bf16``.  Sentence and cross-encoders, mostly used as
+published, predict in single precision on a GPU too, so that their rows are the same on
+every device.
 """
 
 from collections.abc import Iterator
@@ -16,15 +17,17 @@ import torch
 def mixed(asked: bool, device: torch.device, able: bool = True) -> bool:
     """Whether training on ``device`` uses bfloat16 mixed precision.
 
-    Always on a GPU with bfloat16, elsewhere where the grid ``asked`` for it; never for a model that is not
-    ``able`` to.
+    Always on a GPU with bfloat16, elsewhere where the grid ``asked`` for it; never for
+    a model that is not ``able`` to.
     """
     return able and (asked or _tensor_cores(device))
 
 
 @contextmanager
 def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
-    """Context in which float32 matrix products use TF32, where ``wanted`` and supported by a GPU."""
+    """Context in which float32 matrix products use TF32, where ``wanted`` and supported
+    by a GPU.
+    """
     before = torch.get_float32_matmul_precision()
     if wanted and _tensor_cores(device):
         torch.set_float32_matmul_precision("high")
@@ -35,7 +38,9 @@ def tf32(device: torch.device, wanted: bool = True) -> Iterator[None]:
 
 
 def precision_name(dtype: torch.dtype, device: torch.device) -> str:
-    """Return the current precision of products of ``dtype`` on ``device``, for `run.json`."""
+    """Return the current precision of products of ``dtype`` on ``device``, for
+    `run.json`.
+    """
     if (
         dtype == torch.float32
         and device.type == "cuda"

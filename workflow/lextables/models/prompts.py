@@ -1,12 +1,14 @@
 """Prompt templates in text files, with fields for texts.
 
-A file of `resources/prompts` has a part for the role `system` and one for `user`, separated by a line `---`;
-without such a line it is the user's part.  Fields are those of `string.Template`, such as ${text}.
+A file of `resources/prompts` has a part for the role `system` and one for `user`,
+separated by a line `---`; without such a line it is the user's part.  Fields are those
+of `string.Template`, such as ${text}.
 
-Texts are untrusted: they may contain instructions, or look like a field, the end of a text or another turn of
-the conversation.  Substitution happens once, so a field inside a text is not replaced; ${fence} is a line
-that no text contains, with which a prompt marks the start and end of a text; and a space is inserted into the
-marks that separate turns in chat templates.
+Texts are untrusted: they may contain instructions, or look like a field, the end of a
+text or another turn of the conversation.  Substitution happens once, so a field inside
+a text is not replaced; ${fence} is a line that no text contains, with which a prompt
+marks the start and end of a text; and a space is inserted into the marks that separate
+turns in chat templates.
 """
 
 import re
@@ -20,7 +22,8 @@ from lextables.pipeline.errors import BadInput
 
 FENCE = "fence"
 _SHORTEST_FENCE = 5
-# Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST], <<SYS>>.
+# Start of the marks around turns in chat templates: <|im_start|>, </s>, [INST],
+# <<SYS>>.
 _TURN = re.compile(
     r"<(?=\|)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<<(?=/?SYS>>)"
 )
@@ -42,7 +45,9 @@ class Template:
         return frozenset(names - {FENCE})
 
     def plain(self) -> list[list[str]]:
-        """Return the template as JSON values for a run's settings; `plain_template` is the inverse."""
+        """Return the template as JSON values for a run's settings; `plain_template` is
+        the inverse.
+        """
         return [[part.role, part.content] for part in self.parts]
 
     def filled(self, **texts: str) -> Prompt:

@@ -1,8 +1,9 @@
 """The reasoning of language models, which is never an answer.
 
-Models of several families write their reasoning between marks: `<think>`, `<thought_process>` and the like,
-`[THINK]` (Magistral), `◁think▷` (Kimi), `<|begin_of_thought|>`, `<|START_THINKING|>` (Command), words or
-tokens of their own (Apertus, Gemma, Granite, s1), and the channels of gpt-oss.
+Models of several families write their reasoning between marks: `<think>`,
+`<thought_process>` and the like, `[THINK]` (Magistral), `◁think▷` (Kimi),
+`<|begin_of_thought|>`, `<|START_THINKING|>` (Command), words or tokens of their own
+(Apertus, Gemma, Granite, s1), and the channels of gpt-oss.
 """
 
 import re
@@ -46,7 +47,8 @@ _STARTS = (
     "<|channel>",
     "<|im_start|>think",
 )
-# Of gpt-oss: the mark of a channel, that of the answer, and both as they are without special tokens.
+# Of gpt-oss: the mark of a channel, that of the answer, and both as they are without
+# special tokens.
 _CHANNEL = "<|channel|>"
 _FINAL = re.compile(r"<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _PLAIN_CHANNEL = re.compile(r"\s*(?:analysis|commentary)(?=[A-Z])")
@@ -56,8 +58,9 @@ _PLAIN_FINAL = "assistantfinal"
 def answer_of(text: str) -> str:
     """Return a text without the reasoning in it; empty if it has nothing else.
 
-    An opening mark without an end is an answer that was cut within its reasoning.  Text before an end mark
-    without an opening one is reasoning too, because some chat templates write the opening mark.
+    An opening mark without an end is an answer that was cut within its reasoning.  Text
+    before an end mark without an opening one is reasoning too, because some chat
+    templates write the opening mark.
     """
     if _CHANNEL in text:
         _, _, final = _FINAL.sub("\0", text).rpartition("\0")
@@ -90,7 +93,9 @@ def _outside_marks(text: str) -> str:
 
 
 def begins_reasoning(token: str) -> bool:
-    """Whether the first token of an answer is a mark of reasoning, or the first part of one."""
+    """Whether the first token of an answer is a mark of reasoning, or the first part of
+    one.
+    """
     name = token.strip().lower()
     if len(name) < 1 or name == "[":  # also the start of an answer such as [A]
         return False
@@ -98,7 +103,9 @@ def begins_reasoning(token: str) -> bool:
 
 
 def closed(prompt: str) -> str:
-    """Return a prompt at whose end a chat template opens the reasoning, with the end mark; else as it is."""
+    """Return a prompt at whose end a chat template opens the reasoning, with the end
+    mark; else as it is.
+    """
     tail = prompt[-_LONGEST_MARK:].rstrip()
     mark = next(
         (each for each in _MARK.finditer(tail) if each.end() == len(tail)), None

@@ -1,10 +1,11 @@
-"""Location of a model's weights: mirror folder, package, NLTK's data, hub cache or hub, in that order.
+"""Location of a model's weights: mirror folder, package, NLTK's data, hub cache or hub,
+in that order.
 
-It is resolved before any job starts, so an unavailable model becomes a reason in a table and never an error
-during a run.
+It is resolved before any job starts, so an unavailable model becomes a reason in a
+table and never an error during a run.
 
-The functions that search this machine import the hub's client late, because that takes longer than making a
-table, and tables only need the plans.
+The functions that search this machine import the hub's client late, because that takes
+longer than making a table, and tables only need the plans.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,8 @@ Kind = Literal[
     "language-model",
     "language-model-api",
 ]
-# Kinds of models and of their tokenizers, each with a tiny model in rehearsals (`models.tiny`).
+# Kinds of models and of their tokenizers, each with a tiny model in rehearsals
+# (`models.tiny`).
 Architecture = Literal[
     "albert",
     "bart",
@@ -61,7 +63,9 @@ PARSER = "own-parser"
 
 
 class Parts(Entry):
-    """Packages with the pieces of one zip of a model, in order, and the digest of the zip."""
+    """Packages with the pieces of one zip of a model, in order, and the digest of the
+    zip.
+    """
 
     packages: tuple[str, ...] = Field(min_length=1)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
@@ -70,15 +74,17 @@ class Parts(Entry):
 class Model(Entry):
     """One entry of `resources/models.yaml`.
 
-    ``package`` is a folder or GGUF file of an installed package; ``parts`` are several packages that contain
-    the weights together.  ``nltk`` is a model of benepar in NLTK's data folders.  ``gated`` weights are only
-    served to users who accepted their licence on the hub.  ``applied`` is the number of layers that share its
-    ``parameters``; ``labels`` is the number of classes of a model that others fine-tuned for classification.
-    ``endpoint`` and ``max_length``
-    (tokens, including the answer) are those of a language model.  A server's
-    model is the published one only at the ``hosts`` of its provider.  ``sample`` marks the models of
-    ``models: sample``; on the sample's data the entry ``stand_in`` replaces the model.  ``trained_on`` are
-    the data sets here that its training data had a part of; without the key they are unknown.
+    ``package`` is a folder or GGUF file of an installed package; ``parts`` are several
+    packages that contain the weights together.  ``nltk`` is a model of benepar in
+    NLTK's data folders.  ``gated`` weights are only served to users who accepted their
+    licence on the hub.  ``applied`` is the number of layers that share its
+    ``parameters``; ``labels`` is the number of classes of a model that others
+    fine-tuned for classification.  ``endpoint`` and ``max_length`` (tokens, including
+    the answer) are those of a language model.  A server's model is the published one
+    only at the ``hosts`` of its provider.  ``sample`` marks the models of ``models:
+    sample``; on the sample's data the entry ``stand_in`` replaces the model.
+    ``trained_on`` are the data sets here that its training data had a part of; without
+    the key they are unknown.
     """
 
     kind: Kind
@@ -104,11 +110,13 @@ class Model(Entry):
 
 @dataclass(frozen=True)
 class Weights:
-    """Loadable weights, named in the same way on every machine; ``found`` describes where they were found.
+    """Loadable weights, named in the same way on every machine; ``found`` describes
+    where they were found.
 
-    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or ``package:<name>``, ``nltk:<name>``, a
-    hub id, the key of a user's own model, a folder below the results, or a server's own name for it;
-    ``revision`` is that of a hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
+    ``location`` is ``mirror:<name>``, ``package:<module>/<folder>`` or
+    ``package:<name>``, ``nltk:<name>``, a hub id, the key of a user's own model, a
+    folder below the results, or a server's own name for it; ``revision`` is that of a
+    hub id.  ``endpoint`` and ``window`` (tokens) are those of a language model.
     """
 
     location: str
@@ -126,7 +134,9 @@ class Missing:
 
 
 def load_models(path: str | Path) -> dict[str, Model]:
-    """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the first error."""
+    """Read and check `resources/models.yaml`; `BadInput` names the entry and key of the
+    first error.
+    """
     models = entries(path, Model)
     for name in models:
         if name.startswith(user_rows.PREFIX):
@@ -139,10 +149,12 @@ def load_models(path: str | Path) -> dict[str, Model]:
 def resolve(
     name: str, model: Model, choice: Choice, mirrors: Sequence[Path], llm: str
 ) -> Weights | Missing:
-    """Return the `Weights` of ``model`` under the config's choice of models, or `Missing` with a reason.
+    """Return the `Weights` of ``model`` under the config's choice of models, or
+    `Missing` with a reason.
 
-    A stand-in is in the sample's folder, a mirror of the sample's data only, so it never runs on a release.
-    In a rehearsal tiny models replace all of the registry's; they are in a mirror of the rehearsal only.
+    A stand-in is in the sample's folder, a mirror of the sample's data only, so it
+    never runs on a release. In a rehearsal tiny models replace all of the registry's;
+    they are in a mirror of the rehearsal only.
     """
     from lextables.models.files import reads_gguf
     from lextables.models.weights import NLTK, PACKAGE, cached, package_folder, place
@@ -185,9 +197,11 @@ def resolve(
 
 
 def served(model: Model, llm: str) -> bool:
-    """Whether the server at the address ``llm`` is known to have the published ``model``.
+    """Whether the server at the address ``llm`` is known to have the published
+    ``model``.
 
-    Another server (this machine, a private host, a gateway) may have another model of this name.
+    Another server (this machine, a private host, a gateway) may have another model of
+    this name.
     """
     host = (urlsplit(llm).hostname or "").rstrip(".")
     return any(f".{host}".endswith(f".{official}") for official in model.hosts)
@@ -211,10 +225,11 @@ def _is_model(folder: Path) -> bool:
 def resolve_extra(
     extra: ExtraModel, choice: Literal["sample", "available", "paper"]
 ) -> Weights:
-    """Return the weights of a user's own model: a folder or file if one of that name exists, else a hub id.
+    """Return the weights of a user's own model: a folder or file if one of that name
+    exists, else a hub id.
 
-    Unless ``choice`` is `paper`, the revision of a cached hub model is the cached commit.  A server's model
-    is identified by its name.
+    Unless ``choice`` is `paper`, the revision of a cached hub model is the cached
+    commit.  A server's model is identified by its name.
     """
     if extra.kind == "language-model-api":
         return Weights(extra.model, None, API)
@@ -245,8 +260,9 @@ def places(
 ) -> dict[str, dict[str, str]]:
     """Return the places of this configuration's locations on this machine.
 
-    A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub`` id and ``kind``, with
-    which they are checked after fetching.  Models in packages are not included.
+    A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub``
+    id and ``kind``, with which they are checked after fetching.  Models in packages are
+    not included.
     """
     from lextables.models.weights import PACKAGE, cached
 
@@ -275,7 +291,9 @@ def places(
 
 
 def model_settings(name: str, weights: Weights) -> JsonObject:
-    """Return the settings of a run that identify its weights, and a language model's endpoint and window."""
+    """Return the settings of a run that identify its weights, and a language model's
+    endpoint and window.
+    """
     settings: JsonObject = {
         "model": name,
         "weights": weights.location,
@@ -292,7 +310,9 @@ def model_settings(name: str, weights: Weights) -> JsonObject:
 def find(
     name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
-    """Return the weights of the user's own model with the key ``name``, else of the registry's model."""
+    """Return the weights of the user's own model with the key ``name``, else of the
+    registry's model.
+    """
     for extra in config.extra_models:
         if extra.key == name:
             own_weights = resolve_extra(extra, config.models)

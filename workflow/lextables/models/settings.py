@@ -1,4 +1,6 @@
-"""Base classes of settings: built by planners, stored in `run.json`, read by scripts."""
+"""Base classes of settings: built by planners, stored in `run.json`, read by
+scripts.
+"""
 
 import math
 from collections.abc import Sequence
@@ -68,7 +70,9 @@ class UpdateSettings(StepSettings):
     learning_rate: float
     """Highest learning rate of AdamW."""
     updates: tuple[PositiveInt, ...]
-    """Numbers of updates after which the model is visited; the highest ends the training."""
+    """Numbers of updates after which the model is visited; the highest ends the
+    training.
+    """
     batch_size: PositiveInt
     """Pairs of an update."""
     optimiser: Optimiser

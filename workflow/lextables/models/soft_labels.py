@@ -2,7 +2,8 @@
 
 import numpy as np
 
-# Probabilities are clipped to this distance from 0 and 1; else one confident mistake would dominate the mean.
+# Probabilities are clipped to this distance from 0 and 1; else one confident mistake
+# would dominate the mean.
 EPSILON = 1e-7
 
 
@@ -16,10 +17,12 @@ def smoothed(shares: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def binary_cross_entropy(target: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Return the cross entropy of each answer against its absence, in nats, averaged over answers.
+    """Return the cross entropy of each answer against its absence, in nats, averaged
+    over answers.
 
-    ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).  Marotta-Wurgler and Stein,
-    2025, Section 5, whose formula is printed without its minus sign.
+    ``target`` and ``predicted`` (rows, m) lie between 0 and 1; float64 (rows,).
+    Marotta-Wurgler and Stein, 2025, Section 5, whose formula is printed without its
+    minus sign.
     """
     clipped = np.clip(predicted, EPSILON, 1 - EPSILON)
     answer_terms = target * np.log(clipped)

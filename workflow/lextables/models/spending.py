@@ -1,10 +1,13 @@
-"""Prices, costs and budget of API calls, and the cache of answers: nothing is asked, or paid for, twice.
+"""Prices, costs and budget of API calls, and the cache of answers: nothing is asked, or
+paid for, twice.
 
-The maximum cost of a call is recorded before the call and replaced by its actual cost afterwards.  A call
-that a kill interrupts counts with its maximum, because the server may have charged for it.
+The maximum cost of a call is recorded before the call and replaced by its actual cost
+afterwards.  A call that a kill interrupts counts with its maximum, because the server
+may have charged for it.
 
-Cached answers are identified by the content of the question (model or server, and the full request), so
-neither code nor order matters.  The cache is no output of a rule: a rerun finds it as it was.
+Cached answers are identified by the content of the question (model or server, and the
+full request), so neither code nor order matters.  The cache is no output of a rule: a
+rerun finds it as it was.
 """
 
 import gzip
@@ -53,11 +56,13 @@ _log = logging.getLogger("lextables")
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits from the configuration; they affect duration and completion, never an answer.
+    """Limits from the configuration; they affect duration and completion, never an
+    answer.
 
-    ``dollars`` and ``tokens`` apply to all jobs and reruns of one results folder together; ``tokens`` 0 means
-    no token limit.  ``concurrency`` is the number of simultaneous calls of one job, ``requests_a_minute`` the
-    rate of all jobs of the folder together (0: unlimited).
+    ``dollars`` and ``tokens`` apply to all jobs and reruns of one results folder
+    together; ``tokens`` 0 means no token limit.  ``concurrency`` is the number of
+    simultaneous calls of one job, ``requests_a_minute`` the rate of all jobs of the
+    folder together (0: unlimited).
     """
 
     dollars: float = 5.0
@@ -87,17 +92,20 @@ FREE = Cost(0.0, 0)
 
 
 def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
-    """Read and check the table of prices; `BadInput` names the entry and key of the first error."""
+    """Read and check the table of prices; `BadInput` names the entry and key of the
+    first error.
+    """
     return entries(path, Price)
 
 
 def price_of(
     model: str, base: str, limits: Limits, prices: Mapping[str, Price]
 ) -> Price | None:
-    """Return the price of a server's model, or None for a server on this machine or under a token limit.
+    """Return the price of a server's model, or None for a server on this machine or
+    under a token limit.
 
-    A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it has none of its own.
-    Raises `BadInput` for any other model without a price.
+    A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it
+    has none of its own. Raises `BadInput` for any other model without a price.
     """
     undated = re.sub(r"-\d{4}-?\d\d-?\d\d$", "", model)
     for name in (model, undated):
@@ -119,7 +127,9 @@ def on_loopback(base: str) -> bool:
 
 
 def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost:
-    """Return the cost of ``sent`` tokens, of which the server had ``cached``, and of ``received`` ones."""
+    """Return the cost of ``sent`` tokens, of which the server had ``cached``, and of
+    ``received`` ones.
+    """
     if price is None:
         return Cost(0.0, sent + received)
     cached_price = price.input if price.cached is None else price.cached
@@ -129,7 +139,9 @@ def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost
 
 
 def cost_of(usage: JsonObject, price: Price | None) -> Cost:
-    """Return the cost of a call from the ``usage`` in its answer; an invalid one raises an error."""
+    """Return the cost of a call from the ``usage`` in its answer; an invalid one raises
+    an error.
+    """
     sent = int(usage["prompt_tokens"])
     received = int(usage.get("completion_tokens") or 0)
     details = usage.get("prompt_tokens_details") or {}
@@ -142,7 +154,8 @@ def cost_of(usage: JsonObject, price: Price | None) -> Cost:
 class Ledger:
     """Costs and start times of all calls of a results folder, in ``ledger.sqlite``.
 
-    Threads and jobs may use it simultaneously.  ``paid`` is the cost of this object's own finished calls.
+    Threads and jobs may use it simultaneously.  ``paid`` is the cost of this object's
+    own finished calls.
     """
 
     def __init__(self, folder: str | Path, limits: Limits, model: str) -> None:
@@ -162,10 +175,11 @@ class Ledger:
             return self._totals(database)[0]
 
     def reserve(self, most: Cost) -> tuple[int, float]:
-        """Record a call that costs at most ``most``; return its number and when to start it (Unix time).
+        """Record a call that costs at most ``most``; return its number and when to
+        start it (Unix time).
 
-        While the budget does not suffice, waits for unfinished calls of this object, which may cost less than
-        reserved; raises `BadInput` if there are none.
+        While the budget does not suffice, waits for unfinished calls of this object,
+        which may cost less than reserved; raises `BadInput` if there are none.
         """
         with self._changed:
             while True:
@@ -253,7 +267,8 @@ def canonical(value: Any) -> bytes:
 
 
 class AnswerCache:
-    """Answers below ``folder``, one file each: ``xx/<SHA-256 of the question>.json.gz``.
+    """Answers below ``folder``, one file each: ``xx/<SHA-256 of the
+    question>.json.gz``.
 
     Files are written atomically; a damaged file counts as missing.
     """
@@ -269,7 +284,9 @@ class AnswerCache:
     def get(
         self, question: JsonObject, check: Callable[[Any], object] = bool
     ) -> Any | None:
-        """Return the answer to ``question``, or None if there is none for which ``check`` raises no error."""
+        """Return the answer to ``question``, or None if there is none for which
+        ``check`` raises no error.
+        """
         path = self.path(question)
         try:
             record = json.loads(gzip.decompress(path.read_bytes()))
@@ -289,10 +306,11 @@ class AnswerCache:
         ask: Callable[[], Any],
         check: Callable[[Any], object] = bool,
     ) -> Any:
-        """Return the answer to ``question``; without one, call ``ask`` and store what it returns.
+        """Return the answer to ``question``; without one, call ``ask`` and store what
+        it returns.
 
-        Only one thread of all processes asks a question at a time; the others wait and use its answer.  A
-        killed process releases its lock.
+        Only one thread of all processes asks a question at a time; the others wait and
+        use its answer.  A killed process releases its lock.
         """
         answer = self.get(question, check)
         if answer is not None:

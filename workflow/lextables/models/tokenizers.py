@@ -1,4 +1,6 @@
-"""Loads the tokenizer of a model folder, without the modules of models, which are slow to import."""
+"""Loads the tokenizer of a model folder, without the modules of models, which are slow
+to import.
+"""
 
 import json
 from pathlib import Path
@@ -15,9 +17,10 @@ from lextables.pipeline.errors import loading_weights
 def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     """Return the tokenizer in ``folder``.
 
-    transformers 5 builds DeBERTa's tokenizers (v2 and v3) without the character map of their SentencePiece
-    model, so a non-breaking space, a ligature or a trade mark sign becomes unknown.  transformers 4, which
-    trained the papers' models, uses the map.  It is restored from tokenizer.json or the SentencePiece model.
+    transformers 5 builds DeBERTa's tokenizers (v2 and v3) without the character map of
+    their SentencePiece model, so a non-breaking space, a ligature or a trade mark sign
+    becomes unknown.  transformers 4, which trained the papers' models, uses the map.
+    It is restored from tokenizer.json or the SentencePiece model.
     """
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     fast = getattr(tokenizer, "backend_tokenizer", None)

@@ -1,4 +1,6 @@
-"""Gradient-boosted trees over dense features, trained in seconds and saved as plain arrays."""
+"""Gradient-boosted trees over dense features, trained in seconds and saved as plain
+arrays.
+"""
 
 from dataclasses import dataclass
 
@@ -21,10 +23,12 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees of at most `DEPTH` levels; a logit is ``start`` plus the value of the row's leaf in each.
+    """Trees of at most `DEPTH` levels; a logit is ``start`` plus the value of the row's
+    leaf in each.
 
-    ``roots`` int64 (trees,) are the first nodes.  For each node, (nodes,): a row goes to ``left`` if its
-    ``feature`` is at most the ``threshold``, and otherwise to ``right``; a leaf goes to itself.
+    ``roots`` int64 (trees,) are the first nodes.  For each node, (nodes,): a row goes
+    to ``left`` if its ``feature`` is at most the ``threshold``, and otherwise to
+    ``right``; a leaf goes to itself.
     """
 
     start: np.ndarray
@@ -36,7 +40,9 @@ class Trees:
     value: np.ndarray
 
     def logits(self, features: np.ndarray) -> np.ndarray:
-        """Return the logit of each row of ``features``, float32 (rows, features); float64 (rows,)."""
+        """Return the logit of each row of ``features``, float32 (rows, features);
+        float64 (rows,).
+        """
         rows = np.arange(len(features))
         logits = np.full(len(features), float(self.start))
         for root in self.roots.tolist():
@@ -75,7 +81,8 @@ def fit(features: np.ndarray, labels: np.ndarray) -> Trees:
     return Trees(
         start=np.array(np.log(share / (1 - share))),
         roots=roots,
-        # A leaf has no feature (-2); any will do, because both its children are the leaf.
+        # A leaf has no feature (-2); any will do, because both its children are the
+        # leaf.
         feature=np.maximum(feature, 0),
         threshold=np.concatenate([tree.threshold for tree in grown]),
         left=_next_nodes(left, offsets),
@@ -101,7 +108,7 @@ def _without_trees(logit: float) -> Trees:
 def _next_nodes(children: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the number of each node's child among the nodes of all trees, int64.
 
-    ``children`` are numbered within their tree, and -1 at a leaf, which is its own child;
-    ``offsets`` (nodes,) is the first node of the tree.
+    ``children`` are numbered within their tree, and -1 at a leaf, which is its own
+    child; ``offsets`` (nodes,) is the first node of the tree.
     """
     return np.where(children < 0, np.arange(len(children)), children + offsets)

@@ -1,7 +1,9 @@
-"""Local folders of weights: mirror, installed package, NLTK's data, hub cache, or fetched from the hub.
+"""Local folders of weights: mirror, installed package, NLTK's data, hub cache, or
+fetched from the hub.
 
-Settings name weights in the same way on every machine (`Weights.location` of `lextables.models.resolve`).
-The workflow passes the local folders to each job through the environment, so moving weights reruns nothing.
+Settings name weights in the same way on every machine (`Weights.location` of
+`lextables.models.resolve`). The workflow passes the local folders to each job through
+the environment, so moving weights reruns nothing.
 """
 
 import hashlib
@@ -31,15 +33,19 @@ CHUNK = 1 << 20  # bytes
 
 
 def weights_folder(settings: Mapping[str, Any]) -> str:
-    """Return a local folder with the weights named by `resolve.model_settings`, fetched if necessary.
+    """Return a local folder with the weights named by `resolve.model_settings`, fetched
+    if necessary.
 
-    Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a model of their kind.
+    Raises `BadInput` where the hub does not serve them, or they cannot be loaded as a
+    model of their kind.
     """
     return place(settings["weights"]) or _fetched_and_checked(settings)
 
 
 def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
-    """Fetch weights, and check that they can be loaded, without their values in memory."""
+    """Fetch weights, and check that they can be loaded, without their values in
+    memory.
+    """
     location = settings["weights"]
     if location.startswith(NLTK):
         from lextables.models import nltk_models  # slow to import
@@ -57,10 +63,11 @@ def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
 
 
 def fetch(settings: Mapping[str, Any]) -> str:
-    """Fetch the weights named by `resolve.model_settings` and return a line with their size and folder.
+    """Fetch the weights named by `resolve.model_settings` and return a line with their
+    size and folder.
 
-    Completes an interrupted earlier fetch, which a job would not notice.  Raises `BadInput` as
-    `weights_folder` does.
+    Completes an interrupted earlier fetch, which a job would not notice.  Raises
+    `BadInput` as `weights_folder` does.
     """
     name = settings["model"]
     location = settings["weights"]
@@ -74,7 +81,9 @@ def fetch(settings: Mapping[str, Any]) -> str:
 
 
 def place(location: str) -> str | None:
-    """Return the local folder of a location, or None for one that is only on the hub."""
+    """Return the local folder of a location, or None for one that is only on the
+    hub.
+    """
     entry = _places().get(location, {})
     if "folder" in entry:
         return entry["folder"]
@@ -92,7 +101,9 @@ def _places() -> dict[str, dict[str, str]]:
 
 
 def package_folder(package: str) -> str | None:
-    """Return the folder or GGUF file of a model ``module/path`` in an installed package, or None."""
+    """Return the folder or GGUF file of a model ``module/path`` in an installed
+    package, or None.
+    """
     module, _, inside = package.partition("/")
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
@@ -103,7 +114,9 @@ def package_folder(package: str) -> str | None:
 
 
 def cached(hub: str, revision: str | None) -> str | None:
-    """Return the folder of a model in the hub's cache; None if it, or a part of it, is missing."""
+    """Return the folder of a model in the hub's cache; None if it, or a part of it, is
+    missing.
+    """
     if not cache_folder(hub).is_dir():
         return None
     from huggingface_hub import snapshot_download  # slow to import
@@ -121,7 +134,8 @@ def cached(hub: str, revision: str | None) -> str | None:
 def fetched(hub: str, revision: str | None) -> str:
     """Return the folder of a model in the hub cache, fetching missing files.
 
-    Pickled weights are fetched only for parts of the model without safetensors (`pickle_patterns`).
+    Pickled weights are fetched only for parts of the model without safetensors
+    (`pickle_patterns`).
     """
     import httpx2  # slow to import, as above
     from huggingface_hub import snapshot_download
@@ -149,10 +163,12 @@ def fetched(hub: str, revision: str | None) -> str:
 
 
 def assembled(name: str, packages: Sequence[str], sha256: str) -> str | None:
-    """Return the folder of the model whose zip is split over ``packages``; None if one is not installed.
+    """Return the folder of the model whose zip is split over ``packages``; None if one
+    is not installed.
 
-    The zip is assembled once, checked against its digest ``sha256`` and unpacked into the user's cache
-    (``$XDG_CACHE_HOME/lextables/models``).  Raises `BadInput` for another digest.
+    The zip is assembled once, checked against its digest ``sha256`` and unpacked into
+    the user's cache (``$XDG_CACHE_HOME/lextables/models``).  Raises `BadInput` for
+    another digest.
     """
     folder = user_cache() / "models" / f"{name}-{sha256[:16]}"
     if not (folder / "config.json").is_file():
@@ -178,7 +194,9 @@ def _piece(package: str) -> Path | None:
 
 
 def _unpack(pieces: Sequence[Path], folder: Path, sha256: str) -> None:
-    """Write the files of the joined zip to ``folder``; `BadInput` for another digest."""
+    """Write the files of the joined zip to ``folder``; `BadInput` for another
+    digest.
+    """
     with TemporaryFile() as joined:
         for piece in pieces:
             with piece.open("rb") as file:

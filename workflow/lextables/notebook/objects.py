@@ -17,9 +17,9 @@ PROBABILITIES = "probabilities"
 def written(predictions: Predictions, folder: Path) -> list[str | Path]:
     """Return the files of predictions; objects are written into ``folder``.
 
-    ``predictions`` are a file, a frame, a list of records, {question id: n-best spans}, or
-    a list of files or frames, one for each seed.  Raises `BadInput` for an object that has
-    no rows.
+    ``predictions`` are a file, a frame, a list of records, {question id: n-best spans},
+    or a list of files or frames, one for each seed.  Raises `BadInput` for an object
+    that has no rows.
     """
     if isinstance(predictions, list | tuple):
         if not all(isinstance(item, Mapping) for item in predictions):
@@ -32,7 +32,9 @@ def written(predictions: Predictions, folder: Path) -> list[str | Path]:
 
 
 def _file(predictions: Predictions, path: Path) -> str | Path:
-    """Return the file of one seed; an object is written to ``path`` with its format's suffix."""
+    """Return the file of one seed; an object is written to ``path`` with its format's
+    suffix.
+    """
     if isinstance(predictions, Mapping):
         path = path.with_suffix(".json")
         try:

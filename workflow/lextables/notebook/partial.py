@@ -20,7 +20,8 @@ ID_OF = {
 
 
 def copy_without(source: Path, copy: Path, task: Any, missing: Collection[Any]) -> None:
-    """Link the tables of the data set in ``source`` into ``copy``, without the ``missing`` items.
+    """Link the tables of the data set in ``source`` into ``copy``, without the
+    ``missing`` items.
 
     Those are ids of the test part, and in a task without splits pairs of question and
     document.  ``task`` is the data set's task in the registry.
@@ -42,7 +43,9 @@ def copy_without(source: Path, copy: Path, task: Any, missing: Collection[Any]) 
 
 
 def _with_split(table: pa.Table, key: str, missing: Collection[str]) -> pa.Table:
-    """Return a table in which the rows of ``missing`` items are in the split `LEFT_OUT`."""
+    """Return a table in which the rows of ``missing`` items are in the split
+    `LEFT_OUT`.
+    """
     is_missing = pc.is_in(table[key], value_set=pa.array(missing, table[key].type))
     split = pc.if_else(is_missing, LEFT_OUT, table["split"])
     return table.set_column(table.column_names.index("split"), "split", split)
@@ -51,7 +54,9 @@ def _with_split(table: pa.Table, key: str, missing: Collection[str]) -> pa.Table
 def _without_pairs(
     table: pa.Table, keys: list[str], missing: Collection[tuple[str, str]]
 ) -> pa.Table:
-    """Return a table without the rows whose values of ``keys`` are a ``missing`` pair."""
+    """Return a table without the rows whose values of ``keys`` are a ``missing``
+    pair.
+    """
     left_out = set(missing)
     columns = [table[key].to_pylist() for key in keys]
     is_kept = [pair not in left_out for pair in zip(*columns, strict=True)]

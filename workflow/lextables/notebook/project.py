@@ -26,7 +26,9 @@ def registry() -> dict[str, Paper]:
 
 
 def known(name: str, names: Collection[str], kind: str) -> str:
-    """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is none."""
+    """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is
+    none.
+    """
     if name in [*names]:
         return name
     choices = f"choose from {', '.join(sorted(names))}"
@@ -77,7 +79,9 @@ class DataSet:
         return [*read_json(self.path / "census.json", Census)["data"]]
 
     def check_built(self) -> None:
-        """Raise `BadInput`, with the command that builds the data set, if a file is missing."""
+        """Raise `BadInput`, with the command that builds the data set, if a file is
+        missing.
+        """
         files = ["census.json"]
         if self.is_built:
             files = [f"{table}.parquet" for table in self.tables]
@@ -106,11 +110,12 @@ class SampleWarning(UserWarning):
 
 
 def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
-    """Return the data set with a name; a paper's name stands for the data set of that name.
+    """Return the data set with a name; a paper's name stands for the data set of that
+    name.
 
-    ``folder`` is the working folder of Snakemake, by default the current folder, or a clone
-    with results if the current folder has none.  Warns if ``data`` is the sample.  Raises
-    `BadInput` for an unknown name or folder.
+    ``folder`` is the working folder of Snakemake, by default the current folder, or a
+    clone with results if the current folder has none.  Warns if ``data`` is the sample.
+    Raises `BadInput` for an unknown name or folder.
     """
     papers = {}
     for paper, entry in registry().items():

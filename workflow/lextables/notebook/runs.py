@@ -1,4 +1,6 @@
-"""Runs of submitted predictions, scored in a temporary folder by the code of the rules."""
+"""Runs of submitted predictions, scored in a temporary folder by the code of the
+rules.
+"""
 
 import contextlib
 import os
@@ -33,7 +35,9 @@ Files = str | Path | Sequence[str | Path]  # a file, or one for each seed
 
 @dataclass(frozen=True)
 class ScoredRuns:
-    """The scored runs of a data set of a ``project``; their folders are below ``root``."""
+    """The scored runs of a data set of a ``project``; their folders are below
+    ``root``.
+    """
 
     name: str
     project: Project
@@ -80,7 +84,9 @@ class ScoredRuns:
         )
 
     def cells(self, table: str) -> list[Cell]:
-        """Return the cells of a table, in which only submitted predictions have values."""
+        """Return the cells of a table, in which only submitted predictions have
+        values.
+        """
         tables = modules.module(self.paper, "tables")
         return list(tables.cells(table, self.inputs(self.rows(table), table)))
 
@@ -96,9 +102,9 @@ def scored_runs(
 ) -> Iterator[ScoredRuns]:
     """Yield the scored runs of ``systems``, {name of a row: its files}.
 
-    Inside the block the working folder is ``folder``, or with ``partial`` a copy with what
-    was predicted.  The arguments are those of `scoring.score`, which also says what is
-    raised.
+    Inside the block the working folder is ``folder``, or with ``partial`` a copy with
+    what was predicted.  The arguments are those of `scoring.score`, which also says
+    what is raised.
     """
     papers = registry()
     entries = [_entry(row, name, files, format) for row, files in systems.items()]
@@ -136,7 +142,8 @@ def scored_runs(
 
 
 def _copy_predicted(jobs: Jobs, found: DataSet, copy: Path) -> None:
-    """Copy a data set to the working folder ``copy``, without test items that a file lacks.
+    """Copy a data set to the working folder ``copy``, without test items that a file
+    lacks.
 
     Raises `BadInput` for a file that is wrong in another way, or lacks all.
     """

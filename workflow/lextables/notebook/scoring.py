@@ -31,22 +31,22 @@ def score(
 ) -> pd.DataFrame:
     """Return the scores of predictions on the test part of a data set.
 
-    ``data_set`` is a data set or a paper.  ``predictions`` are a file, a frame or a list of
-    records with the columns of a file, or {question id: n-best spans}; a list of files or
-    frames has one for each seed.  ``format`` is the format of files, by default by their
-    names (docs/adding.md).  ``data`` and ``folder`` are those of `load`.  With ``partial``
-    only what all seeds predict is scored.  A row is a metric of a group (``all``, or a part
-    of the test set):
+    ``data_set`` is a data set or a paper.  ``predictions`` are a file, a frame or a
+    list of records with the columns of a file, or {question id: n-best spans}; a list
+    of files or frames has one for each seed.  ``format`` is the format of files, by
+    default by their names (docs/adding.md).  ``data`` and ``folder`` are those of
+    `load`.  With ``partial`` only what all seeds predict is scored.  A row is a metric
+    of a group (``all``, or a part of the test set):
 
     - ``mode``: ``paper``, as the released evaluator computes it, or ``strict``, as the
       paper's text defines it; a metric with one definition has ``paper`` only;
-    - ``value``: the mean over seeds, as a share of one, and ``low`` to ``high``: its 95 %
-      sampling interval, NaN if there is none;
+    - ``value``: the mean over seeds, as a share of one, and ``low`` to ``high``: its 95
+      % sampling interval, NaN if there is none;
     - ``n``: the units of the value, such as gold spans; ``seeds``: the number of files.
 
-    `attrs` of the frame has the ``data``.  Raises `lextables.pipeline.errors.BadInput`, with
-    the pipeline's sentence, for predictions that the pipeline does not accept, and as
-    `load` does.
+    `attrs` of the frame has the ``data``.  Raises `lextables.pipeline.errors.BadInput`,
+    with the pipeline's sentence, for predictions that the pipeline does not accept, and
+    as `load` does.
     """
     with WORKING_FOLDER, tempfile.TemporaryDirectory(prefix="lextables-") as objects:
         systems = {ROW: written(predictions, Path(objects))}
@@ -65,11 +65,12 @@ def compare(
     data: Data = "release",
     folder: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return the paired tests of submitted predictions, as the paper's tables have them.
+    """Return the paired tests of submitted predictions, as the paper's tables have
+    them.
 
-    ``systems`` are {name: a file, or a file for each seed}; the other arguments are those
-    of `score`.  A row is a pair of systems, the better one first, compared by a ``measure``
-    of a ``table``, in the table's unit (mostly per cent):
+    ``systems`` are {name: a file, or a file for each seed}; the other arguments are
+    those of `score`.  A row is a pair of systems, the better one first, compared by a
+    ``measure`` of a ``table``, in the table's unit (mostly per cent):
 
     - ``difference``, and ``low`` to ``high``: its paired 95 % interval;
     - ``p``: the p-value of the sign-flip test over ``units``, and ``adjusted``: after
@@ -120,7 +121,9 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
 
 
 def _intervals(runs: ScoredRuns) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return {metric and group: the ends of its interval} that tables compute, as shares of one."""
+    """Return {metric and group: the ends of its interval} that tables compute, as
+    shares of one.
+    """
     intervals = {}
     for table in runs.tables:
         for cell in runs.cells(table):

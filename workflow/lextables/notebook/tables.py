@@ -12,19 +12,20 @@ from lextables.tables import published as published_values
 
 
 def published(paper: str | None = None, table: str | None = None) -> pd.DataFrame:
-    """Return the published values of all papers, of one ``paper``, or of one of its tables.
+    """Return the published values of all papers, of one ``paper``, or of one of its
+    tables.
 
-    ``table`` is the table's name in targets and files, such as ``table_d3``.  A row is a
-    value, in the order of the paper:
+    ``table`` is the table's name in targets and files, such as ``table_d3``.  A row is
+    a value, in the order of the paper:
 
     - ``paper``, ``table``, ``row``, ``column``: its place in the table;
-    - ``value``: the text as printed; ``number``: the number in the table's unit (54.0 for
-      ``54.0%``), and ``margin``: its published error; both are NaN for text;
+    - ``value``: the text as printed; ``number``: the number in the table's unit (54.0
+      for ``54.0%``), and ``margin``: its published error; both are NaN for text;
     - ``decimals``: the precision by which it is compared (missing for text);
     - ``place``: the place in the paper.
 
-    Raises `lextables.pipeline.errors.BadInput`, with the most similar names, for an unknown
-    paper or table.
+    Raises `lextables.pipeline.errors.BadInput`, with the most similar names, for an
+    unknown paper or table.
     """
     files = sorted(ROOT.glob("resources/published/*.csv"))
     names = [file.stem for file in files]
@@ -51,14 +52,14 @@ def load(
 ) -> dict[str, pd.DataFrame]:
     """Return {table: its rows} of a data set, as the pipeline built it.
 
-    ``name`` is a data set; a paper's name stands for its data set of that name.  ``data``
-    is ``release``, the published data, or ``sample``, whose texts are invented; then there
-    is a warning.  ``folder`` is the working folder of Snakemake, by default the current
-    folder if it has results, and otherwise a clone's.  `attrs` of each frame has the
-    ``data`` and the ``folder`` that it was read from.
+    ``name`` is a data set; a paper's name stands for its data set of that name.
+    ``data`` is ``release``, the published data, or ``sample``, whose texts are
+    invented; then there is a warning.  ``folder`` is the working folder of Snakemake,
+    by default the current folder if it has results, and otherwise a clone's.  `attrs`
+    of each frame has the ``data`` and the ``folder`` that it was read from.
 
-    Raises `lextables.pipeline.errors.BadInput` for an unknown name, and for a data set that
-    is not built or lacks a table, with the command that builds it.
+    Raises `lextables.pipeline.errors.BadInput` for an unknown name, and for a data set
+    that is not built or lacks a table, with the command that builds it.
     """
     found = data_set(name, data, folder)
     found.check_built()

@@ -1,1 +1,3 @@
-"""Infrastructure of all rules: configuration, registries, runs, data sets, fingerprints, logs and errors."""
+"""Infrastructure of all rules: configuration, registries, runs, data sets,
+fingerprints, logs and errors.
+"""

@@ -1,6 +1,7 @@
 """Atomic writes of files and folders: complete or not at all.
 
-Temporary names begin with a dot and end with `MARK`, so that nobody's own file has such a name.
+Temporary names begin with a dot and end with `MARK`, so that nobody's own file has such
+a name.
 """
 
 import os
@@ -13,16 +14,19 @@ MARK = "lextables"  # in temporary names, before .part or .old
 
 
 def digest_file(path: Path) -> Path:
-    """Return the hidden file beside ``path`` with its digest (`files.replacing_result`)."""
+    """Return the hidden file beside ``path`` with its digest
+    (`files.replacing_result`).
+    """
     return path.with_name(f".{path.name}.sha256")
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; on success flush it to disk and rename it to ``path``.
+    """Yield a temporary path next to ``path``; on success flush it to disk and rename
+    it to ``path``.
 
-    On any error the temporary file is removed and ``path`` is unchanged.  The digest of the file before
-    is deleted.
+    On any error the temporary file is removed and ``path`` is unchanged.  The digest of
+    the file before is deleted.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +61,8 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def replacing_folder(folder: str | Path) -> Iterator[Path]:
-    """Yield an empty folder next to ``folder``; on success flush its files and replace ``folder`` by it.
+    """Yield an empty folder next to ``folder``; on success flush its files and replace
+    ``folder`` by it.
 
     On any error it is removed and ``folder`` is unchanged.
     """

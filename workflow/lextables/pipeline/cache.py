@@ -8,7 +8,8 @@ from lextables.pipeline.errors import BadInput
 
 
 def user_cache() -> Path:
-    """Return the folder ``lextables`` in XDG_CACHE_HOME, else in ``.cache`` of the home folder.
+    """Return the folder ``lextables`` in XDG_CACHE_HOME, else in ``.cache`` of the home
+    folder.
 
     The path is relative if there is no home folder, or if the variable is relative.
     """
@@ -19,7 +20,9 @@ def user_cache() -> Path:
 
 
 def make_cache(folder: Path) -> Path:
-    """Make a folder of the user's cache if needed and return it; `BadInput` if it cannot be written."""
+    """Make a folder of the user's cache if needed and return it; `BadInput` if it
+    cannot be written.
+    """
     is_writable = False
     if folder.is_absolute():
         with suppress(OSError):

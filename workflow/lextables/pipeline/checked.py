@@ -1,4 +1,7 @@
-"""Checks plain values with pydantic.  An error names the key, its value and the allowed values."""
+"""Checks plain values with pydantic.
+
+An error names the key, its value and the allowed values.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -40,8 +43,8 @@ def checked(
     """Return ``values`` as the type ``kind`` or that of a `TypeAdapter`.
 
     Raises `BadInput` for the first error.  The allowed values in its message are the
-    description of the key in the JSON schema of ``kind``, or are derived from this schema.
-    ``quotes`` is added if there should be a text.
+    description of the key in the JSON schema of ``kind``, or are derived from this
+    schema.  ``quotes`` is added if there should be a text.
     """
     adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
     try:
@@ -67,7 +70,9 @@ class _JsonSchema:
         self.schema = schema
 
     def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
-        """Return what is wrong, by one of pydantic's errors, with an advice if not empty."""
+        """Return what is wrong, by one of pydantic's errors, with an advice if not
+        empty.
+        """
         keys = list(fault["loc"])
         inner = None
         is_name = keys[-1:] == ["[key]"]
@@ -95,7 +100,9 @@ class _JsonSchema:
         )
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
-        """Return the keys of a location, without pydantic's names of the types of a union, and its schema."""
+        """Return the keys of a location, without pydantic's names of the types of a
+        union, and its schema.
+        """
         keys = []
         schema = self.schema
         for part in location:
@@ -188,7 +195,9 @@ def _is_described(schema: Schema) -> bool:
 
 
 def _inner(schema: Schema, part: int | str) -> Schema | None:
-    """Return the schema of an item or of a key's value, or None if it has no such key."""
+    """Return the schema of an item or of a key's value, or None if it has no such
+    key.
+    """
     if isinstance(part, int) and "items" in schema:
         return schema["items"]
     if part in schema.get("properties", {}):

@@ -1,4 +1,6 @@
-"""The configuration: flat keys, each checked; an error names the key, the value and what is allowed."""
+"""The configuration: flat keys, each checked; an error names the key, the value and
+what is allowed.
+"""
 
 import contextlib
 import os
@@ -25,7 +27,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import redacted, without_url_secrets
 
-# Marks of keys.  Pages and exports show the keys that change a result; they are read by other people.
+# Marks of keys.  Pages and exports show the keys that change a result; they are read by
+# other people.
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
 PLACE = "place"  # changes a result, but may be a path on this machine: the path is not shown
 A_PLACE = "<path>"  # shown instead of it
@@ -42,10 +45,11 @@ LONGEST_NAME = 255  # bytes, in all common file systems
 
 
 def _usable(path: str) -> str:
-    """Return a path with the home folder in place of ``~`` or ``~user``, where a shell would put it.
+    """Return a path with the home folder in place of ``~`` or ``~user``, where a shell
+    would put it.
 
-    Raises `ValueError` for a path that no file can have, or whose file or folder this user cannot read.  A
-    missing file is reported where it is needed.
+    Raises `ValueError` for a path that no file can have, or whose file or folder this
+    user cannot read.  A missing file is reported where it is needed.
     """
     if path.startswith("~"):
         # If no user has this name, the name of the file begins with ~.
@@ -73,8 +77,9 @@ def _usable(path: str) -> str:
 def _only_item(value: Any) -> Any:
     """Return the only item of a list.
 
-    Snakemake reads a value on the command line as YAML without its quotes, but keeps quotes in brackets: they
-    are the only way to pass a path with ``#``, a colon and a blank, or a line break.
+    Snakemake reads a value on the command line as YAML without its quotes, but keeps
+    quotes in brackets: they are the only way to pass a path with ``#``, a colon and a
+    blank, or a line break.
     """
     if isinstance(value, list) and len(value) == 1:
         return value[0]
@@ -103,7 +108,9 @@ def _address(url: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return the integer that a string has, as in a list on the command line; other values as they are."""
+    """Return the integer that a string has, as in a list on the command line; other
+    values as they are.
+    """
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     return value
@@ -141,16 +148,20 @@ Count = Annotated[Limit, Field(ge=1)]
 
 
 def listed(value: Any, single: Any) -> Any:
-    """Return a value of the type ``single`` as the only item of a tuple; others as they are."""
+    """Return a value of the type ``single`` as the only item of a tuple; others as they
+    are.
+    """
     if isinstance(value, single):
         return (value,)
     return value
 
 
 class UserRow(BaseModel):
-    """Common fields of a user's model and a user's predictions: the row's name and the model's training data.
+    """Common fields of a user's model and a user's predictions: the row's name and the
+    model's training data.
 
-    ``trained_on`` are data sets or splits (`planning.trained_on`); without it they are unknown.
+    ``trained_on`` are data sets or splits (`planning.trained_on`); without it they are
+    unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -167,16 +178,19 @@ class UserRow(BaseModel):
 
     @property
     def key(self) -> str:
-        """The row's name in paths; it differs from the keys of all registered models."""
+        """The row's name in paths; it differs from the keys of all registered
+        models.
+        """
         return user_rows.key(self.name)
 
 
 class ExtraModel(UserRow):
     """A user's model: the row ``name`` in every table that fits a model of its kind.
 
-    ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a `language-model-api` its
-    name on the server of config key ``llm``.  ``endpoint`` is the kind of request to a language model:
-    turns of a conversation (`chat`, the default), or the continuation of a text (`completions`).
+    ``model`` is a folder, a hub id, of a `language-model` also a GGUF file, and of a
+    `language-model-api` its name on the server of config key ``llm``.  ``endpoint`` is
+    the kind of request to a language model: turns of a conversation (`chat`, the
+    default), or the continuation of a text (`completions`).
     """
 
     kind: Literal[
@@ -213,7 +227,8 @@ class ExtraPredictions(UserRow):
     format: Literal["trec", "csv", "jsonl", "nbest"] | None = None
 
 
-# Resources that cluster jobs can request in addition to a GPU, by the names of the rules' resources.
+# Resources that cluster jobs can request in addition to a GPU, by the names of the
+# rules' resources.
 GpuResource = Literal[
     "constraint",
     "gpu_model",
@@ -245,7 +260,8 @@ Quarter = Annotated[
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
 
 
-# Which weights a plan looks for: the config key models, or the tiny models of a rehearsal.
+# Which weights a plan looks for: the config key models, or the tiny models of a
+# rehearsal.
 Choice = Literal["sample", "available", "paper", "tiny"]
 
 
@@ -368,7 +384,9 @@ class Config(BaseModel):
         return {name.removeprefix(f"{paper}/") for name in self.exclude_rows}
 
     def heading(self, gpu: bool) -> str:
-        """One line with the values of the most important keys, and the reason for values of ``auto``."""
+        """One line with the values of the most important keys, and the reason for
+        values of ``auto``.
+        """
         grid = self.grid_name(gpu)
         device: str = self.device
         reason = f"device={device}"
@@ -384,14 +402,18 @@ class Config(BaseModel):
 
     @property
     def weights(self) -> Choice:
-        """Which weights a plan looks for; a rehearsal has tiny models instead of the sample's."""
+        """Which weights a plan looks for; a rehearsal has tiny models instead of the
+        sample's.
+        """
         if self.rehearsal and self.models == "sample":
             return "tiny"
         return self.models
 
     @property
     def results(self) -> str:
-        """The folder of all results; the sample, the release and rehearsals have different ones."""
+        """The folder of all results; the sample, the release and rehearsals have
+        different ones.
+        """
         if self.rehearsal:
             return f"results/{REHEARSALS[self.models]}"
         if self.data == "sample":
@@ -399,7 +421,9 @@ class Config(BaseModel):
         return "results"
 
     def grid_name(self, gpu: bool) -> str:
-        """The name of the search grid; with ``grid: auto`` it depends on whether training has a ``gpu``."""
+        """The name of the search grid; with ``grid: auto`` it depends on whether
+        training has a ``gpu``.
+        """
         if self.grid != "auto":
             return self.grid
         if self.rehearsal:
@@ -411,8 +435,8 @@ class Config(BaseModel):
     def mirrors(self, root: Path) -> list[Path]:
         """The folders searched before any URL; for the sample, only the included one.
 
-        A rehearsal with tiny models has them in a mirror of its own; one with the papers' models finds them
-        in the named mirrors, too.
+        A rehearsal with tiny models has them in a mirror of its own; one with the
+        papers' models finds them in the named mirrors, too.
         """
         if self.data == "release":
             return self.named_mirrors(root)
@@ -436,7 +460,9 @@ ENTRIES: dict[str, type[BaseModel]] = {
 
 
 def published(values: JsonObject) -> JsonObject:
-    """Return the plain values of a configuration that pages and exports may show, without paths."""
+    """Return the plain values of a configuration that pages and exports may show,
+    without paths.
+    """
     return _without_places(Config, values)
 
 
@@ -470,8 +496,9 @@ def _is_place(value: str) -> bool:
 def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
-    Raises `BadInput` with one sentence for the first error: an unknown key, a bad value, a secret in a URL, a
-    paper that the registry does not have, a mirror folder or a file that does not exist.
+    Raises `BadInput` with one sentence for the first error: an unknown key, a bad
+    value, a secret in a URL, a paper that the registry does not have, a mirror folder
+    or a file that does not exist.
     """
     removed.check(values, "config")
     do = "correct it in config.yaml or after --config"

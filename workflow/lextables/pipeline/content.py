@@ -1,4 +1,5 @@
-"""Digests of the content of files and folders, which identify what a user passes by path.
+"""Digests of the content of files and folders, which identify what a user passes by
+path.
 
 Digests are cached by path, size and times, so that unchanged files are not read again.
 """
@@ -26,7 +27,8 @@ class Contents:
     def folder(
         self, path: str | Path, files: Iterable[str | Path] | None = None
     ) -> str:
-        """Return ``sha256:…`` over the names and digests of ``files`` below a folder (None: all of them).
+        """Return ``sha256:…`` over the names and digests of ``files`` below a folder
+        (None: all of them).
 
         Hidden files and folders, such as those of git or a file manager, are ignored.
         """
@@ -38,7 +40,9 @@ class Contents:
         return _together(self._each(path, inside))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
-        """Return {name below the folder ``path``, or name of the file ``path``: digest}."""
+        """Return {name below the folder ``path``, or name of the file ``path``:
+        digest}.
+        """
         place = self.kept / f"{_sha256(str(path))}.json"
         old = read_record(place, dict[str, tuple[list[int], str]]) or {}
         new = {}
@@ -48,7 +52,8 @@ class Contents:
             if file != path:
                 name = file.relative_to(path).as_posix()
             stat = file.stat()
-            # A change of the metadata betrays content with a restored modification time.
+            # A change of the metadata betrays content with a restored modification
+            # time.
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
             old_state, digest = old.get(name, [None, ""])
             if old_state != state:
@@ -63,7 +68,9 @@ class Contents:
 
 
 def folder_content(path: str | Path) -> str:
-    """Return ``sha256:…`` over the names and digests of all files below a rule's output folder."""
+    """Return ``sha256:…`` over the names and digests of all files below a rule's output
+    folder.
+    """
     files = sorted(file for file in Path(path).rglob("*") if file.is_file())
     return _together(
         {file.relative_to(path).as_posix(): _digest(file) for file in files}

@@ -1,8 +1,9 @@
-"""Data sets: parquet tables with a schema, and a census (counts and hashes) to check them.
+"""Data sets: parquet tables with a schema, and a census (counts and hashes) to check
+them.
 
-A `Table` describes each column; the descriptions are stored in the parquet file as field metadata.
-Rows are written in the order given, in row groups of fixed size, so that the same rows give the same
-bytes and memory stays bounded by one row group.
+A `Table` describes each column; the descriptions are stored in the parquet file as
+field metadata. Rows are written in the order given, in row groups of fixed size, so
+that the same rows give the same bytes and memory stays bounded by one row group.
 """
 
 import hashlib
@@ -31,8 +32,8 @@ from lextables.pipeline.files import (
 from lextables.pipeline.finite import OTHER_WEIGHTS, first_not_finite, is_of_floats
 
 ROW_GROUP = 4096
-# Each page of a file has a checksum, which is compared when it is read.  A page without one, of an earlier
-# version, is read as it is.
+# Each page of a file has a checksum, which is compared when it is read.  A page without
+# one, of an earlier version, is read as it is.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
 # The metadata of a column of decimal numbers: which are allowed.
 NUMBERS = b"numbers"
@@ -70,9 +71,9 @@ class Column:
 class Table:
     """The schema of one parquet file.
 
-    ``key`` names the columns that identify a row; rows come sorted by it unless ``ordered`` is False
-    (the order of the source then carries meaning).  ``labels`` names the columns whose histogram
-    belongs in the census.
+    ``key`` names the columns that identify a row; rows come sorted by it unless
+    ``ordered`` is False (the order of the source then carries meaning).  ``labels``
+    names the columns whose histogram belongs in the census.
     """
 
     name: str
@@ -129,9 +130,10 @@ class Census(Sources):
 class Published:
     """The input of the reader of one data set.
 
-    ``files`` are the published files by their names in the registry, ``facts`` files of `resources/facts`,
-    and ``given`` the keys of the paper's registry that the data set names.  ``variants`` are the variants of
-    the files, by the same names; of several files the variant of the first.
+    ``files`` are the published files by their names in the registry, ``facts`` files of
+    `resources/facts`, and ``given`` the keys of the paper's registry that the data set
+    names.  ``variants`` are the variants of the files, by the same names; of several
+    files the variant of the first.
     """
 
     files: Mapping[str, Sequence[Path]]
@@ -147,7 +149,9 @@ class Published:
 
 @dataclass(frozen=True)
 class Rows:
-    """The output of a reader: the rows of each table, and counts and other notes about them."""
+    """The output of a reader: the rows of each table, and counts and other notes about
+    them.
+    """
 
     of: Mapping[str, Iterable[Row]]
     notes: JsonObject
@@ -156,8 +160,8 @@ class Rows:
 def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
-    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
-    not fit its column; the file is then unchanged.
+    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a
+    value does not fit its column; the file is then unchanged.
     """
     count = 0
     keys = _Keys(table)
@@ -189,7 +193,9 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
 
 
 def _finite(data: Batch, where: str = "") -> Batch:
-    """Return the rows; `BadInput` for a number that its column does not allow (`Column.metadata`)."""
+    """Return the rows; `BadInput` for a number that its column does not allow
+    (`Column.metadata`).
+    """
     for number, column in enumerate(data.schema):
         allowed = (column.metadata or {}).get(NUMBERS)
         if allowed is None:
@@ -224,7 +230,9 @@ class _Keys:
 
 
 def _check_whole_numbers(row: Row, table: Table) -> None:
-    """Raise `ValueError` for decimals in a column of whole numbers, which Arrow would cut."""
+    """Raise `ValueError` for decimals in a column of whole numbers, which Arrow would
+    cut.
+    """
     for name in table.whole_numbers:
         value = row[name]
         if isinstance(value, float) and value != int(value):
@@ -241,7 +249,8 @@ def batched(rows: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def opened(path: str | Path, **options: Any) -> pq.ParquetFile:
-    """Open a parquet file of the results; ``options`` are those of `pyarrow.parquet.ParquetFile`.
+    """Open a parquet file of the results; ``options`` are those of
+    `pyarrow.parquet.ParquetFile`.
 
     Raises `BadInput` if the file is damaged.
     """
@@ -254,7 +263,9 @@ def opened(path: str | Path, **options: Any) -> pq.ParquetFile:
 def parquet_file(
     path: str | Path, columns: Sequence[str] | None = None, **options: Any
 ) -> Iterator[pq.ParquetFile]:
-    """Open a file as `opened` does, which has the ``columns``; the block only reads it."""
+    """Open a file as `opened` does, which has the ``columns``; the block only reads
+    it.
+    """
     with opened(path, **options) as file, damage_named(path):
         missing = set(columns or ()) - set(file.schema_arrow.names)
         if missing:
@@ -307,10 +318,11 @@ def row_hash(row: Row) -> str:
 
 
 def census(table: Table, path: str | Path) -> JsonObject:
-    """Count what is in a parquet file: rows, label histograms, hashes of three rows and of all.
+    """Count what is in a parquet file: rows, label histograms, hashes of three rows and
+    of all.
 
-    ``rows_sha256`` covers every row in order, so two files with one census hold the same data
-    whichever version of the parquet library wrote them.
+    ``rows_sha256`` covers every row in order, so two files with one census hold the
+    same data whichever version of the parquet library wrote them.
     """
     with parquet_file(path) as file:
         total = file.metadata.num_rows
@@ -338,7 +350,9 @@ def census(table: Table, path: str | Path) -> JsonObject:
 def write_all(
     tables: Iterable[Table], rows: Mapping[str, Iterable[Row]], folder: str | Path
 ) -> JsonObject:
-    """Write each table to ``folder`` from the rows under its name; return {name: its census}."""
+    """Write each table to ``folder`` from the rows under its name; return {name: its
+    census}.
+    """
     counts = {}
     for table in tables:
         path = Path(folder) / f"{table.name}.parquet"
@@ -359,7 +373,8 @@ def check_census(
 ) -> None:
     """Compare a table's census with the registered one, which may have fewer figures.
 
-    Raises `BadInput` with the first figure that differs, so that no run starts on other data.
+    Raises `BadInput` with the first figure that differs, so that no run starts on other
+    data.
     """
     for key, want in expected.items():
         have = found.get(key)

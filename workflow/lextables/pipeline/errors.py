@@ -39,11 +39,12 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 class BadInput(Exception):
-    """Input that cannot be used, described in one sentence: what is wrong, where, and how to fix it.
+    """Input that cannot be used, described in one sentence: what is wrong, where, and
+    how to fix it.
 
-    ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a key, such as
-    ``qrels/test.tsv, row 17``.  Raised before anything is built from the input.  Keys and
-    passwords are removed from the sentence.
+    ``where`` is a file, optionally with a row (1-based, as an editor counts lines) or a
+    key, such as ``qrels/test.tsv, row 17``.  Raised before anything is built from the
+    input.  Keys and passwords are removed from the sentence.
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
@@ -62,7 +63,8 @@ class BadInput(Exception):
 def plain_reason(error: OSError, folder: str | Path) -> str:
     """Return why the system refused a file; for a full disk also the free bytes.
 
-    The full disk is that of ``folder``, in which files are written, or that of temporary files.
+    The full disk is that of ``folder``, in which files are written, or that of
+    temporary files.
     """
     if isinstance(error, FileExistsError):
         return "a file, or a link to a folder that does not exist, has this name"
@@ -76,14 +78,18 @@ def plain_reason(error: OSError, folder: str | Path) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message that is not blank; empty if there is none."""
+    """Return the first line of an error's message that is not blank; empty if there is
+    none.
+    """
     lines = [line.strip() for line in str(error).splitlines()]
     return next(filter(None, lines), "")
 
 
 @contextmanager
 def loading_weights() -> Iterator[None]:
-    """Raise `BadInput` for errors of a library that loads weights; errors in code are not changed."""
+    """Raise `BadInput` for errors of a library that loads weights; errors in code are
+    not changed.
+    """
     try:
         yield
     except (
@@ -105,4 +111,6 @@ def loading_weights() -> Iterator[None]:
 
 
 class BadSetting(BadInput):
-    """A setting that affects all jobs: it stops the run; other bad input may affect only one row."""
+    """A setting that affects all jobs: it stops the run; other bad input may affect
+    only one row.
+    """

@@ -1,6 +1,8 @@
-"""JSON from anywhere, and the files of the results: a fault is one sentence with the file and its place.
+"""JSON from anywhere, and the files of the results: a fault is one sentence with the
+file and its place.
 
-A result that later jobs read is written with a digest, which is compared when it is read.
+A result that later jobs read is written with a digest, which is compared when it is
+read.
 """
 
 import hashlib
@@ -36,7 +38,9 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class Strict(BaseModel):
-    """A JSON object of which no value is converted: a number in quotes or true is no number."""
+    """A JSON object of which no value is converted: a number in quotes or true is no
+    number.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -45,7 +49,9 @@ class Strict(BaseModel):
 
 
 class _Repeated(ValueError):
-    """A key that an object has twice: most readers of JSON would silently keep the last value."""
+    """A key that an object has twice: most readers of JSON would silently keep the last
+    value.
+    """
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -65,8 +71,9 @@ def json_prefix(
 ) -> tuple[Any, int]:
     """Return the JSON value that begins at ``start``, and where it ends.
 
-    Raises JSONDecodeError if ``text`` may only be cut short, and `BadInput` for any other fault: a key that
-    an object has twice, nesting or digits beyond Python's limits, and half of a character.
+    Raises JSONDecodeError if ``text`` may only be cut short, and `BadInput` for any
+    other fault: a key that an object has twice, nesting or digits beyond Python's
+    limits, and half of a character.
     """
     try:
         content, end = _DECODER.raw_decode(text, start)
@@ -88,7 +95,9 @@ def json_prefix(
 
 
 def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
-    """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any fault."""
+    """Return the JSON value of a text, or of bytes in UTF-8; raises `BadInput` for any
+    fault.
+    """
     if isinstance(content, bytes):
         content = utf8(content, where, do)
     text = content.strip(_BLANKS)
@@ -105,7 +114,9 @@ def json_value(content: str | bytes, where: str, do: str = RESTORE) -> Any:
 def utf8(
     content: bytes, where: str, do: str = RESTORE, encoding: str = "utf-8-sig"
 ) -> str:
-    """Return bytes as text, by default without a byte order mark; raises `BadInput` if they are not UTF-8."""
+    """Return bytes as text, by default without a byte order mark; raises `BadInput` if
+    they are not UTF-8.
+    """
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -134,7 +145,8 @@ DOUBTED = ".doubted"  # follows the name of a download that a job could not read
 
 
 def doubt(paths: Iterable[str | Path]) -> None:
-    """Mark downloads that a job could not read; the next run fetches those again that may be damaged.
+    """Mark downloads that a job could not read; the next run fetches those again that
+    may be damaged.
 
     A download is a file with a record of its provenance, ``<file>.json``.
     """
@@ -145,7 +157,9 @@ def doubt(paths: Iterable[str | Path]) -> None:
 
 @contextmanager
 def replacing_result(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path for a result as `replacing` does, and write its digest for `verify`."""
+    """Yield a temporary path for a result as `replacing` does, and write its digest for
+    `verify`.
+    """
     path = Path(path)
     with replacing(path) as temporary:
         yield temporary
@@ -174,7 +188,9 @@ def verify(path: str | Path) -> None:
 
 
 def _digest(path: Path, kind: str) -> str:
-    """Return the SHA-256 of a file, or of the footer of a parquet file, whose pages have checksums."""
+    """Return the SHA-256 of a file, or of the footer of a parquet file, whose pages
+    have checksums.
+    """
     with path.open("rb") as file:
         if kind == ".parquet":
             _go_to_footer(file)
@@ -182,7 +198,9 @@ def _digest(path: Path, kind: str) -> str:
 
 
 def _go_to_footer(file: BinaryIO) -> None:
-    """Go to the footer of a parquet file, which ends with its length in bytes and four letters."""
+    """Go to the footer of a parquet file, which ends with its length in bytes and four
+    letters.
+    """
     end = file.seek(0, os.SEEK_END)
     file.seek(max(end - 8, 0))
     length = int.from_bytes(file.read(4), "little")
@@ -192,7 +210,8 @@ def _go_to_footer(file: BinaryIO) -> None:
 def _rebuild(path: Path) -> str:
     """Return the advice to make a damaged result again.
 
-    Snakemake marks a folder that a rule makes as a whole: it is not made again if only a file in it is missing.
+    Snakemake marks a folder that a rule makes as a whole: it is not made again if only
+    a file in it is missing.
     """
     for folder in path.parents:
         if (folder / ".snakemake_timestamp").is_file():
@@ -202,7 +221,9 @@ def _rebuild(path: Path) -> str:
 
 @contextmanager
 def damage_named(path: str | Path) -> Iterator[None]:
-    """Raise `BadInput` with the name of ``path`` for any fault of its content; the block only reads it."""
+    """Raise `BadInput` with the name of ``path`` for any fault of its content; the
+    block only reads it.
+    """
     rebuild = _rebuild(Path(path))
     try:
         yield
@@ -220,7 +241,9 @@ def damage_named(path: str | Path) -> Iterator[None]:
 
 
 def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
-    """Return the JSON value of a file of the results, which must be valid as ``kind``."""
+    """Return the JSON value of a file of the results, which must be valid as
+    ``kind``.
+    """
     path = Path(path)
     with damage_named(path):
         verify(path)
@@ -230,7 +253,9 @@ def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
 
 
 def read_record(path: str | Path, kind: Any = JsonObject) -> Any:
-    """Return `read_json`, or None if the file is missing or damaged, and is made again."""
+    """Return `read_json`, or None if the file is missing or damaged, and is made
+    again.
+    """
     with suppress(OSError, BadInput):
         return read_json(path, kind)
     return None

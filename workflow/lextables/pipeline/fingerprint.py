@@ -16,10 +16,12 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The folder of the scripts in an installed wheel.  It has the same fingerprints as a clone.
+# The folder of the scripts in an installed wheel.  It has the same fingerprints as a
+# clone.
 INSTALLED = "lextables/project/workflow/"
-# No result depends on these modules: errors, logs, locks, GPU leases, versions, checks of
-# users' models, functions for notebooks.  They, and what only they import, are left out.
+# No result depends on these modules: errors, logs, locks, GPU leases, versions, checks
+# of users' models, functions for notebooks.  They, and what only they import, are left
+# out.
 INFRASTRUCTURE = """
 lextables/pipeline/errors.py
 lextables/pipeline/gpu_lease.py
@@ -37,10 +39,11 @@ lextables/notebook/tables.py
 def fingerprint(*modules: str) -> str:
     """Return 16 hex digits that change when the code of ``modules`` or of imports does.
 
-    ``modules`` are dotted names inside lextables, such as ``lextables.papers.acord.raw``,
-    or paths of scripts.  Imports count wherever they are in the code, and so does the
-    ``__init__`` of each package of a module.  A data file counts by its bytes if a module
-    names it in a string, with its extension, relative to the module's folder.
+    ``modules`` are dotted names inside lextables, such as
+    ``lextables.papers.acord.raw``, or paths of scripts.  Imports count wherever they
+    are in the code, and so does the ``__init__`` of each package of a module.  A data
+    file counts by its bytes if a module names it in a string, with its extension,
+    relative to the module's folder.
 
     Modules that are imported by a computed name, as in
     ``import_module(f"lextables.papers.{paper}.plan")``, must be among ``modules``;
@@ -79,7 +82,9 @@ def digests(*modules: str) -> dict[str, str]:
 
 
 def _requested(module: str) -> list[Path]:
-    """Return the files of a module that is passed to `fingerprint`, its own as the last."""
+    """Return the files of a module that is passed to `fingerprint`, its own as the
+    last.
+    """
     if module.endswith(".py"):
         return [Path(module).resolve()]
     path = ROOT.joinpath(*module.split("."))
@@ -92,7 +97,8 @@ def _requested(module: str) -> list[Path]:
 def _files(dotted: str, root: Path) -> list[Path]:
     """Return the files that run when ``dotted`` is imported, in order.
 
-    ``dotted`` may also name something in a module, as in ``lextables.pipeline.run.Run``.
+    ``dotted`` may also name something in a module, as in
+    ``lextables.pipeline.run.Run``.
     """
     files = []
     for part in dotted.split("."):
@@ -123,9 +129,9 @@ def _parsed(source: bytes, package: str) -> tuple[str, frozenset[str]]:
 def _plain(node: object, package: str, texts: set[str]) -> str:
     """Return a syntax tree as text; add its names, strings and imports to ``texts``.
 
-    Imports are dotted names; ``*`` stands for a field of an f-string.  Unlike the text of
-    `ast.dump`, this one is the same for all versions of Python: 3.12 has more empty fields
-    and ends some f-strings with an empty string.
+    Imports are dotted names; ``*`` stands for a field of an f-string.  Unlike the text
+    of `ast.dump`, this one is the same for all versions of Python: 3.12 has more empty
+    fields and ends some f-strings with an empty string.
     """
     if isinstance(node, list):
         effective_items = [item for item in node if not _without_effect(item)]

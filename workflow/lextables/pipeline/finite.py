@@ -1,7 +1,8 @@
 """The rule for scores: a score exists only if every number behind it is finite.
 
-Models check what they compute, because a ranking or a choice of the best answer hides a number that is not
-finite; tables check each column of numbers when they are written and read (`pipeline.dataset`).
+Models check what they compute, because a ranking or a choice of the best answer hides a
+number that is not finite; tables check each column of numbers when they are written and
+read (`pipeline.dataset`).
 """
 
 from typing import Any
@@ -20,7 +21,9 @@ OTHER_WEIGHTS = (
 
 
 class NotFinite(BadInput):
-    """Numbers of a model that are not all finite; after some updates of a training, it diverged."""
+    """Numbers of a model that are not all finite; after some updates of a training, it
+    diverged.
+    """
 
 
 def finite(
@@ -38,7 +41,8 @@ def finite(
 def as_share(value: float) -> float | None:
     """Return a probability, or None for a number that is none.
 
-    Values that are outside of 0 to 1 by the rounding of single precision (`ROUNDING`), such as a softmax of
+    Values that are outside of 0 to 1 by the rounding of single precision (`ROUNDING`),
+    such as a softmax of
     1.0000001, are 0 or 1.
     """
     if -ROUNDING <= value <= 1 + ROUNDING:
@@ -54,7 +58,8 @@ def is_of_floats(type_: pa.DataType) -> bool:
 
 
 def first_not_finite(column: Any, *, undefined: bool = False) -> float | None:
-    """Return the first number of an Arrow column of numbers or lists that is not finite; None without one.
+    """Return the first number of an Arrow column of numbers or lists that is not
+    finite; None without one.
 
     With ``undefined`` NaN is allowed.
     """

@@ -1,7 +1,8 @@
 """One GPU for each job: a job locks a GPU and makes it the only one that it sees.
 
-CUDA shows every GPU of a machine to a process, and a trainer uses all visible ones.  The lock is one
-file per GPU in a folder that all runs of a user share; the kernel releases it when the process ends.
+CUDA shows every GPU of a machine to a process, and a trainer uses all visible ones.
+The lock is one file per GPU in a folder that all runs of a user share; the kernel
+releases it when the process ends.
 """
 
 import logging
@@ -24,10 +25,12 @@ _locks: list[FileLock] = []  # held until the process ends
 
 
 def acquire(folder: Path | None = None) -> bool:
-    """Lock one GPU until this process ends and hide the others; wait while other jobs hold all of them.
+    """Lock one GPU until this process ends and hide the others; wait while other jobs
+    hold all of them.
 
-    The candidates are the GPUs in `CUDA_VISIBLE_DEVICES` if it is set, else all of this machine.  Returns
-    whether a GPU is locked: False if there is none, or if SLURM has already given this job exactly one.
+    The candidates are the GPUs in `CUDA_VISIBLE_DEVICES` if it is set, else all of this
+    machine.  Returns whether a GPU is locked: False if there is none, or if SLURM has
+    already given this job exactly one.
     """
     names = [] if _locks else _candidates()
     folder = folder or _own_folder()
@@ -57,7 +60,9 @@ def hide_all() -> None:
 
 
 def _candidates() -> list[str]:
-    """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use the same name."""
+    """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use
+    the same name.
+    """
     parts_of = _gpus()
     visible = os.environ.get(VISIBLE)
     if visible is None:
@@ -83,7 +88,9 @@ def _candidates() -> list[str]:
 
 
 def _gpus() -> dict[str, list[str]]:
-    """{UUID of a GPU: the UUIDs of its MIG parts, or its own}; empty if no driver lists any."""
+    """{UUID of a GPU: the UUIDs of its MIG parts, or its own}; empty if no driver lists
+    any.
+    """
     try:
         listed = subprocess.run(
             ["nvidia-smi", "-L"], capture_output=True, text=True, timeout=60, check=True

@@ -1,14 +1,16 @@
 """The frame of every rule's script: a log, and errors that a user can read.
 
-What a script prints is shown on the screen.  What it or a library writes to standard error, such as
-warnings and progress, goes to the log.
+What a script prints is shown on the screen.  What it or a library writes to standard
+error, such as warnings and progress, goes to the log.
 
-A job that works without logging writes a line once a minute; a job that waits or hangs does not.
+A job that works without logging writes a line once a minute; a job that waits or hangs
+does not.
 
-A job that succeeds records its processor time and memory beside its log (`lextables.pipeline.usage`).
+A job that succeeds records its processor time and memory beside its log
+(`lextables.pipeline.usage`).
 
-The last line of a failed job's log is ``failed: `` and a sentence, which the screen repeats when the run ends
-(`snakemake_logger_plugin_lextables`).
+The last line of a failed job's log is ``failed: `` and a sentence, which the screen
+repeats when the run ends (`snakemake_logger_plugin_lextables`).
 """
 
 import atexit
@@ -54,10 +56,12 @@ BUSY = 0.05  # minimum CPU seconds per second of a working job
 
 
 class Lines(io.TextIOBase):
-    """A stream that passes each complete line to ``take``, without control characters of terminals.
+    """A stream that passes each complete line to ``take``, without control characters
+    of terminals.
 
     A redrawn progress bar is also a line.  Text after `close` is dropped, such as the
-    last state of a progress bar that an error interrupted: the log of a failed job ends with its sentence.
+    last state of a progress bar that an error interrupted: the log of a failed job ends
+    with its sentence.
     """
 
     def __init__(self, take: Callable[[str], object]) -> None:
@@ -81,7 +85,9 @@ class Lines(io.TextIOBase):
 
 
 def on(stream: TextIO) -> Callable[[str], None]:
-    """Return a function that writes a line to ``stream``, on a terminal over the run's progress bar."""
+    """Return a function that writes a line to ``stream``, on a terminal over the run's
+    progress bar.
+    """
 
     def write(line: str) -> None:
         line = redacted(line)
@@ -96,15 +102,17 @@ def on(stream: TextIO) -> Callable[[str], None]:
 def job(log: str | Path) -> Iterator[logging.Logger]:
     """Run a rule's work with a log at ``log``.
 
-    An error that fails the job is one sentence on standard error and the last line of the log: that of a
-    `BadInput`, or the error's type and message, with a reference to the traceback in the log.
+    An error that fails the job is one sentence on standard error and the last line of
+    the log: that of a `BadInput`, or the error's type and message, with a reference to
+    the traceback in the log.
 
-    A job that only fills rows of tables and raises a `BadInput`, or reads the outputs of such a job, succeeds
-    and writes the sentence instead of its outputs (`lextables.pipeline.not_run`).
+    A job that only fills rows of tables and raises a `BadInput`, or reads the outputs
+    of such a job, succeeds and writes the sentence instead of its outputs
+    (`lextables.pipeline.not_run`).
     """
     log = Path(log)
-    # The objects of imported modules are so many that looking for garbage among them takes
-    # seconds, now and at the end of the process.
+    # The objects of imported modules are so many that looking for garbage among them
+    # takes seconds, now and at the end of the process.
     gc.freeze()
     gc.enable()
     atexit.register(gc.freeze)
@@ -147,14 +155,18 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End this process with the exit code of shells for a signal, after the cleanup of open `with` blocks."""
+    """End this process with the exit code of shells for a signal, after the cleanup of
+    open `with` blocks.
+    """
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
 @contextmanager
 def _heartbeat(log: Path, logger: logging.Logger) -> Iterator[None]:
-    """Write a line whenever the log has had none for `QUIET` seconds and the job is working."""
+    """Write a line whenever the log has had none for `QUIET` seconds and the job is
+    working.
+    """
     over = threading.Event()
 
     def beat() -> None:
@@ -195,7 +207,9 @@ def _processor_seconds() -> float:
 
 @contextmanager
 def _rows_left_out(log: Path) -> Iterator[None]:
-    """End a job whose rows are not run successfully, with the reason instead of its outputs."""
+    """End a job whose rows are not run successfully, with the reason instead of its
+    outputs.
+    """
     outputs = _files("output")
     fills_rows = not_run.fills_rows(outputs)
     why = not_run.inherited(_files("input")) if fills_rows else ""
@@ -217,7 +231,9 @@ def _rows_left_out(log: Path) -> Iterator[None]:
 
 
 def _files(kind: str) -> list[str]:
-    """Return the job's files, ``input`` or ``output``: Snakemake puts them before a script's code."""
+    """Return the job's files, ``input`` or ``output``: Snakemake puts them before a
+    script's code.
+    """
     snakemake = getattr(sys.modules["__main__"], "snakemake", None)
     return [*map(str, getattr(snakemake, kind, ()))]
 
@@ -231,5 +247,7 @@ def _fail(sentence: str) -> None:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with single spaces and without control characters of terminals."""
+    """Return ``text`` with single spaces and without control characters of
+    terminals.
+    """
     return _OBEYED.sub("?", " ".join(text.split()))

@@ -1,11 +1,13 @@
-"""Locks that a killed process does not leave behind, on folders in use and on single files.
+"""Locks that a killed process does not leave behind, on folders in use and on single
+files.
 
-A run and each of its jobs hold a locked file in the results folder and in Snakemake's folder. The kernel
-releases the lock of a process that ends, so a file without a lock was left by a killed process. If no file is
-locked, Snakemake's remaining locks and unfinished files are stale.
+A run and each of its jobs hold a locked file in the results folder and in Snakemake's
+folder. The kernel releases the lock of a process that ends, so a file without a lock
+was left by a killed process. If no file is locked, Snakemake's remaining locks and
+unfinished files are stale.
 
-Each file has the record of its run. A job copies it, and does not start if the file of its run is gone: the
-run was killed, and another one has started.
+Each file has the record of its run. A job copies it, and does not start if the file of
+its run is gone: the run was killed, and another one has started.
 """
 
 import atexit
@@ -38,14 +40,17 @@ atexit.register(_held.close)
 
 
 class Owner(BaseModel):
-    """A run: Snakemake's folder, with links resolved, the host, and the process with its start time."""
+    """A run: Snakemake's folder, with links resolved, the host, and the process with
+    its start time.
+    """
 
     state: str = ""
     host: str = ""
     process: str = "unknown process"
 
     def left_locks_elsewhere(self) -> bool:
-        """Whether Snakemake's locks of this run remain and it may still work on another machine.
+        """Whether Snakemake's locks of this run remain and it may still work on another
+        machine.
 
         Some disks have locks that only processes of one machine see.
         """
@@ -57,11 +62,12 @@ class Owner(BaseModel):
 def acquire(
     state: Path, results: Path, clean: Callable[[], None] = lambda: None
 ) -> str:
-    """Register this run in Snakemake's folder ``state`` and in ``results``; return a message or "".
+    """Register this run in Snakemake's folder ``state`` and in ``results``; return a
+    message or "".
 
-    If no other run or job is registered, Snakemake's stale locks and unfinished files below ``results`` are
-    removed, and ``clean`` is called.  Raises `BadInput` if the folders are not writable, or if a run of
-    another checkout uses the results.
+    If no other run or job is registered, Snakemake's stale locks and unfinished files
+    below ``results`` are removed, and ``clean`` is called.  Raises `BadInput` if the
+    folders are not writable, or if a run of another checkout uses the results.
     """
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     host = socket.gethostname()
@@ -90,7 +96,9 @@ def acquire(
 
 
 def _check(others: list[Owner], run: Owner, results: Path) -> str:
-    """Return a message about ``others``: of the same checkout, Snakemake rejects a run of the same files."""
+    """Return a message about ``others``: of the same checkout, Snakemake rejects a run
+    of the same files.
+    """
     for owner in others:
         if owner.state != run.state:
             what = f"another run, or a job of a killed run, in {owner.state} uses this folder ({owner.process})"
@@ -124,7 +132,9 @@ def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
 
 
 def unfinished(folder: Path) -> list[Path]:
-    """Temporary files and folders of a killed process below ``folder``, except in other results folders."""
+    """Temporary files and folders of a killed process below ``folder``, except in other
+    results folders.
+    """
     paths = []
     for place, folders, files in os.walk(folder):
         if LOCKS in folders and Path(place) != folder:
@@ -142,7 +152,9 @@ def _stale(state: Path) -> list[Path]:
 
 
 def _live(folder: Path) -> list[Owner]:
-    """Return the owners of the locked files in ``folder``, and remove the files of killed processes."""
+    """Return the owners of the locked files in ``folder``, and remove the files of
+    killed processes.
+    """
     owners = []
     for path in sorted(folder.glob("*.lock")):
         owner = Owner()
@@ -180,7 +192,8 @@ def _registered(folder: Path, record: bytes) -> Iterator[Path]:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
-    """Lock ``path`` after waiting for other processes; yield False on a disk without such locks.
+    """Lock ``path`` after waiting for other processes; yield False on a disk without
+    such locks.
 
     The file is created if needed.  The kernel releases the lock of a killed process.
     """
@@ -197,7 +210,8 @@ def exclusive(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def held_by_job() -> Iterator[None]:
-    """Register this job in the folders of the run that started it, if it has one, while the job works.
+    """Register this job in the folders of the run that started it, if it has one, while
+    the job works.
 
     Raises `BadInput` if that run was killed and another one has started since.
     """
@@ -214,7 +228,9 @@ def held_by_job() -> Iterator[None]:
 
 
 def refuse_cluster_jobs(ids: Iterable[str]) -> None:
-    """Raise `BadInput` if SLURM still has one of these jobs of a killed run, or does not answer."""
+    """Raise `BadInput` if SLURM still has one of these jobs of a killed run, or does
+    not answer.
+    """
     jobs = sorted(set(ids))
     if not jobs:
         return

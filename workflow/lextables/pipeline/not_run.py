@@ -1,8 +1,10 @@
-"""Rows that are not run: outputs of a job whose row cannot be computed, for example after a refused API key.
+"""Rows that are not run: outputs of a job whose row cannot be computed, for example
+after a refused API key.
 
-Each of the job's outputs then has the reason, as `{"not_run": "<sentence>"}`, instead of a result.  Jobs that
-read such a file write the same, up to the table, which shows the reason.  Before the next run is planned
-these files and the pages that show them are deleted (`drop`), so that their jobs run again.
+Each of the job's outputs then has the reason, as `{"not_run": "<sentence>"}`, instead
+of a result.  Jobs that read such a file write the same, up to the table, which shows
+the reason.  Before the next run is planned these files and the pages that show them are
+deleted (`drop`), so that their jobs run again.
 """
 
 import json
@@ -26,7 +28,9 @@ _BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
 
 
 def reason(path: str | Path) -> str:
-    """Return the reason in the output ``path``, a file or a folder; empty for any other file."""
+    """Return the reason in the output ``path``, a file or a folder; empty for any other
+    file.
+    """
     path = Path(path)
     if path.is_dir():
         path = path / _IN_FOLDER
@@ -39,7 +43,9 @@ def reason(path: str | Path) -> str:
 
 
 def inherited(inputs: Iterable[str]) -> str:
-    """Return the first reason among a job's inputs; empty if all of them are results."""
+    """Return the first reason among a job's inputs; empty if all of them are
+    results.
+    """
     for path in inputs:
         why = reason(path) if _may_have_reason(path) else ""
         if why:
@@ -48,7 +54,9 @@ def inherited(inputs: Iterable[str]) -> str:
 
 
 def fills_rows(outputs: Iterable[str]) -> bool:
-    """Whether a job only fills rows of tables, and does not check predictions that a user must correct."""
+    """Whether a job only fills rows of tables, and does not check predictions that a
+    user must correct.
+    """
     outputs = list(outputs)
     if any(_SUBMITTED in path for path in outputs):
         return False
@@ -80,7 +88,9 @@ def reasons(results: str | Path) -> list[str]:
 
 
 def drop(results: str | Path) -> set[str]:
-    """Delete all files written by `leave` below ``results``; return their folders, relative to it."""
+    """Delete all files written by `leave` below ``results``; return their folders,
+    relative to it.
+    """
     places = set()
     for path, _ in [*_left(Path(results))]:
         path.unlink()

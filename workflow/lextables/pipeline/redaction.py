@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-# Names of environment variables whose values are secrets: complete, or by the last word of a part.
+# Names of environment variables whose values are secrets: complete, or by the last word
+# of a part.
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|CONNECTION_?STRING|WEBHOOK|COOKIE"
     r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|PASSCODE|BEARER"
@@ -16,11 +17,11 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 SHORTEST = 8  # minimum characters; shorter values may be common words
-# Words up to their last @.  Only in them logins are looked for: each search then ends at an @, so that the time
-# grows with the length of the text.
+# Words up to their last @.  Only in them logins are looked for: each search then ends
+# at an @, so that the time grows with the length of the text.
 _WITH_AT = re.compile(r"(?<!\S)\S+@")
-# A user name and password in a URL, such as a proxy's; as a path, it has a single slash.  A password may have
-# a slash; a port is none.
+# A user name and password in a URL, such as a proxy's; as a path, it has a single
+# slash.  A password may have a slash; a port is none.
 _LOGIN = re.compile(
     r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE
 )
@@ -29,7 +30,8 @@ _HOST = re.compile(r"\S{0,300}")
 _BARE_LOGIN = re.compile(
     r"(?<![^\s'\"(])[\w.+%=-]+:[^\s@/'\"(]+@(?=[\w-]+(?:\.[\w-]|:[0-9]{2,5}\b)|localhost\b)"
 )
-# A parameter in the query or fragment of a URL, and the names of those that are secrets.
+# A parameter in the query or fragment of a URL, and the names of those that are
+# secrets.
 _QUERY = re.compile(r"(?<=[?&;#])([\w.-]+=)[^\s&;#'\"]*[^\s&;#'\".,:)]")
 _SECRET_PARAMETER = re.compile(
     r"auth|code|credential|jwt|key|otp|pass|pwd|secret|sig|token|(?:^|[._-])(?:sas|sid|session|pw|pin)(?:$|[._=-])",
@@ -41,10 +43,11 @@ ABOVE = "…/"
 
 
 def redacted(text: str) -> str:
-    """Return ``text`` with the values of secret variables replaced by their names, and URLs without secrets.
+    """Return ``text`` with the values of secret variables replaced by their names, and
+    URLs without secrets.
 
-    A value is found as it is, line by line, and in the notations of JSON, Python and URLs.  The name of an
-    existing file is not a secret.
+    A value is found as it is, line by line, and in the notations of JSON, Python and
+    URLs.  The name of an existing file is not a secret.
     """
     secrets = {}
     for name, value in os.environ.items():
@@ -83,7 +86,9 @@ def _without_value(parameter: re.Match[str]) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Return ``text`` with absolute paths cut to the name of the file, for pages that other people read."""
+    """Return ``text`` with absolute paths cut to the name of the file, for pages that
+    other people read.
+    """
     for folder in (Path.cwd(), Path.home()):
         if folder != folder.parent:
             text = text.replace(f"{folder}/", ABOVE)

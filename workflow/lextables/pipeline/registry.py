@@ -1,4 +1,6 @@
-"""Base of all registries: YAML files with known, unrepeated keys, and immutable entries."""
+"""Base of all registries: YAML files with known, unrepeated keys, and immutable
+entries.
+"""
 
 import re
 from collections.abc import Hashable
@@ -52,7 +54,9 @@ EntryType = TypeVar("EntryType", bound=Entry)
 
 
 def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
-    """Return {name: entry} of a registry's file; `BadInput` names entry and key of the first error."""
+    """Return {name: entry} of a registry's file; `BadInput` names entry and key of the
+    first error.
+    """
     return checked(
         dict[str, kind],  # type: ignore[valid-type]
         content(path),
@@ -61,7 +65,9 @@ def entries(path: str | Path, kind: type[EntryType]) -> dict[str, EntryType]:
 
 
 def content(path: str | Path) -> Any:
-    """Return the content of a YAML file; `BadInput` names the row of an invalid or repeated key."""
+    """Return the content of a YAML file; `BadInput` names the row of an invalid or
+    repeated key.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
         _check_depth(text)
@@ -84,7 +90,9 @@ def content(path: str | Path) -> Any:
 
 
 def _check_depth(text: str) -> None:
-    """Raise an error of YAML for a deep nesting, on which libyaml ends the whole process."""
+    """Raise an error of YAML for a deep nesting, on which libyaml ends the whole
+    process.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=_UniqueKeys):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -102,9 +110,12 @@ def mapping(path: str | Path) -> JsonObject:
     return checked(JsonObject, content(path), where=str(path))
 
 
-# libyaml's parser is ten times as fast as Python's, and these files are read for every plan.
+# libyaml's parser is ten times as fast as Python's, and these files are read for every
+# plan.
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML silently keeps the last of two equal keys; here a repeated key is an error."""
+    """PyYAML silently keeps the last of two equal keys; here a repeated key is an
+    error.
+    """
 
     def construct_mapping(
         self, node: yaml.MappingNode, deep: bool = False
@@ -121,9 +132,11 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> int | float:
-        """Return a number; raise `MarkedYAMLError` for one that YAML reads in another base.
+        """Return a number; raise `MarkedYAMLError` for one that YAML reads in another
+        base.
 
-        YAML 1.1 reads 0123 as 83, 1:30 as 90 and 1_000 as 1000, also where a text is meant.
+        YAML 1.1 reads 0123 as 83, 1:30 as 90 and 1_000 as 1000, also where a text is
+        meant.
         """
         kind = node.tag.rpartition(":")[2]
         number = getattr(self, f"construct_yaml_{kind}")(node)

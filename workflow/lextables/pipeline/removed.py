@@ -12,7 +12,9 @@ NAMES = ROOT / "resources/removed.yaml"
 
 
 def check(names: Iterable[str], where: str) -> None:
-    """Raise `BadInput` for the first of ``names`` that was removed; ``where`` is the place they are from."""
+    """Raise `BadInput` for the first of ``names`` that was removed; ``where`` is the
+    place they are from.
+    """
     reasons = yaml.safe_load(NAMES.read_text(encoding="utf-8"))
     for name in names:
         if name not in reasons:

@@ -108,10 +108,11 @@ _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 @contextmanager
 def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
-    """Time the block and write a run's record: settings, versions, commit, device, seconds, peak memory.
+    """Time the block and write a run's record: settings, versions, commit, device,
+    seconds, peak memory.
 
-    The block may add to the yielded record, and so may functions that it calls (`noted`); ``device`` defaults
-    to the processor.
+    The block may add to the yielded record, and so may functions that it calls
+    (`noted`); ``device`` defaults to the processor.
     """
     record: JsonObject = {"settings": dict(settings), "device": processor()}
     start = time.monotonic()
@@ -134,7 +135,9 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
 def recorded_all(
     paths: Sequence[str | Path], settings: Mapping[str, JsonObject]
 ) -> Iterator[list[JsonObject]]:
-    """The same for several runs of one job, each with its settings; all have the times of the job."""
+    """The same for several runs of one job, each with its settings; all have the times
+    of the job.
+    """
     with ExitStack() as stack:
         records = []
         for path, own_settings in zip(paths, settings.values(), strict=True):
@@ -143,7 +146,8 @@ def recorded_all(
 
 
 def noted(name: str, add: Callable[[Any], Any]) -> None:
-    """Update the value of ``name`` in the records of the job's runs by the function ``add``.
+    """Update the value of ``name`` in the records of the job's runs by the function
+    ``add``.
 
     The initial value is None.  Use it for observations that do not affect results.
     """
@@ -191,10 +195,12 @@ def versions() -> dict[str, str]:
 def identity(
     data: Any, code: str, device: str, start: Iterable[str] = ()
 ) -> JsonObject:
-    """Return the identity of a run's checkpoints in addition to its settings: data, code, libraries, device.
+    """Return the identity of a run's checkpoints in addition to its settings: data,
+    code, libraries, device.
 
-    For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get another GPU.
-    ``start`` is the content of the weights of other runs that it starts from.
+    For checkpoints ``device`` is its kind (`models.device.kind`): a retry may get
+    another GPU. ``start`` is the content of the weights of other runs that it starts
+    from.
     """
     fields = {"data": data, "code": code, "libraries": versions(), "device": device}
     contents = list(start)

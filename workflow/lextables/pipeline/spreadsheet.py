@@ -1,12 +1,14 @@
-"""Cells of csv files for spreadsheets, which interpret a text that begins like a formula as a formula.
+"""Cells of csv files for spreadsheets, which interpret a text that begins like a
+formula as a formula.
 
-Names and texts may come from untrusted files, and a formula can send the content of other cells elsewhere.
-As OWASP advises ("CSV Injection"), such a text is prefixed with an apostrophe, which `text` removes; a number
-is not.
+Names and texts may come from untrusted files, and a formula can send the content of
+other cells elsewhere.  As OWASP advises ("CSV Injection"), such a text is prefixed with
+an apostrophe, which `text` removes; a number is not.
 
-A spreadsheet may strip characters before the sign of a formula (blanks, invisible characters, quotes).  It
-may also begin a new cell within a text: at a semicolon or tab if these separate its cells, and then at a line
-end.  So an apostrophe is also inserted after each of these if such a sign follows.
+A spreadsheet may strip characters before the sign of a formula (blanks, invisible
+characters, quotes).  It may also begin a new cell within a text: at a semicolon or tab
+if these separate its cells, and then at a line end.  So an apostrophe is also inserted
+after each of these if such a sign follows.
 """
 
 import csv
@@ -31,8 +33,8 @@ _MARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", "'"))
 def cell(value: Any) -> Any:
     """Return the cell for ``value``, of any type; line ends of a text become Unix's.
 
-    A carriage return, which Python before 3.13 does not quote, would begin a new row, possibly with a
-    formula.
+    A carriage return, which Python before 3.13 does not quote, would begin a new row,
+    possibly with a formula.
     """
     if not isinstance(value, str):
         return value
@@ -53,7 +55,8 @@ def text(cell: str) -> str:
 def rows(written: str, columns: Iterable[str]) -> list[dict[str, str]]:
     """Return the rows of a csv text, with each `cell` as it is written.
 
-    Raises ValueError if one of the ``columns`` is missing, or if the text is cut short in a row.
+    Raises ValueError if one of the ``columns`` is missing, or if the text is cut short
+    in a row.
     """
     lines = csv.reader(io.StringIO(written), strict=True)
     header = next(lines, [])

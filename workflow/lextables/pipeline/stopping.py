@@ -1,8 +1,9 @@
 """End a run at Ctrl-C or SIGTERM: one sentence, no traceback, and no process left.
 
-A terminal sends Ctrl-C to all processes of a run.  Jobs ignore it (`PREFIX`), so none of them prints a
-traceback, not even while it imports modules, and the run ends them.  A signal only puts its number in a
-queue: a thread does the rest, because a handler may interrupt the main thread while it holds a lock.
+A terminal sends Ctrl-C to all processes of a run.  Jobs ignore it (`PREFIX`), so none
+of them prints a traceback, not even while it imports modules, and the run ends them.  A
+signal only puts its number in a queue: a thread does the rest, because a handler may
+interrupt the main thread while it holds a lock.
 """
 
 import os
@@ -29,9 +30,10 @@ ANNOUNCE_LIMIT = 1.0
 class Stopping:
     """Handles Ctrl-C and SIGTERM from now on.
 
-    An ignored signal stays ignored, such as Ctrl-C in the background of a shell, and so does a repeated one.
-    ``announce`` is called with the first signal, before jobs are ended.  ``remote`` tells whether jobs run on a
-    cluster, where only Snakemake can end them.
+    An ignored signal stays ignored, such as Ctrl-C in the background of a shell, and so
+    does a repeated one.  ``announce`` is called with the first signal, before jobs are
+    ended.  ``remote`` tells whether jobs run on a cluster, where only Snakemake can end
+    them.
     """
 
     def __init__(self, announce: Callable[[int], None], remote: bool) -> None:
@@ -48,7 +50,9 @@ class Stopping:
                 signal.signal(number, self._received)
 
     def jobs_start(self) -> None:
-        """Use Snakemake's handler of SIGTERM, which starts no more jobs and waits for the others."""
+        """Use Snakemake's handler of SIGTERM, which starts no more jobs and waits for
+        the others.
+        """
         handler = signal.getsignal(signal.SIGTERM)
         if callable(handler):
             self._start_no_more = handler
@@ -60,7 +64,8 @@ class Stopping:
         self._seen.add(number)
         self._signals.put(number)
         if self._start_no_more is None:
-            # Lets the thread work, although the main thread may be in a library that keeps the interpreter.
+            # Lets the thread work, although the main thread may be in a library that
+            # keeps the interpreter.
             self._announced.wait(ANNOUNCE_LIMIT)
         if number == signal.SIGINT and self._remote and self._start_no_more:
             self._announced.wait(ANNOUNCE_LIMIT)
@@ -95,9 +100,11 @@ class Stopping:
 
 
 def end_jobs(ended: dict[psutil.Process, float]) -> None:
-    """Terminate the children of this process; kill them if they still run after `GRACE`.
+    """Terminate the children of this process; kill them if they still run after
+    `GRACE`.
 
-    ``ended`` are the children that were terminated before, and when; new ones are added.
+    ``ended`` are the children that were terminated before, and when; new ones are
+    added.
     """
     now = time.monotonic()
     for process in psutil.Process().children(recursive=True):

@@ -1,4 +1,6 @@
-"""Names, types and descriptions of written tables, for the pages and the exports that show them."""
+"""Names, types and descriptions of written tables, for the pages and the exports that
+show them.
+"""
 
 from collections.abc import Mapping
 
@@ -8,14 +10,18 @@ SPLIT = "full"  # the only split of each table in `load_dataset`
 
 
 def config_name(table: str, folder: str) -> str:
-    """Return the name in `load_dataset` of a table of the data set in ``folder`` (empty: at the top)."""
+    """Return the name in `load_dataset` of a table of the data set in ``folder``
+    (empty: at the top).
+    """
     if not folder:
         return table
     return f"{folder}-{table}"
 
 
 def description_of(metadata: Mapping[bytes, bytes] | None) -> str:
-    """Return the description in the metadata of a schema or field; empty if there is none."""
+    """Return the description in the metadata of a schema or field; empty if there is
+    none.
+    """
     if not metadata:
         return ""
     return metadata.get(b"description", b"").decode()

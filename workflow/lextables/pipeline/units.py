@@ -1,6 +1,8 @@
-"""Contribution of each test unit to a run's scores: `units.parquet` next to `scores.parquet`.
+"""Contribution of each test unit to a run's scores: `units.parquet` next to
+`scores.parquet`.
 
-Separate from `pipeline.run`, which trainings also import: a change here must not rerun trainings.
+Separate from `pipeline.run`, which trainings also import: a change here must not rerun
+trainings.
 """
 
 import pyarrow as pa

@@ -50,7 +50,8 @@ def record_usage(log: str | Path, begin: float) -> None:
 def _own_peak() -> int:
     """Return the peak memory of this process in KiB.
 
-    What `resource` gives for a process begins with the memory of the one that started it.
+    What `resource` gives for a process begins with the memory of the one that started
+    it.
     """
     status = Path("/proc/self/status")
     if status.is_file():

@@ -1,6 +1,7 @@
 """Names of users' rows: the user's name in tables, and a key in paths.
 
-A key starts with ``own-``, which registries reserve, so a user's run never has the path of a paper's.
+A key starts with ``own-``, which registries reserve, so a user's run never has the path
+of a paper's.
 """
 
 import hashlib
@@ -16,8 +17,8 @@ PREFIX = "own-"
 LONGEST = 100  # bytes of a key: two joined keys can name one folder
 # Fields of the registries with names of rows.
 ROW_FIELDS = ("row", "joined", "retriever", "reranker")
-# Punctuation that makes another name, beside mathematical and currency signs: C# is not C, nor C++.  The
-# minus is not one of them, because it looks like a hyphen.
+# Punctuation that makes another name, beside mathematical and currency signs: C# is not
+# C, nor C++.  The minus is not one of them, because it looks like a hyphen.
 SIGNS = "#&%@/\\"
 NO_SIGN = "\N{MINUS SIGN}"
 
@@ -35,10 +36,11 @@ Key = Annotated[str, AfterValidator(_registered)]
 
 
 def key(name: str) -> str:
-    """Return the part of a path for the row ``name``: ``My Model!`` is ``own-my-model``.
+    """Return the part of a path for the row ``name``: ``My Model!`` is
+    ``own-my-model``.
 
-    Letters of every script are kept.  A name with signs ends in a hash, since other signs make another row;
-    so does a long name, which is cut.
+    Letters of every script are kept.  A name with signs ends in a hash, since other
+    signs make another row; so does a long name, which is cut.
     """
     letters = ""
     for letter in unicodedata.normalize("NFKC", name).lower():
@@ -62,7 +64,8 @@ def _sha256(text: str) -> str:
 
 
 def spelled(name: str) -> str:
-    """Return the letters, digits and signs of ``name``, by which rows are distinguished.
+    """Return the letters, digits and signs of ``name``, by which rows are
+    distinguished.
 
     ``RoBERTa Base!`` and ``roberta-base`` look like one row, with any case, quotes and
     dashes.  A point counts inside a number or word (``v1.5``).
@@ -79,7 +82,9 @@ def spelled(name: str) -> str:
 
 
 def _is_sign(letter: str) -> bool:
-    """Whether a character that is no letter or digit makes another name; vowel signs of a script do."""
+    """Whether a character that is no letter or digit makes another name; vowel signs of
+    a script do.
+    """
     if letter == NO_SIGN:
         return False
     is_symbol = unicodedata.category(letter) in ("Sm", "Sc", "Mc")
@@ -87,8 +92,8 @@ def _is_sign(letter: str) -> bool:
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise `ValueError` for a name with invisible characters, without letter or digit, or similar to
-    another name.
+    """Raise `ValueError` for a name with invisible characters, without letter or digit,
+    or similar to another name.
     """
     name_by_spelling: dict[str, str] = {}
     for name in names:
@@ -109,7 +114,8 @@ def check_names(names: Iterable[str]) -> None:
 def check_free(
     names: Iterable[str], taken: Iterable[str], key: str = "extra_models"
 ) -> None:
-    """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a row or model.
+    """Raise `BadInput` if one of a user's ``names`` looks like a ``taken`` name of a
+    row or model.
 
     ``key`` is the config key of the names.
     """
@@ -125,9 +131,11 @@ def check_free(
 
 
 def rows_of(value: Any) -> list[str]:
-    """Return all names of rows in a paper's registry, or in a plan's rows, both as plain values.
+    """Return all names of rows in a paper's registry, or in a plan's rows, both as
+    plain values.
 
-    Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the keys of models.
+    Those are the values of ``row``, ``joined``, ``retriever`` and ``reranker``, and the
+    keys of models.
     """
     row_names: list[str] = []
     if isinstance(value, list | tuple):
@@ -145,7 +153,9 @@ def rows_of(value: Any) -> list[str]:
 
 
 def printed(names: Iterable[str]) -> list[str]:
-    """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and a reranker."""
+    """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and
+    a reranker.
+    """
     parts = []
     for name in names:
         parts += [name, *name.split(" / ")]

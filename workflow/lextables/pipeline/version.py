@@ -1,7 +1,9 @@
-"""The version and commit of lextables, and runs made with other versions of Python or of a library.
+"""The version and commit of lextables, and runs made with other versions of Python or
+of a library.
 
-Versions are written into records and never into a rule's params: a new version reruns nothing by itself.
-Runs made with other versions are listed, and users can rerun them (docs/design.md, What reruns).
+Versions are written into records and never into a rule's params: a new version reruns
+nothing by itself. Runs made with other versions are listed, and users can rerun them
+(docs/design.md, What reruns).
 """
 
 import contextlib
@@ -24,13 +26,15 @@ NAMED = 3  # runs that the warning names
 
 
 def made_by() -> JsonObject:
-    """Return the ``version``, the git ``commit``, and whether tracked files were ``modified`` since.
+    """Return the ``version``, the git ``commit``, and whether tracked files were
+    ``modified`` since.
 
-    ``commit`` and ``modified`` are None where the project is no git checkout of its own, such as an
-    unpacked archive, or where git is not installed.
+    ``commit`` and ``modified`` are None where the project is no git checkout of its
+    own, such as an unpacked archive, or where git is not installed.
     """
     record: JsonObject = {"version": __version__, "commit": None, "modified": None}
-    # The first line is where the checkout begins: an archive may lie inside the checkout of something else.
+    # The first line is where the checkout begins: an archive may lie inside the
+    # checkout of something else.
     top, _, commit = _git("rev-parse", "--show-toplevel", "HEAD").partition("\n")
     if commit and ROOT.samefile(top):
         changes = _git("status", "--porcelain", "--untracked-files=no")
@@ -40,7 +44,9 @@ def made_by() -> JsonObject:
 
 
 def words(record: JsonObject) -> str:
-    """Put what `made_by` returns into words: ``0.1.0 (commit 1a2b3c4d5e, modified)``."""
+    """Put what `made_by` returns into words: ``0.1.0 (commit 1a2b3c4d5e,
+    modified)``.
+    """
     text = str(record["version"])
     if record["commit"]:
         note = f"commit {record['commit'][:10]}"
@@ -51,14 +57,18 @@ def words(record: JsonObject) -> str:
 
 
 def day() -> str:
-    """Return the day of the commit that the project is checked out at; empty where `made_by` knows none."""
+    """Return the day of the commit that the project is checked out at; empty where
+    `made_by` knows none.
+    """
     if not made_by()["commit"]:
         return ""
     return _git("show", "--no-patch", "--format=%cs", "HEAD")
 
 
 def _git(*arguments: str) -> str:
-    """Return what git prints of the project; nothing where there is no git or it fails."""
+    """Return what git prints of the project; nothing where there is no git or it
+    fails.
+    """
     # Without locks: jobs that run at the same time read the same checkout.
     command = ["git", "--no-optional-locks", "-C", str(ROOT), *arguments]
     try:
@@ -70,7 +80,8 @@ def _git(*arguments: str) -> str:
 
 
 def snakemake_path() -> str:
-    """Return how to start this Snakemake: `.venv/bin/snakemake` in a folder that `make run` set up.
+    """Return how to start this Snakemake: `.venv/bin/snakemake` in a folder that `make
+    run` set up.
 
     An environment outside of the working folder is taken to be active: `snakemake`.
     """
@@ -87,10 +98,11 @@ def snakemake_path() -> str:
 def outdated(
     records: Iterable[Path], installed: Mapping[str, str]
 ) -> dict[Path, dict[str, str]]:
-    """Return {record of a run: {library: its version then}} for runs made with other versions.
+    """Return {record of a run: {library: its version then}} for runs made with other
+    versions.
 
-    Records that do not exist or have no versions are left out.  Records are searched as text, which is faster
-    than parsing them.
+    Records that do not exist or have no versions are left out.  Records are searched as
+    text, which is faster than parsing them.
     """
     differing = cache(lambda written: _differing(written, installed))
     differences = {}
@@ -118,7 +130,9 @@ def warning(
     installed: Mapping[str, str],
     listed: Path,
 ) -> str:
-    """Return a warning that names runs made with other versions; all of them are written to ``listed``."""
+    """Return a warning that names runs made with other versions; all of them are
+    written to ``listed``.
+    """
     then: dict[str, set[str]] = {}
     for versions in differences.values():
         for name, version in versions.items():

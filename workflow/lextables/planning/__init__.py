@@ -1,6 +1,8 @@
-"""Planning: the jobs of a command, with the inputs, params and resources of their rules.
+"""Planning: the jobs of a command, with the inputs, params and resources of their
+rules.
 
-`Project` holds the configuration, the registries and the plans of the papers.  The other
-classes take it and have the functions that rules call with their wildcards.  Scripts never
-import this package: a change of it reruns nothing by itself, only new values of params do.
+`Project` holds the configuration, the registries and the plans of the papers.  The
+other classes take it and have the functions that rules call with their wildcards.
+Scripts never import this package: a change of it reruns nothing by itself, only new
+values of params do.
 """

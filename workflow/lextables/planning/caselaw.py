@@ -16,7 +16,8 @@ SOURCE = "caselaw"
 
 @dataclass(frozen=True)
 class Volumes:
-    """The volumes of a data set: {shard: its volumes}, and the functions of rules on one shard.
+    """The volumes of a data set: {shard: its volumes}, and the functions of rules on
+    one shard.
 
     A volume is `<reporter>/<volume>`, or the name of a file of the bulk export.
     """
@@ -51,7 +52,9 @@ class Volumes:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def pins(self, wildcards: Wildcards) -> Files:
-        """Param: the registered digests of a shard's volumes; the bulk export has none."""
+        """Param: the registered digests of a shard's volumes; the bulk export has
+        none.
+        """
         pins = []
         for volume in self.of_shard(wildcards):
             if "/" in volume:
@@ -60,7 +63,9 @@ class Volumes:
         return pins
 
     def runtime(self, seconds: float) -> Resource:
-        """Return a resource: the minutes of a shard whose volumes take ``seconds`` each."""
+        """Return a resource: the minutes of a shard whose volumes take ``seconds``
+        each.
+        """
 
         def requested(wildcards: Wildcards, attempt: int) -> int | float:
             volumes = len(self.of_shard(wildcards))

@@ -1,4 +1,6 @@
-"""What a user's command does before and after its jobs: checks, cleanup and messages."""
+"""What a user's command does before and after its jobs: checks, cleanup and
+messages.
+"""
 
 import csv
 import sys
@@ -42,7 +44,9 @@ def or_exit(build: Callable[..., Result], *arguments: object) -> Result:
 
 
 def show_configuration(project: Project) -> None:
-    """Log the configuration, and earlier runs that were made with other library versions."""
+    """Log the configuration, and earlier runs that were made with other library
+    versions.
+    """
     heading = project.config.heading(project.context.gpu)
     logger.info(f"lextables: {heading}", extra={"show": True})
     folder = Path(project.results)
@@ -55,7 +59,9 @@ def show_configuration(project: Project) -> None:
 
 
 def started_by_snakemake() -> bool:
-    """Return whether the program of this process is Snakemake, whose options can be checked."""
+    """Return whether the program of this process is Snakemake, whose options can be
+    checked.
+    """
     return "snakemake" in Path(sys.argv[0]).parts[-2:]
 
 
@@ -106,7 +112,9 @@ def check_options(has_no_cores: bool) -> None:
 
 
 def _is_config_option(word: str) -> bool:
-    """Whether a word of the command line is ``--config`` or ``-C``, alone or with the first key."""
+    """Whether a word of the command line is ``--config`` or ``-C``, alone or with the
+    first key.
+    """
     is_short = word.startswith("-C") and not word.startswith("--")
     return word == "--config" or word.startswith("--config=") or is_short
 
@@ -123,7 +131,9 @@ def _is_number(text: str) -> bool:
 def check_targets(
     project: Project, targets: Collection[str], rules: Collection[str]
 ) -> None:
-    """End the run if a target is neither one of ``rules`` nor a file, or was removed."""
+    """End the run if a target is neither one of ``rules`` nor a file, or was
+    removed.
+    """
     or_exit(removed.check, sorted(targets), "command line")
     reasons = _reasons_without_target(project)
     for target in sorted(set(targets) - set(rules)):
@@ -156,7 +166,9 @@ def clean_up(project: Project, exports: Iterable[str]) -> None:
 
 
 def _retry_what_is_not_run(project: Project, exports: Iterable[str]) -> None:
-    """Delete outputs with a reason why a row is not run, and the files of what shows them."""
+    """Delete outputs with a reason why a row is not run, and the files of what shows
+    them.
+    """
     dropped = not_run.drop(project.results)
     if not dropped:
         return
@@ -243,7 +255,9 @@ def show_results(project: Project, targets: Collection[str]) -> None:
 
 
 def _verdicts(table: Path) -> str:
-    """Return how many values of a table have each verdict, such as ``10 match, 60 not run``."""
+    """Return how many values of a table have each verdict, such as ``10 match, 60 not
+    run``.
+    """
     with table.open(encoding="utf-8", newline="") as file:
         verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
     del verdicts[""]  # values that the paper does not print

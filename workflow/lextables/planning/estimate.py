@@ -1,4 +1,6 @@
-"""Cost of each job of Snakemake's graph, for the target `plan` and for the expected time."""
+"""Cost of each job of Snakemake's graph, for the target `plan` and for the expected
+time.
+"""
 
 import csv
 import logging
@@ -98,9 +100,9 @@ class Estimates:
     def seconds(self, jobs: Iterable[Any]) -> tuple[dict[int, float], set[int]]:
         """Return {number of a job: expected seconds of a core}, and the guessed jobs.
 
-        The seconds are the mean of the records of the same rule, data set and model, else
-        of the rule, else of all, and a second at least.  Guessed are jobs without records
-        of their data set and model.
+        The seconds are the mean of the records of the same rule, data set and model,
+        else of the rule, else of all, and a second at least.  Guessed are jobs without
+        records of their data set and model.
         """
         records = self._recorded_seconds()
         expected = {}
@@ -156,7 +158,9 @@ class Estimates:
         return size or 0, size
 
     def _volume_bytes(self, volumes: Sequence[str]) -> tuple[int, int]:
-        """The bytes of volumes of case law, and those of the ones that no mirror has."""
+        """The bytes of volumes of case law, and those of the ones that no mirror
+        has.
+        """
         present = set()
         for mirror in self.project.context.mirrors:
             for volume in volumes:
@@ -166,7 +170,9 @@ class Estimates:
         return VOLUME_BYTES * len(volumes), VOLUME_BYTES * missing
 
     def downloads_of(self, weights: Iterable[Values]) -> dict[str, int | None]:
-        """Return {location: bytes} of the weights, by their settings, that are not on this machine."""
+        """Return {location: bytes} of the weights, by their settings, that are not on
+        this machine.
+        """
         models = self.project.context.models
         downloads = {}
         for settings in weights:
@@ -240,7 +246,9 @@ class Estimates:
         return estimated_jobs
 
     def _is_comparable(self, job: Any) -> bool:
-        """Whether results from a job's published files are comparable with the paper's."""
+        """Whether results from a job's published files are comparable with the
+        paper's.
+        """
         if job.rule.name == "caselaw_volumes":
             return False  # they have no digest
         if job.rule.name != "fetch_source":
@@ -302,14 +310,18 @@ class Estimates:
         return self.resources.seconds(work)
 
     def _trained_bytes(self, job: Any, specs: Sequence[Spec]) -> int | None:
-        """The bytes of the trained weights that a job keeps; None if it keeps no transformer."""
+        """The bytes of the trained weights that a job keeps; None if it keeps no
+        transformer.
+        """
         names = [Path(output).name for output in job.output]
         if "weights" not in names or not job.resources.get("gpu"):
             return None
         return WEIGHT_BYTES * sum(map(self.resources.sizes.parameters, specs))
 
     def write_plan(self, run: SnakemakeRun) -> str:
-        """Write the plan into the results folder, and return its text for the screen."""
+        """Write the plan into the results folder, and return its text for the
+        screen.
+        """
         from lextables.report import costs
 
         data = self.project.config.data
@@ -356,7 +368,8 @@ def targets_of_plan(run: SnakemakeRun, default: Sequence[str]) -> Sequence[str]:
 def weights_of(job: Any, specs: Iterable[Spec]) -> list[Values]:
     """Return the settings of the weights that a job loads.
 
-    They are those of its runs, and of a job without runs those of its encoder or parser.
+    They are those of its runs, and of a job without runs those of its encoder or
+    parser.
     """
     weights: list[Values] = [spec.settings for spec in specs]
     for name in ("encoder", "parser"):

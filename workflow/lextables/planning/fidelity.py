@@ -1,6 +1,8 @@
-"""The tables of docs/fidelity.md: settings of a paper or its released code, and the registry's.
+"""The tables of docs/fidelity.md: settings of a paper or its released code, and the
+registry's.
 
-PYTHONPATH=workflow python -m lextables.planning.fidelity     write the tables; a test keeps them current
+PYTHONPATH=workflow python -m lextables.planning.fidelity     write the tables; a test
+keeps them current
 """
 
 from collections.abc import Mapping
@@ -19,7 +21,8 @@ END = "<!-- end of settings -->\n"
 
 
 class Setting(Entry):
-    """A setting: ``theirs``, with its ``source``, and the registry's value at ``key`` or the text ``ours``.
+    """A setting: ``theirs``, with its ``source``, and the registry's value at ``key``
+    or the text ``ours``.
 
     ``same`` is stated for a text.  A difference needs a reason, ``why``.
     """
@@ -42,7 +45,9 @@ class Setting(Entry):
 
 
 def tables() -> str:
-    """Return a table for each paper, as Markdown; `BadInput` for a difference without a reason."""
+    """Return a table for each paper, as Markdown; `BadInput` for a difference without a
+    reason.
+    """
     settings = TypeAdapter(dict[str, list[Setting]]).validate_python(content(SETTINGS))
     lines = []
     for paper, rows in settings.items():

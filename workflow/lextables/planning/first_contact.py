@@ -1,7 +1,8 @@
 """First contact: fetch every source, read it and count its rows, without a model.
 
-Most sources are only reached from a machine with a network, long after their readers were written.  This finds
-out in one go which of them still have the expected bytes: a source that fails does not stop the others.
+Most sources are only reached from a machine with a network, long after their readers
+were written.  This finds out in one go which of them still have the expected bytes: a
+source that fails does not stop the others.
 """
 
 import csv
@@ -45,7 +46,9 @@ FileReader = Callable[[Path], str]  # the same for one file
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a source: ``what`` has its counts if it was ``read``, else the reason."""
+    """What became of a source: ``what`` has its counts if it was ``read``, else the
+    reason.
+    """
 
     source: str
     read: bool
@@ -59,7 +62,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Files:
-    """Where published files are fetched from, and the ``folder`` of the results that keeps them."""
+    """Where published files are fetched from, and the ``folder`` of the results that
+    keeps them.
+    """
 
     registry: Registry
     folder: Path
@@ -68,7 +73,9 @@ class Files:
     client: Client
 
     def fetch(self, name: str) -> tuple[Path, Provenance]:
-        """Return a file, `<source>/<file>`, and its provenance; an earlier download is used again."""
+        """Return a file, `<source>/<file>`, and its provenance; an earlier download is
+        used again.
+        """
         source, _, file = name.partition("/")
         entry = resolve(self.registry, source, file)
         destination = self.folder / name
@@ -90,8 +97,8 @@ class Files:
 def make_contact(attempts: Mapping[str, Attempt]) -> Iterator[Outcome]:
     """Yield the outcome of each attempt, {source: attempt}.
 
-    A reader may fail in any way on bytes that it never saw, so each exception is an outcome; its traceback is
-    in the log.
+    A reader may fail in any way on bytes that it never saw, so each exception is an
+    outcome; its traceback is in the log.
     """
     for source, attempt in attempts.items():
         try:
@@ -122,8 +129,9 @@ def attempts_of_papers(
 ) -> dict[str, Attempt]:
     """Return the attempts at each registered file, then at each data set of ``papers``.
 
-    ``facts`` is `resources/facts`, and each data set is written to ``folder``, below its name.  Corpora have
-    attempts of their own (`contact_case_law`, `contact_edgar`), and a file that was never published has none.
+    ``facts`` is `resources/facts`, and each data set is written to ``folder``, below
+    its name.  Corpora have attempts of their own (`contact_case_law`, `contact_edgar`),
+    and a file that was never published has none.
     """
     data_sets: dict[str, Attempt] = {}
     readers: dict[str, FileReader] = {}
@@ -146,7 +154,9 @@ def attempts_of_papers(
 
 @dataclass(frozen=True)
 class _DataSet:
-    """A data set to read: its entry in the registry of ``paper``, and the ``package`` of its reader."""
+    """A data set to read: its entry in the registry of ``paper``, and the ``package``
+    of its reader.
+    """
 
     name: str
     entry: DataSet
@@ -212,7 +222,9 @@ def _checked(path: Path) -> str:
 
 
 def contact_case_law(volume: str, source: fetching.Source, folder: Path) -> Attempt:
-    """Return the attempt to fetch one volume and to write its opinions to ``folder``."""
+    """Return the attempt to fetch one volume and to write its opinions to
+    ``folder``.
+    """
 
     def read() -> str:
         record = fetching.fetch_volumes([volume], source, skip=False)
@@ -232,7 +244,8 @@ def contact_edgar(
     forms: Collection[str],
     exhibits: Collection[str],
 ) -> Attempt:
-    """Return the attempt to read the index of a quarter and the contracts of its first filings.
+    """Return the attempt to read the index of a quarter and the contracts of its first
+    filings.
 
     ``pages`` opens the archive; it raises `BadInput` without a contact.
     """

@@ -37,15 +37,17 @@ class JobResources:
 
     @property
     def gpus(self) -> int:
-        """GPUs of a job with a model; profiles/default has one for one job at a time."""
+        """GPUs of a job with a model; profiles/default has one for one job at a
+        time.
+        """
         return int(self.project.context.gpu)
 
     @property
     def model_threads(self) -> int:
         """Threads of a job with a model.
 
-        The sample's models are so small that two jobs with one core each are faster than
-        one job with two.
+        The sample's models are so small that two jobs with one core each are faster
+        than one job with two.
         """
         return 1 if self.project.config.data == "sample" else MODEL_THREADS
 
@@ -53,8 +55,8 @@ class JobResources:
     def on_gpu(self) -> Params:
         """GPU of a job with a model, and the config's resources for the cluster.
 
-        A gres that names GPUs replaces the number of GPUs, because SLURM's plugin refuses
-        both together.
+        A gres that names GPUs replaces the number of GPUs, because SLURM's plugin
+        refuses both together.
         """
         gpu_resources: Params = {"gpu": self.gpus}
         if self.gpus:
@@ -85,7 +87,9 @@ class JobResources:
 
     @cached_property
     def speed(self) -> Speed:
-        """The speed of the device: config key tflops, else as measured, else a default."""
+        """The speed of the device: config key tflops, else as measured, else a
+        default.
+        """
         project = self.project
         if project.config.tflops:
             return Speed(project.config.tflops)
@@ -116,7 +120,9 @@ class JobResources:
         return requested
 
     def mem_mb(self, action: Action, work: Work | None) -> int:
-        """Return the memory of a job, in MB: by the ``work`` of its model if it runs one."""
+        """Return the memory of a job, in MB: by the ``work`` of its model if it runs
+        one.
+        """
         if work is None:
             return action.mem_mb
         return resources.mem_mb(work, bool(self.gpus))

@@ -4,10 +4,10 @@ A server process imports the libraries of jobs once, and forks for each script. 
 are those of new processes: a fork gets the files, the folder, the environment and the
 number of threads of its job.
 
-Snakemake has no interface for this.  It runs a script by the program in `sys.executable`
-(`snakemake_interface.run_scripts_by`), so that is replaced by a small program that passes
-the job to the server and exits with the job's exit code.  Other modules than the package's
-get Python itself.
+Snakemake has no interface for this.  It runs a script by the program in
+`sys.executable` (`snakemake_interface.run_scripts_by`), so that is replaced by a small
+program that passes the job to the server and exits with the job's exit code.  Other
+modules than the package's get Python itself.
 
 Only for jobs on this machine and on a processor: a process with an open GPU must not
 be forked.
@@ -92,7 +92,8 @@ class JobServer:
     """A server process; ``interpreter`` is the program that passes jobs to it.
 
     ``modules`` is the folder of the package that the server imports.  A job of another
-    folder's package imports its own.  The server ends with `close` or with this process.
+    folder's package imports its own.  The server ends with `close` or with this
+    process.
     """
 
     def __init__(self, modules: Path) -> None:
@@ -124,8 +125,11 @@ class JobServer:
 
 
 def _serve(address: str) -> None:
-    """Fork for each script or module that an `INTERPRETER` sends, until standard input is closed."""
-    # A run ends its jobs itself (`lextables.pipeline.stopping`), and the server after them.
+    """Fork for each script or module that an `INTERPRETER` sends, until standard input
+    is closed.
+    """
+    # A run ends its jobs itself (`lextables.pipeline.stopping`), and the server after
+    # them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     own = {"", str(Path.cwd()), *os.environ["PYTHONPATH"].split(":")}
@@ -210,7 +214,9 @@ def _fork_job(
 
 
 def _set_threads(threads: str | None) -> None:
-    """Let the libraries use as many threads as in a new process with this environment."""
+    """Let the libraries use as many threads as in a new process with this
+    environment.
+    """
     if not threads or not threads.isdecimal():
         return
     import pyarrow
@@ -247,7 +253,9 @@ def forked(
     argv: list[str],
     env: dict[str, str],
 ) -> int:
-    """Call ``main`` in a fork with these standard files; return the id of its process."""
+    """Call ``main`` in a fork with these standard files; return the id of its
+    process.
+    """
     if child := os.fork():
         return child
     code = FAILED  # if the lines below fail
@@ -267,7 +275,9 @@ def forked(
 
 
 def _exit_code(main: Callable[[], Any]) -> int:
-    """Call ``main`` as Python does and return its exit code; print exit messages and tracebacks."""
+    """Call ``main`` as Python does and return its exit code; print exit messages and
+    tracebacks.
+    """
     code = 0
     try:
         main()

@@ -1,7 +1,8 @@
 """Jobs: for each planned run, what its action reads, its settings and its resources.
 
-A `PlannedJob` is a plain record that can be printed.  A rule has the jobs of one or several
-experiments (`RuleJobs`), and takes everything from the job that its wildcards name.
+A `PlannedJob` is a plain record that can be printed.  A rule has the jobs of one or
+several experiments (`RuleJobs`), and takes everything from the job that its wildcards
+name.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,8 +59,8 @@ class PlannedJob:
     """A job: its action, the files that it reads by role, and what the action is given.
 
     ``params`` are compared between runs of the pipeline, and ``places`` are folders and
-    limits, which change no result.  ``work`` is what a model does on this machine, for its
-    time and memory; None for other jobs.
+    limits, which change no result.  ``work`` is what a model does on this machine, for
+    its time and memory; None for other jobs.
     """
 
     action: Action
@@ -79,10 +80,11 @@ class PlannedJob:
 
 @dataclass(frozen=True)
 class RankingRule:
-    """A rule for systems of one kind: their ``models``, and the ``conditions`` of their runs.
+    """A rule for systems of one kind: their ``models``, and the ``conditions`` of their
+    runs.
 
-    A job makes all runs of a system that is not trained here: every form of the queries, and
-    every way to read the documents.
+    A job makes all runs of a system that is not trained here: every form of the
+    queries, and every way to read the documents.
     """
 
     name: str
@@ -92,7 +94,8 @@ class RankingRule:
     conditions: tuple[str, ...]
 
 
-# Snakemake searches the texts of input functions for patterns, and a pattern is in a folder.
+# Snakemake searches the texts of input functions for patterns, and a pattern is in a
+# folder.
 @dataclass(frozen=True, repr=False)
 class RuleJobs:
     """What a rule takes from its jobs: functions of the rule's wildcards.
@@ -111,7 +114,9 @@ class RuleJobs:
         return {}
 
     def job(self, wildcards: Wildcards) -> PlannedJob:
-        """The job that wildcards name, made once: Snakemake asks for its parts one by one."""
+        """The job that wildcards name, made once: Snakemake asks for its parts one by
+        one.
+        """
         names = tuple(wildcards.items())
         if names not in self._planned:
             self._planned[names] = self.job_of(wildcards)
@@ -133,8 +138,8 @@ class RuleJobs:
     def places(self, wildcards: Wildcards, threads: int) -> Params:
         """Param: folders, and limits on spending and rate.
 
-        Snakemake does not compare params that depend on the threads, so that other limits
-        rerun nothing.
+        Snakemake does not compare params that depend on the threads, so that other
+        limits rerun nothing.
         """
         return self.job(wildcards).places
 
@@ -177,9 +182,9 @@ class RuleJobs:
 class Jobs:
     """The jobs of all planned runs, and of the features that they read.
 
-    A rule has its jobs from `rule`, `scoring`, `ranking`, `windows`, `tokens` or `encodings`.
-    They find the job that wildcards name with `of_runs`, `score`, `windows_of`, `tokens_of`
-    or `encoding`.
+    A rule has its jobs from `rule`, `scoring`, `ranking`, `windows`, `tokens` or
+    `encodings`. They find the job that wildcards name with `of_runs`, `score`,
+    `windows_of`, `tokens_of` or `encoding`.
     """
 
     project: Project
@@ -203,14 +208,18 @@ class Jobs:
     # Rules of runs.
 
     def folder(self, **fixed: str | int) -> str:
-        """Return the pattern of the folders of runs, such as ``results/runs/{dataset}/…``."""
+        """Return the pattern of the folders of runs, such as
+        ``results/runs/{dataset}/…``.
+        """
         parts = {}
         for name in PARTS:
             parts[name] = fixed.get(name, f"{{{name}}}")
         return f"{self.project.results}/{FOLDER.format(**parts)}"
 
     def rule(self, **fixed: str | int) -> RuleJobs:
-        """Return the jobs of a rule that makes one run; ``fixed`` are no wildcards of it."""
+        """Return the jobs of a rule that makes one run; ``fixed`` are no wildcards of
+        it.
+        """
 
         def of_wildcards(wildcards: Wildcards) -> PlannedJob:
             return self.of_runs(self.run_of(wildcards, **fixed))
@@ -256,7 +265,9 @@ class Jobs:
         )
 
     def spec(self, run: Run) -> Spec:
-        """Return the spec of a run; `BadInput` if this configuration has no such run."""
+        """Return the spec of a run; `BadInput` if this configuration has no such
+        run.
+        """
         where = f"{self.project.results}/{run.folder}"
         if self.project.paper_of.get(run.data_set) not in self.project.config.papers:
             what = "config key papers leaves its paper out"
@@ -273,7 +284,9 @@ class Jobs:
     # Jobs.
 
     def printed(self, run: Run) -> Params:
-        """Return the job of a run as a record to print: inputs, settings and resources."""
+        """Return the job of a run as a record to print: inputs, settings and
+        resources.
+        """
         job = self.of_runs(run)
         work = job.work()
         return {
@@ -290,7 +303,8 @@ class Jobs:
     def of_runs(self, run: Run, *others: Run) -> PlannedJob:
         """Return the job that makes a run, or all runs of a system.
 
-        Runs of a system share everything but the settings of a ranking and what they read.
+        Runs of a system share everything but the settings of a ranking and what they
+        read.
         """
         specs = {each: self.spec(each) for each in (run, *others)}
         spec = specs[run]
@@ -318,7 +332,9 @@ class Jobs:
         return PlannedJob(action, self._inputs(name, specs), params, places, work)
 
     def _inputs(self, action_name: str, specs: Mapping[Run, Spec]) -> dict[str, Files]:
-        """Return what the job of these runs reads, by role; the first run has the weights."""
+        """Return what the job of these runs reads, by role; the first run has the
+        weights.
+        """
         run, spec = next(iter(specs.items()))
         task = self.tasks[run.data_set]
         action = task.ACTIONS[action_name]
@@ -340,7 +356,9 @@ class Jobs:
         return inputs
 
     def _settings(self, action_name: str, specs: Mapping[Run, Spec]) -> Params:
-        """Return the settings of the only run, or for a ranking {condition: its settings}."""
+        """Return the settings of the only run, or for a ranking {condition: its
+        settings}.
+        """
         run, spec = next(iter(specs.items()))
         ranks = _ranks(self.tasks[run.data_set])
         if not ranks or action_name in ("search", "train", "choose", "submitted"):
@@ -351,7 +369,9 @@ class Jobs:
         return by_condition
 
     def _task_values(self, action_name: str, run: Run) -> Params:
-        """Return what an action is given of its task: the registry's fields, and values."""
+        """Return what an action is given of its task: the registry's fields, and
+        values.
+        """
         task = self.tasks[run.data_set]
         fields = task.fields(task.ACTIONS[action_name])
         values = task.values(action_name, self.spec(run), self.project.specs)
@@ -402,7 +422,10 @@ class Jobs:
 
     @property
     def vectors(self) -> str:
-        """The folder of cached vectors.  No rule's output: it can be deleted at any time."""
+        """The folder of cached vectors.
+
+        No rule's output: it can be deleted at any time.
+        """
         return f"{self.project.results}/work/vectors"
 
     @property
@@ -434,8 +457,8 @@ class Jobs:
     def windows_of(self, wildcards: Wildcards) -> PlannedJob:
         """Return the job for windows of a length and a step.
 
-        Its settings are those of a training if there is one, which needs the windows before
-        its weights exist.
+        Its settings are those of a training if there is one, which needs the windows
+        before its weights exist.
         """
         size = (int(wildcards.length), int(wildcards.step))
         trainings = []
@@ -457,7 +480,9 @@ class Jobs:
         return self._feature(wildcards, "windows", settings, values, weights)
 
     def tokens_of(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for the tokens of a tokenizer, at most a number of each text."""
+        """Return the job for the tokens of a tokenizer, at most a number of each
+        text.
+        """
         length = int(wildcards.length)
         readers = []
         for spec in self._specs_of(wildcards.dataset).values():
@@ -498,7 +523,9 @@ class Jobs:
         return self._feature(wildcards, "vectors", settings, values, work=work)
 
     def _first_reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
-        """Return the first spec that reads these features; `BadInput` if there is none."""
+        """Return the first spec that reads these features; `BadInput` if there is
+        none.
+        """
         if not readers:
             where = ", ".join(f"{name} {value}" for name, value in wildcards.items())
             what = "no run under this configuration reads these features"

@@ -19,7 +19,9 @@ class Overlaps:
 
     @cached_property
     def texts(self) -> dict[str, Params]:
-        """Param: {data set: where its texts are (`registry.paper.Texts`), and its ``tables``}."""
+        """Param: {data set: where its texts are (`registry.paper.Texts`), and its
+        ``tables``}.
+        """
         texts = {}
         for paper in self.project.config.papers:
             for name, entry in self.project.papers[paper].texts.items():
@@ -45,7 +47,9 @@ class Overlaps:
 
     @cached_property
     def benchmarks(self) -> list[Params]:
-        """Param: the tables with a headline, as plain values of `without_overlap.Benchmark`."""
+        """Param: the tables with a headline, as plain values of
+        `without_overlap.Benchmark`.
+        """
         benchmarks = []
         for name in self.project.config.papers:
             paper = self.project.papers[name]

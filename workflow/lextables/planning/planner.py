@@ -1,4 +1,6 @@
-"""The plan of a paper: runs of its data sets, rows of its tables, and data sets that are not available."""
+"""The plan of a paper: runs of its data sets, rows of its tables, and data sets that
+are not available.
+"""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -37,11 +39,12 @@ NOT_IN_SAMPLE = "not part of the sample"
 def plan(
     paper: Paper, context: Context, excluded: Mapping[str, str] = MappingProxyType({})
 ) -> Plan:
-    """Plan the runs of a paper under a configuration, and the rows of each of its tables.
+    """Plan the runs of a paper under a configuration, and the rows of each of its
+    tables.
 
-    ``excluded`` are {row, or pattern of rows: why it is not run}.  Of these, published rows
-    stay without runs, and additional rows are removed, with the runs that no other row
-    needs.
+    ``excluded`` are {row, or pattern of rows: why it is not run}.  Of these, published
+    rows stay without runs, and additional rows are removed, with the runs that no other
+    row needs.
     """
     planners = {}
     tasks: Mapping[str, Any] = paper.tasks
@@ -104,7 +107,9 @@ def _is_own(row: Row, specs: Mapping[Run, Spec]) -> bool:
 
 
 def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
-    """Return {row of a paper, or pattern, that a configuration leaves out: the reason}."""
+    """Return {row of a paper, or pattern, that a configuration leaves out: the
+    reason}.
+    """
     reasons = dict.fromkeys(config.excluded(name), EXCLUDED)
     if leaves_out(config):
         reasons.update(dict.fromkeys(paper.not_in_sample.rows, NOT_IN_SAMPLE))
@@ -112,7 +117,9 @@ def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
 
 
 def leaves_out(config: Config) -> bool:
-    """Return whether a configuration runs the sample, without what papers leave out of it."""
+    """Return whether a configuration runs the sample, without what papers leave out of
+    it.
+    """
     in_sample = config.data == SAMPLE and config.grid in ("auto", SAMPLE)
     return in_sample and not config.rehearsal
 
@@ -120,9 +127,11 @@ def leaves_out(config: Config) -> bool:
 def share_trainings(
     plans: Mapping[str, Plan], papers: Mapping[str, Paper]
 ) -> dict[str, Plan]:
-    """Return the plans without trainings that another paper's plan has with the same settings.
+    """Return the plans without trainings that another paper's plan has with the same
+    settings.
 
-    A task names the other data set (`trainings_of`).  Its runs load the weights of the other training.
+    A task names the other data set (`trainings_of`).  Its runs load the weights of the
+    other training.
     """
     planned: dict[Run, Spec] = {}
     for plan in plans.values():
@@ -154,10 +163,11 @@ def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
 def check_excluded(
     names: Iterable[str], plans: Mapping[str, Plan], papers: Container[str]
 ) -> None:
-    """Raise `BadInput` for a name in config key exclude_rows that is not a row of the planned papers.
+    """Raise `BadInput` for a name in config key exclude_rows that is not a row of the
+    planned papers.
 
-    A pattern must match a row.  A name may begin with its paper's name and a slash; papers
-    that are not planned are not checked.
+    A pattern must match a row.  A name may begin with its paper's name and a slash;
+    papers that are not planned are not checked.
     """
     rows = set()
     for paper, plan in plans.items():
@@ -216,10 +226,12 @@ def _table_rows(
 def absent_data(
     config: Config, papers: Mapping[str, Paper], registry: Registry, root: Path
 ) -> dict[str, str]:
-    """Return {auxiliary data set of a paper: why it is not available} under a configuration.
+    """Return {auxiliary data set of a paper: why it is not available} under a
+    configuration.
 
-    A data set is available if each of its files is in a mirror, was fetched by an earlier run, or has an
-    address and the config asks for ``models: paper``, the full rebuild.  Only names of files are looked at.
+    A data set is available if each of its files is in a mirror, was fetched by an
+    earlier run, or has an address and the config asks for ``models: paper``, the full
+    rebuild.  Only names of files are looked at.
     """
     mirrors = config.mirrors(root)
     reasons = {}

@@ -1,4 +1,6 @@
-"""What is known before any job: the checked configuration, the registries and the plans."""
+"""What is known before any job: the checked configuration, the registries and the
+plans.
+"""
 
 import json
 import os
@@ -30,10 +32,11 @@ HUB = "hub"  # begins the place where weights were found, if that is the model h
 
 @dataclass(frozen=True)
 class Project:
-    """The configuration, the registries, and the plan of each paper in the configuration.
+    """The configuration, the registries, and the plan of each paper in the
+    configuration.
 
-    ``path`` is the project's folder relative to the working folder, so that a project can
-    be moved together with its results.  ``defaults`` are the values of config.yaml.
+    ``path`` is the project's folder relative to the working folder, so that a project
+    can be moved together with its results.  ``defaults`` are the values of config.yaml.
     ``weight_paths`` are {location of weights: where they are on this machine}.
     """
 
@@ -128,8 +131,8 @@ class Project:
     def identified(self, settings: Values) -> Params:
         """Return settings, with the digest of the weights if a path names these.
 
-        Weights on the hub are identified by their revision, and weights in the results by
-        the rule that makes them.
+        Weights on the hub are identified by their revision, and weights in the results
+        by the rule that makes them.
         """
         location = settings.get("weights") or ""
         if not location.startswith((MIRROR, PACKAGE, user_rows.PREFIX)):
@@ -144,11 +147,11 @@ class Project:
 def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     """Check the configuration, read the registries and plan the papers.
 
-    ``defaults`` are the values of config.yaml.  ``config`` are those of the command line
-    and of a host workflow, which may lack keys.  Only the papers in the config are planned,
-    so that missing data of others stops nothing.  Sets the environment variables by which
-    this process and its jobs find weights and submitted predictions: moving those must not
-    trigger reruns, so they are no params.  Raises `BadInput`.
+    ``defaults`` are the values of config.yaml.  ``config`` are those of the command
+    line and of a host workflow, which may lack keys.  Only the papers in the config are
+    planned, so that missing data of others stops nothing.  Sets the environment
+    variables by which this process and its jobs find weights and submitted predictions:
+    moving those must not trigger reruns, so they are no params.  Raises `BadInput`.
     """
     files = _paper_files(path)
     checked = load_config({**defaults, **config}, sorted(files), root)
@@ -200,7 +203,9 @@ def _paper_files(path: Path) -> dict[str, str]:
 
 
 def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> None:
-    """Raise `BadInput` if a user's row has the name of a row or a model of the papers."""
+    """Raise `BadInput` if a user's row has the name of a row or a model of the
+    papers.
+    """
     config = context.config
     extra_names = {
         "extra_models": [extra.name for extra in config.extra_models],

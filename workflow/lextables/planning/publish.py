@@ -87,7 +87,9 @@ class Exports:
         return [self.project.census(name) for name in names]
 
     def rows(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Return {run folder: the rows that it fills}, without submitted predictions."""
+        """Return {run folder: the rows that it fills}, without submitted
+        predictions.
+        """
         export = self.export(wildcards)
         plan = self.project.plans[export.paper]
         rows_of: dict[str, set[str]] = {}
@@ -113,8 +115,8 @@ class Exports:
     def weights(self, wildcards: Wildcards) -> Files:
         """Input: the fine-tuned weights behind the rows of an export, sorted.
 
-        Left out are linear models, which only lextables loads, trainings on a share of the
-        examples, and those of zero updates, which keep their first weights.
+        Left out are linear models, which only lextables loads, trainings on a share of
+        the examples, and those of zero updates, which keep their first weights.
         """
         data_sets = self.export(wildcards).data_sets
         specs = self.project.specs

@@ -31,8 +31,8 @@ TARGET = "rehearsal"
 SERVER_PORT = "rehearsal/.cache/port.txt"
 # Tokens of an output of a language model, at most.
 TOKENS = 8
-# Limits of a training with the papers' models, and with tiny ones.  512 tokens are enough
-# for the sparse attention of the tiny BigBird and Longformer.
+# Limits of a training with the papers' models, and with tiny ones.  512 tokens are
+# enough for the sparse attention of the tiny BigBird and Longformer.
 LIMITS = TrainingLimits(updates=20, heads=4)
 TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=512)
 
@@ -45,7 +45,8 @@ def settings(
 ) -> dict[str, Any]:
     """Return what the target `rehearsal` changes in the configuration.
 
-    Unless the command names papers, it rehearses all papers of the registry in ``path``.
+    Unless the command names papers, it rehearses all papers of the registry in
+    ``path``.
     """
     if TARGET not in targets:
         return {}
@@ -71,7 +72,9 @@ def _limited_paper(paper: Paper, limits: TrainingLimits) -> Paper:
 
 
 def _limited_task(task: Any, limits: TrainingLimits) -> Any:
-    """Return a task with small trainings under the papers' grid, and short text outputs."""
+    """Return a task with small trainings under the papers' grid, and short text
+    outputs.
+    """
     if isinstance(task, SpanTask) and isinstance(task.asking, Writing):
         asking = {"grids": {PAPER_GRID: WritingLimits(tokens=TOKENS)}}
         return task.model_copy(update={"asking": task.asking.model_copy(update=asking)})
@@ -99,7 +102,8 @@ def _limited_task(task: Any, limits: TrainingLimits) -> Any:
 
 
 def start_server(config: Config) -> None:
-    """Start the server of a rehearsal until this process ends, if the configuration has its address.
+    """Start the server of a rehearsal until this process ends, if the configuration has
+    its address.
 
     Raises `BadInput` if another program has its port.
     """
@@ -123,8 +127,8 @@ def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
     """Write the tiny models of a rehearsal, unless they are there.
 
     ``released`` are the authors' fine-tuned models, `<source>/<model>.zip`.  It runs
-    before the plan, which reads the models' digests, and in a process of its own, because
-    a plan does not load torch.  Raises `BadInput` if it fails.
+    before the plan, which reads the models' digests, and in a process of its own,
+    because a plan does not load torch.  Raises `BadInput` if it fails.
     """
     folder = Path(config.results, TINY)
     code = fingerprint("lextables.models.tiny")
@@ -153,7 +157,9 @@ def make_models(root: Path, config: Config, released: Iterable[str]) -> None:
 
 
 def released_models(papers: Mapping[str, Paper]) -> list[str]:
-    """Return the files of the authors' fine-tuned models, as ``<source>/<file>=<model>``."""
+    """Return the files of the authors' fine-tuned models, as
+    ``<source>/<file>=<model>``.
+    """
     files = []
     for paper in papers.values():
         for task in paper.tasks.values():

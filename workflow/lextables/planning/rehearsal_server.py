@@ -1,8 +1,8 @@
 """The server of a rehearsal, on this machine, for the rows of models behind an API.
 
 It answers in the form of OpenAI's API, always the same to the same request: vectors of
-hashed words, and the beginning of the question or "No related clause.".  No request leaves
-this machine.
+hashed words, and the beginning of the question or "No related clause.".  No request
+leaves this machine.
 """
 
 import http.server
@@ -38,7 +38,8 @@ def address(file: Path) -> str:
 
 
 def serve(base: str) -> Callable[[], None]:
-    """Answer requests at the address ``base`` in a thread; return the function that ends it.
+    """Answer requests at the address ``base`` in a thread; return the function that
+    ends it.
 
     Raises `OSError` if another program has the port.
     """
@@ -55,7 +56,9 @@ def serve(base: str) -> Callable[[], None]:
 
 
 class _Answers(http.server.BaseHTTPRequestHandler):
-    """Answers the requests for vectors, for turns of a conversation and for completions."""
+    """Answers the requests for vectors, for turns of a conversation and for
+    completions.
+    """
 
     protocol_version = "HTTP/1.1"
 
@@ -109,5 +112,7 @@ def _written(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokens(text: str) -> int:
-    """Return the tokens of a text, of this server: its words, and the signs between them."""
+    """Return the tokens of a text, of this server: its words, and the signs between
+    them.
+    """
     return len(re.findall(r"\w+|[^\w\s]", text))

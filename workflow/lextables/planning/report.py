@@ -36,10 +36,11 @@ OF_PLANS = frozenset(
 
 @dataclass(frozen=True)
 class Offer:
-    """What a run may need beyond this machine: a GPU, the model hub, a server of language models.
+    """What a run may need beyond this machine: a GPU, the model hub, a server of
+    language models.
 
-    ``by_hand``: all registered files and gated weights.  ``host`` is the server's, because servers have
-    different models; empty: none.
+    ``by_hand``: all registered files and gated weights.  ``host`` is the server's,
+    because servers have different models; empty: none.
     """
 
     name: str
@@ -60,7 +61,8 @@ class Report:
     def inputs(self) -> Params:
         """The inputs of the rules, by their names.
 
-        ``census`` are the censuses of the papers, and ``data`` those of their other data sets.
+        ``census`` are the censuses of the papers, and ``data`` those of their other
+        data sets.
         """
         results = self.project.results
         plans = self.project.plans
@@ -107,7 +109,9 @@ class Report:
 
     @cached_property
     def trained_on(self) -> dict[str, str]:
-        """Param: {run folder: the training data sets of its model as text}, for the leaderboard."""
+        """Param: {run folder: the training data sets of its model as text}, for the
+        leaderboard.
+        """
         texts: dict[str, str] = {}
         for paper in self.project.config.papers:
             rows = self.project.plans[paper].rows
@@ -139,7 +143,9 @@ class Report:
 
     @cached_property
     def systems(self) -> dict[str, str]:
-        """Param: {folder of a published row's run: the printed names of its systems}."""
+        """Param: {folder of a published row's run: the printed names of its
+        systems}.
+        """
         systems = {}
         for plan in self.project.plans.values():
             for rows in plan.rows.values():
@@ -169,7 +175,9 @@ class Report:
         ]
 
     def _offered(self, offer: Offer) -> Context:
-        """The context of plans with what is offered, and otherwise the default settings."""
+        """The context of plans with what is offered, and otherwise the default
+        settings.
+        """
         here = self.project.context
         defaults = self.project.defaults
         usual = {name: defaults[name] for name in ("grid", "seeds", "hyperparameters")}
@@ -195,12 +203,13 @@ class Report:
 
     @cached_property
     def needs(self) -> dict[str, dict[str, dict[str, str]]]:
-        """Param: {paper: {table: {reason of published rows that are not run: what they need}}}.
+        """Param: {paper: {table: {reason of published rows that are not run: what they
+        need}}}.
 
-        A row needs the first of `offers` with which it would be planned, and a reason what its
-        last row needs: `NOT_PUBLISHED` if no offer helps, and `MORE_THAN_SAMPLE` if the sample leaves
-        it out.  The reason "" stands for all others, in a table whose values rest on something that
-        was not published.
+        A row needs the first of `offers` with which it would be planned, and a reason
+        what its last row needs: `NOT_PUBLISHED` if no offer helps, and
+        `MORE_THAN_SAMPLE` if the sample leaves it out.  The reason "" stands for all
+        others, in a table whose values rest on something that was not published.
         """
         offers = self.offers
         contexts = [self._offered(offer) for offer in offers]
@@ -260,5 +269,7 @@ def _first_needs(rows: Sequence[Row], planned: Sequence[set[str]]) -> dict[str, 
 
 
 def identity(row: Row) -> str:
-    """Return a digest that distinguishes a row from the others of a plan, also from those of its name."""
+    """Return a digest that distinguishes a row from the others of a plan, also from
+    those of its name.
+    """
     return digest_of({key: value for key, value in row.items() if key not in OF_PLANS})

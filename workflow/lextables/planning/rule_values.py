@@ -8,8 +8,8 @@ from typing import Any
 class Wildcards(SimpleNamespace):
     """The values of a rule's wildcards, such as ``wildcards.dataset``.
 
-    Snakemake passes objects of its own class, with the same interface.  That class is not
-    imported here, because scores in a notebook need no Snakemake.
+    Snakemake passes objects of its own class, with the same interface.  That class is
+    not imported here, because scores in a notebook need no Snakemake.
     """
 
     def items(self) -> Iterable[tuple[str, Any]]:

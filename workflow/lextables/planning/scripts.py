@@ -28,16 +28,16 @@ SCRIPTS = ROOT / "workflow/scripts"
 PACKAGE = Path(lextables.__file__).parent
 # A digest, and {names of modules: their fingerprint}.
 Fingerprints = tuple[str, dict[str, str]]
-# Fingerprints for the next run and for jobs, which need not parse the modules.  The digest
-# is of the state of the code and of the fingerprints.
+# Fingerprints for the next run and for jobs, which need not parse the modules.  The
+# digest is of the state of the code and of the fingerprints.
 STORED = Path(".snakemake/lextables_fingerprints.json")
 
 
 def code(script: str, *computed: str) -> Callable[[Wildcards], str]:
     """Return a param: the fingerprint of a rule's code.
 
-    It changes when the script changes, or a module that it imports.  ``computed`` are the
-    modules that the script imports by a computed name.
+    It changes when the script changes, or a module that it imports.  ``computed`` are
+    the modules that the script imports by a computed name.
     """
 
     # A function, so that only the scripts of planned jobs are read.
@@ -66,7 +66,9 @@ def fingerprint_of(script: str, *computed: str) -> str:
 
 @cache
 def stored_fingerprints() -> Fingerprints:
-    """Return the state of the code, and the fingerprints stored for exactly this state."""
+    """Return the state of the code, and the fingerprints stored for exactly this
+    state.
+    """
     state = state_of_code()
     digest, fingerprints = read_record(STORED, Fingerprints) or ("", {})
     if digest != digest_of([state, fingerprints]):
@@ -75,7 +77,9 @@ def stored_fingerprints() -> Fingerprints:
 
 
 def state_of_code() -> str:
-    """Return the digest of all names and files of the code; empty if one is unreadable."""
+    """Return the digest of all names and files of the code; empty if one is
+    unreadable.
+    """
     names: list[str] = []
     paths: list[Path] = []
     for folder in (PACKAGE, SCRIPTS):
@@ -124,5 +128,7 @@ def _digest_of_file(path: Path, modified: int, size: int) -> str:
 
 
 def any_of(names: Iterable[str]) -> str:
-    """Return the pattern of a wildcard: one of these names; without names it never matches."""
+    """Return the pattern of a wildcard: one of these names; without names it never
+    matches.
+    """
     return "|".join(map(re.escape, sorted(names))) or "(?!)"

@@ -1,7 +1,8 @@
-"""Interfaces of Snakemake without documentation, all in this module, each with its reason.
+"""Interfaces of Snakemake without documentation, all in this module, each with its
+reason.
 
-A new version of Snakemake may change them: tests/unit/test_snakemake_interface.py runs each
-on a small workflow.
+A new version of Snakemake may change them: tests/unit/test_snakemake_interface.py runs
+each on a small workflow.
 """
 
 import sys
@@ -23,7 +24,8 @@ class SnakemakeRun:
     workflow: Any
 
     def is_main(self, root: Path) -> bool:
-        """Whether this process is the user's command, and not a job or another workflow's module.
+        """Whether this process is the user's command, and not a job or another
+        workflow's module.
 
         Only the command checks targets and takes locks.
         """
@@ -37,12 +39,16 @@ class SnakemakeRun:
 
     @property
     def uses_environments(self) -> bool:
-        """Whether jobs run in environments of conda or in containers, with their own Python."""
+        """Whether jobs run in environments of conda or in containers, with their own
+        Python.
+        """
         return bool(self.workflow.deployment_settings.deployment_method)
 
     @property
     def has_no_cores(self) -> bool:
-        """Whether the command has ``--cores 0``, with which Snakemake waits for ever."""
+        """Whether the command has ``--cores 0``, with which Snakemake waits for
+        ever.
+        """
         return self.workflow.resource_settings.cores == 0
 
     @property

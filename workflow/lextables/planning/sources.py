@@ -40,7 +40,9 @@ class SourceParams:
         return self.registered(wildcards).variants_for(self.project.config.data)
 
     def pins(self, wildcards: Wildcards) -> Files:
-        """Param: the registered digests of a source file; a new digest fetches it again."""
+        """Param: the registered digests of a source file; a new digest fetches it
+        again.
+        """
         candidates = self.registered(wildcards).among(self.variants(wildcards))
         return [candidate.pin for candidate in candidates]
 
@@ -59,8 +61,8 @@ class SourceParams:
     def key(self, source: str, file: str, fetched: Values | None) -> str:
         """Return the pin or digest of a source file.
 
-        ``fetched`` is the provenance of the one that was fetched, if any.  The digest of a
-        damaged download that was removed is part of the key.
+        ``fetched`` is the provenance of the one that was fetched, if any.  The digest
+        of a damaged download that was removed is part of the key.
         """
         registered = resolve(self.project.sources, source, file)
         key = content_key(
@@ -92,7 +94,9 @@ def hub_weights(project: Project, others: Sequence[Values]) -> list[Params]:
 
 
 def edgar_contracts(project: Project) -> list[str]:
-    """Input: the contracts of the configured quarters of EDGAR; `BadInput` without any."""
+    """Input: the contracts of the configured quarters of EDGAR; `BadInput` without
+    any.
+    """
     quarters = project.config.edgar_quarters
     if not quarters:
         raise BadInput(

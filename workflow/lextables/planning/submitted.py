@@ -1,7 +1,7 @@
 """Submitted predictions (config key ``extra_predictions``): their data set and format.
 
-This is checked before anything runs.  The content of the files is checked by the rule that reads them
-(`lextables.tasks.submitted`).
+This is checked before anything runs.  The content of the files is checked by the rule
+that reads them (`lextables.tasks.submitted`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,17 +22,21 @@ PACKED = ".gz"
 
 @dataclass(frozen=True)
 class Found:
-    """``rows``: {data set: its submitted files}; ``places``: {digest of a file: where it is}."""
+    """``rows``: {data set: its submitted files}; ``places``: {digest of a file: where
+    it is}.
+    """
 
     rows: Mapping[str, list[SubmittedFiles]]
     places: Mapping[str, str]
 
 
 def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
-    """Find the data set of each of the config's ``extra_predictions``, for the config's papers.
+    """Find the data set of each of the config's ``extra_predictions``, for the config's
+    papers.
 
-    ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper, data set or format,
-    for a file that is missing, empty or listed twice, and for two rows with the same name.
+    ``papers`` are all papers of the registry.  Raises `BadInput` for an unknown paper,
+    data set or format, for a file that is missing, empty or listed twice, and for two
+    rows with the same name.
     """
     planned: set[str] = set()
     for paper in config.papers:
@@ -71,10 +75,11 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
 def fits(
     extra: ExtraPredictions, papers: Mapping[str, Paper], where: str
 ) -> tuple[str, str]:
-    """Return the data set and the format of submitted predictions; `BadInput` if none or several fit.
+    """Return the data set and the format of submitted predictions; `BadInput` if none
+    or several fit.
 
-    The name of a paper stands for its data sets with predictions in this format.  Data sets without a score
-    in a table, which are only used for training, do not count.
+    The name of a paper stands for its data sets with predictions in this format.  Data
+    sets without a score in a table, which are only used for training, do not count.
     """
     tasks: dict[str, Any] = {}
     choices: set[str] = set()
@@ -122,7 +127,9 @@ def fits(
 def _unknown_form(
     extra: ExtraPredictions, allowed: Sequence[str], where: str
 ) -> BadInput:
-    """Return the error for a format that is not allowed, or not clear from the files."""
+    """Return the error for a format that is not allowed, or not clear from the
+    files.
+    """
     if extra.format:
         return BadInput(
             f"format = {extra.format!r} is not a format for {extra.paper}",
@@ -146,7 +153,9 @@ def _tasks_in_tables(paper: Paper) -> dict[str, Any]:
 
 
 def _form(extra: ExtraPredictions, forms: Mapping[str, Iterable[str]]) -> str | None:
-    """The format of a user's files, one of ``forms``: as configured, or by their names."""
+    """The format of a user's files, one of ``forms``: as configured, or by their
+    names.
+    """
     if extra.format:
         return extra.format if extra.format in forms else None
     endings = set()

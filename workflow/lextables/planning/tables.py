@@ -20,7 +20,9 @@ FIGURE_KINDS = (*KINDS, "svg")
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of the papers, by the wildcards ``paper`` and ``table`` of their rules."""
+    """The tables of the papers, by the wildcards ``paper`` and ``table`` of their
+    rules.
+    """
 
     project: Project
 
@@ -94,7 +96,9 @@ class Tables:
         return {name: absent[name] for name in names if name in absent}
 
     def of_runs(self, name: str) -> InputFunction:
-        """Input function: a file of each run that a table shows; empty for tables made from data only."""
+        """Input function: a file of each run that a table shows; empty for tables made
+        from data only.
+        """
 
         def files(wildcards: Wildcards) -> Files:
             folders = self.project.plans[wildcards.paper].folders(wildcards.table)
@@ -114,7 +118,9 @@ class Tables:
         return [file] if file else []
 
     def content(self, wildcards: Wildcards) -> str:
-        """Param: the digest of the repository's files and the user's file that a table reads."""
+        """Param: the digest of the repository's files and the user's file that a table
+        reads.
+        """
         files = [
             self.published(wildcards),
             self.registry(wildcards),
@@ -141,7 +147,9 @@ class Tables:
 
     @cached_property
     def source_texts(self) -> dict[str, Params]:
-        """{paper: the registry's texts on its sources and on sources of no paper, which pages show}."""
+        """{paper: the registry's texts on its sources and on sources of no paper, which
+        pages show}.
+        """
         sources_of = {name: self._sources(name) for name in self.project.papers}
         registry = self.project.sources
         shared = registry.keys() - set().union(*sources_of.values())
@@ -151,7 +159,9 @@ class Tables:
         return texts
 
     def _sources(self, name: str) -> set[str]:
-        """The sources of a paper: with its name, in its file, or of a file of its data sets."""
+        """The sources of a paper: with its name, in its file, or of a file of its data
+        sets.
+        """
         paper = self.project.papers[name]
         files: list[str] = []
         for data_set in paper.data.values():

@@ -1,10 +1,12 @@
 """The training data of a row's model, and the part of the test split in it.
 
-``trained_on`` of a model or of predictions lists data sets (`cuad`) or splits (`cuad/train`) whose texts,
-or a part of them, were in the training data.  An empty list means none of the data sets here; None: unknown.
+``trained_on`` of a model or of predictions lists data sets (`cuad`) or splits
+(`cuad/train`) whose texts, or a part of them, were in the training data.  An empty list
+means none of the data sets here; None: unknown.
 
-The share of text in two splits is a recorded fact (`resources/facts/overlaps.csv`), so that no table depends
-on the data of another paper.  It was measured on the published data and is not used on the sample.
+The share of text in two splits is a recorded fact (`resources/facts/overlaps.csv`), so
+that no table depends on the data of another paper.  It was measured on the published
+data and is not used on the sample.
 """
 
 import csv
@@ -32,7 +34,9 @@ DataSetNames = tuple[str, ...] | None
 
 
 def known(papers: Mapping[str, Paper]) -> set[str]:
-    """Return the names that ``trained_on`` may have: data sets, and the splits that their census has."""
+    """Return the names that ``trained_on`` may have: data sets, and the splits that
+    their census has.
+    """
     names = set(COLLECTIONS)
     for paper in papers.values():
         names.update(paper.texts, paper.data)
@@ -84,7 +88,9 @@ def _panels(task: Any) -> Iterator[tuple[str, Any]]:
 
 @cache
 def measured(path: Path) -> dict[tuple[str, str], float]:
-    """Return {(`cuad/test`, other split): share of the split's words that are in the other one}."""
+    """Return {(`cuad/test`, other split): share of the split's words that are in the
+    other one}.
+    """
     shares = {}
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
@@ -106,8 +112,8 @@ def with_training_data(
     """Return a row of a data set's task with ``trained_on`` and ``seen`` (`Row`).
 
     ``runs`` are the row's runs and their dependencies, and ``specs`` their settings.  A
-    model trained here has read the training split of its data set, or the other folds of
-    the documents.
+    model trained here has read the training split of its data set, or the other folds
+    of the documents.
     """
     if not row.runs:
         return row
@@ -136,7 +142,9 @@ def with_training_data(
 
 
 def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
-    """Return the data that a run was trained on here, besides the training data of its model."""
+    """Return the data that a run was trained on here, besides the training data of its
+    model.
+    """
     names = set()
     for source in spec.sources:
         if source.experiment == "pretrain":
@@ -155,7 +163,9 @@ def _names_of_training(run: Run, spec: Spec, paper: Paper) -> set[str]:
 def _names_of_models(
     runs: Collection[Run], specs: Mapping[Run, Spec], context: Context
 ) -> tuple[set[str], bool]:
-    """Return the data that the models of runs were trained on, and whether all of it is known."""
+    """Return the data that the models of runs were trained on, and whether all of it is
+    known.
+    """
     data_by_model = _of_models(context)
     keys: set[str] = set()
     for run in runs:
@@ -175,12 +185,16 @@ def _names_of_models(
 
 
 def _texts_of(paper: Paper, dataset: str) -> str:
-    """Return the entry of ``texts`` with a data set's texts: of its name, else the paper's first one."""
+    """Return the entry of ``texts`` with a data set's texts: of its name, else the
+    paper's first one.
+    """
     return dataset if dataset in paper.texts else next(iter(paper.texts), dataset)
 
 
 def _of_models(context: Context) -> dict[str, DataSetNames]:
-    """Return {name of a model, or location of its weights: its training data}, with the user's rows."""
+    """Return {name of a model, or location of its weights: its training data}, with the
+    user's rows.
+    """
     trained_on: dict[str, DataSetNames] = {}
     for name, model in context.models.items():
         trained_on[name] = model.trained_on
@@ -197,7 +211,8 @@ def _of_models(context: Context) -> dict[str, DataSetNames]:
 
 
 def _part(name: str, texts: str, paper: Paper, context: Context) -> str:
-    """Return a text on the part of the test split of ``texts`` in the data set ``name``.
+    """Return a text on the part of the test split of ``texts`` in the data set
+    ``name``.
 
     It is empty if the part is small.
     """

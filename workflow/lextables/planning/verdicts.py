@@ -10,12 +10,14 @@ NO_RERANKER = "None"  # in the name of a row
 
 
 def decidable(cells: Sequence[PublishedCell], rows: Sequence[Params]) -> int:
-    """Return how many of a table's scores can get a verdict, if its data are the paper's.
+    """Return how many of a table's scores can get a verdict, if its data are the
+    paper's.
 
     ``cells`` are the published cells of the table and ``rows`` its planned rows.  Only
-    scores that repeat none count, as on the results page (`first_kinds`).  A score belongs
-    to the row with the longest name that its cell names; without one, as in a table about a
-    single system, to all rows.  A row needs runs, and `MIN_SEEDS` of them if it is trained.
+    scores that repeat none count, as on the results page (`first_kinds`).  A score
+    belongs to the row with the longest name that its cell names; without one, as in a
+    table about a single system, to all rows.  A row needs runs, and `MIN_SEEDS` of them
+    if it is trained.
     """
     able = {row["row"]: _is_able(row) for row in rows if not row["additional"]}
     if not able:
@@ -39,7 +41,9 @@ def _is_named(row: str, label: str) -> bool:
 
 
 def systems_of(row: str) -> list[str]:
-    """Return the systems that the name of a row has, such as a retriever and a reranker."""
+    """Return the systems that the name of a row has, such as a retriever and a
+    reranker.
+    """
     return [part for part in row.split(" / ") if part != NO_RERANKER]
 
 

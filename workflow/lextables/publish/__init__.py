@@ -1,1 +1,3 @@
-"""The forms that other tools read: data sets and predictions as exports, and where they come from."""
+"""The forms that other tools read: data sets and predictions as exports, and where they
+come from.
+"""

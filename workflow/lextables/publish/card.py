@@ -1,7 +1,9 @@
-"""The data set card `README.md`; `datasets.load_dataset` and the hub find each table by its front matter.
+"""The data set card `README.md`; `datasets.load_dataset` and the hub find each table by
+its front matter.
 
-The tables have different schemas, so each is a configuration.  Its only split is `full`: a table with splits
-has a column for them, and a split with another name would hide test rows in it.
+The tables have different schemas, so each is a configuration.  Its only split is
+`full`: a table with splits has a column for them, and a split with another name would
+hide test rows in it.
 """
 
 from collections import defaultdict
@@ -98,7 +100,9 @@ def description(export: Export) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text for a cell of a Markdown table: on one line, with bars and tags escaped."""
+    """Return a text for a cell of a Markdown table: on one line, with bars and tags
+    escaped.
+    """
     text = text.replace("|", "\\|").replace("\n", " ")
     parts = []
     for place, part in enumerate(text.split("`")):
@@ -132,7 +136,9 @@ def bibtex(export: Export) -> str:
 
 
 def licence_text(export: Export) -> str:
-    """Return LICENSE.md: each source with its licence and authors, and what was changed."""
+    """Return LICENSE.md: each source with its licence and authors, and what was
+    changed.
+    """
     files_of: dict[str, list[str]] = defaultdict(list)
     for source in export.sources:
         files_of[_attribution(source)].append(f"`{source['source']}/{source['file']}`")

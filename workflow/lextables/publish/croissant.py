@@ -1,6 +1,8 @@
-"""Croissant metadata of an export, with the vocabulary of responsible AI, through mlcroissant.
+"""Croissant metadata of an export, with the vocabulary of responsible AI, through
+mlcroissant.
 
-Each table is a record set whose fields are its columns, read from the export's own parquet files.
+Each table is a record set whose fields are its columns, read from the export's own
+parquet files.
 """
 
 import hashlib
@@ -51,7 +53,9 @@ def croissant(export: Export, description: str, keywords: Sequence[str]) -> str:
 
 
 def responsible(export: Export) -> dict[str, Any]:
-    """Return the paper's statements about its data; a sample has a note that they are not about it."""
+    """Return the paper's statements about its data; a sample has a note that they are
+    not about it.
+    """
     fields = export.responsible.model_dump(exclude_defaults=True)
     if export.sample:
         limitations = fields.get("data_limitations", ())
@@ -89,7 +93,9 @@ def _record_set(table: PublishedTable) -> mlc.RecordSet:
 
 
 def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
-    """Return the field of a column: a list has its items' type, structures a field for each part."""
+    """Return the field of a column: a list has its items' type, structures a field for
+    each part.
+    """
     several = pa.types.is_list(column.type)
     inner = column.type.value_type if several else column.type
     field = _described(table.config, column, inner, column.name)
@@ -107,7 +113,9 @@ def _field(table: PublishedTable, column: pa.Field) -> mlc.Field:
 def _described(
     table: str, field: pa.Field, kind: pa.DataType, column: str, part: str = ""
 ) -> mlc.Field:
-    """Return the field of a column of ``table``, or of one ``part`` of its structures."""
+    """Return the field of a column of ``table``, or of one ``part`` of its
+    structures.
+    """
     transforms = [mlc.Transform(json_path=part)] if part else []
     source = mlc.Source(
         file_object=f"{table}-file",

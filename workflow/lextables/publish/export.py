@@ -1,7 +1,8 @@
-"""The content of an export: the tables of its data sets, their provenance, and predictions of runs.
+"""The content of an export: the tables of its data sets, their provenance, and
+predictions of runs.
 
-An export is a folder for one paper, or for one of its data sets.  The data set that it is named after is at
-the top, each other one in a folder of its name:
+An export is a folder for one paper, or for one of its data sets.  The data set that it
+is named after is at the top, each other one in a folder of its name:
 
     README.md, croissant.json, CITATION.bib, LICENSE.md
     data/<table>.parquet, and the formats of the task (`publish.folder.WRITERS`)
@@ -34,7 +35,9 @@ Record = Mapping[
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """A table of a data set: its path, its name in `load_dataset`, and its ``file`` in the export."""
+    """A table of a data set: its path, its name in `load_dataset`, and its ``file`` in
+    the export.
+    """
 
     name: str
     config: str
@@ -66,7 +69,9 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run: `results/runs/<data set>/<experiment>/<system>/<settings>/<seed>`."""
+    """The folder of a run: `results/runs/<data
+    set>/<experiment>/<system>/<settings>/<seed>`.
+    """
 
     folder: Path
 
@@ -77,7 +82,9 @@ class RunFolder:
 
     @property
     def name(self) -> str:
-        """The other parts joined by dots: the name of its files in an export and its tag in TREC runs."""
+        """The other parts joined by dots: the name of its files in an export and its
+        tag in TREC runs.
+        """
         return ".".join(self.folder.parts[-4:])
 
 
@@ -100,9 +107,11 @@ class PublishedRun(RunFolder):
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """A data set of the export: its tables, census, task (if any), runs, and folders of weights.
+    """A data set of the export: its tables, census, task (if any), runs, and folders of
+    weights.
 
-    ``folder`` is its folder in the export, empty for the data set that the export is named after.
+    ``folder`` is its folder in the export, empty for the data set that the export is
+    named after.
     """
 
     name: str
@@ -139,7 +148,9 @@ class Format(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """How an export was made: by a version of lextables, with a command that reproduces it."""
+    """How an export was made: by a version of lextables, with a command that reproduces
+    it.
+    """
 
     made_by: str = ""
     command: str = ""
@@ -183,7 +194,9 @@ class Export:
 
 
 class About(Entry):
-    """The part of a paper's registry file that an export shows, with the settings of its tasks."""
+    """The part of a paper's registry file that an export shows, with the settings of
+    its tasks.
+    """
 
     title: str
     citation: str
@@ -202,8 +215,9 @@ def gather(
 ) -> Export:
     """Collect the content of the export ``name``.
 
-    ``census`` are the census files of its data sets, ``source_texts`` the current texts on their sources
-    (`sources.registry.registry_texts`), and ``weights`` folders of weights in the folders of their runs.
+    ``census`` are the census files of its data sets, ``source_texts`` the current texts
+    on their sources (`sources.registry.registry_texts`), and ``weights`` folders of
+    weights in the folders of their runs.
     """
     folders = {path.parent.name: path.parent for path in census}
     top = name if name in folders else next(iter(folders))

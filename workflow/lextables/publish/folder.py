@@ -9,7 +9,8 @@ from lextables.publish.card import bibtex, card, categories, description, licenc
 from lextables.publish.croissant import croissant
 from lextables.publish.export import Export, Format, PublishedSet, RunFolder, link
 
-# Functions that write a data set and its predictions in the formats of other tools, by kind of task.
+# Functions that write a data set and its predictions in the formats of other tools, by
+# kind of task.
 WRITERS: Mapping[str, Callable[[PublishedSet, Path], list[Format]]] = {
     "retrieval": trec.write,
     "spans": squad.write,
@@ -48,7 +49,9 @@ def write(export: Export, path: str | Path) -> None:
 
 
 def link_weights(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Link the weights fine-tuned on a data set into its folder; return the description of the files."""
+    """Link the weights fine-tuned on a data set into its folder; return the description
+    of the files.
+    """
     for weights in data_set.weights:
         place = folder / "weights" / RunFolder(weights.parent).name
         for path in sorted(weights.rglob("[!.]*")):

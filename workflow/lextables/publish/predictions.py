@@ -1,8 +1,9 @@
-"""Predictions of classification and of answers as JSON lines, with the fields of ``extra_predictions``.
+"""Predictions of classification and of answers as JSON lines, with the fields of
+``extra_predictions``.
 
-The correct answers are added, so that a file can be scored alone: the ``label`` of an example, an index into
-the answers of its head (``labels`` for multi-label tasks), and the ``shares`` of people who chose each option
-of a question.
+The correct answers are added, so that a file can be scored alone: the ``label`` of an
+example, an index into the answers of its head (``labels`` for multi-label tasks), and
+the ``shares`` of people who chose each option of a question.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +22,9 @@ PREDICTED = ("example_id", "head_id", "probabilities")
 
 
 def of_classification(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Write the predictions of each run, a file for each condition; return descriptions of the files."""
+    """Write the predictions of each run, a file for each condition; return descriptions
+    of the files.
+    """
     labels: dict[str, Row] = {}
     for row in read(data_set.table("examples")):
         labels[row["example_id"]] = {
@@ -54,7 +57,9 @@ def _with_labels(rows: Iterable[Row], labels: Mapping[str, Row]) -> Iterator[Row
 
 
 def of_answers(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Write the predictions of each run, answers or marked paragraphs; return descriptions of the files."""
+    """Write the predictions of each run, answers or marked paragraphs; return
+    descriptions of the files.
+    """
     names = data_set.task["names"]
     tables = collection.files(names, *collection.ANSWERED_FROM)
     shares = collection.load([data_set.table(name) for name in tables], names).shares

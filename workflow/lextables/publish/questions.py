@@ -1,9 +1,12 @@
-"""Multiple-choice questions as tasks of lm-evaluation-harness, with the prompts of language models here.
+"""Multiple-choice questions as tasks of lm-evaluation-harness, with the prompts of
+language models here.
 
     harness/<data set>.yaml, lextables_tasks.py     the task and its functions
-    harness/questions.jsonl, texts.jsonl            questions, one row for each order of the options; texts
+    harness/questions.jsonl, texts.jsonl            questions, one row for each order of
+    the options; texts
 
-A prompt is the part of a question ``before`` its text, the text, and the part ``after``.
+A prompt is the part of a question ``before`` its text, the text, and the part
+``after``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,8 +50,9 @@ metric_list:
 class HarnessQuestion(NamedTuple):
     """A question about a text.
 
-    ``text`` is the id of the text, ``fields`` are other fields of the prompt, ``options`` its options (none:
-    yes or no), and ``correct`` the indices of the correct ones.
+    ``text`` is the id of the text, ``fields`` are other fields of the prompt,
+    ``options`` its options (none: yes or no), and ``correct`` the indices of the
+    correct ones.
     """
 
     name: str
@@ -59,7 +63,9 @@ class HarnessQuestion(NamedTuple):
 
 
 def write(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Write the task of a data set with a prompt for language models; return descriptions of the files."""
+    """Write the task of a data set with a prompt for language models; return
+    descriptions of the files.
+    """
     task = data_set.task
     if not task.get("prompt") or task.get("views"):
         return []

@@ -1,4 +1,5 @@
-"""Span extraction in the usual formats: questions as SQuAD 2.0, predictions as n-best JSON.
+"""Span extraction in the usual formats: questions as SQuAD 2.0, predictions as n-best
+JSON.
 
 Text outputs are JSON lines in the format of ``extra_predictions``.
 """
@@ -30,7 +31,9 @@ _SQUAD = Format(
 
 
 def write(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Write the questions of each split and the predictions of each run; return descriptions of the files."""
+    """Write the questions of each split and the predictions of each run; return
+    descriptions of the files.
+    """
     (folder / "squad").mkdir(parents=True)
     questions = _questions(data_set)
     _write_squad(data_set, questions, folder / "squad")
@@ -98,7 +101,9 @@ def _write_outputs(data_set: PublishedSet, folder: Path) -> Format:
 def _write_nbests(
     data_set: PublishedSet, questions: Mapping[str, list[Row]], folder: Path
 ) -> Format:
-    """Write the n-best spans of each run; ``questions`` are those of the test split by contract."""
+    """Write the n-best spans of each run; ``questions`` are those of the test split by
+    contract.
+    """
     folder.mkdir()
     starts = {}
     for row in _contracts(data_set):

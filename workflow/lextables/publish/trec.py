@@ -1,9 +1,10 @@
 """Retrieval in the usual formats: judgements and runs of TREC, and a folder of BEIR.
 
-White space separates the fields of TREC files, but ids of queries may contain it.  Blanks and per cent signs
-of ids are therefore percent-encoded (``as%20is``), which `tasks.retrieval.submitted` decodes.  trec_eval
-orders hits by score alone, in single precision, and breaks ties by its own rule, so equal scores are lowered
-by the smallest amount that keeps the order of the hits.
+White space separates the fields of TREC files, but ids of queries may contain it.
+Blanks and per cent signs of ids are therefore percent-encoded (``as%20is``), which
+`tasks.retrieval.submitted` decodes.  trec_eval orders hits by score alone, in single
+precision, and breaks ties by its own rule, so equal scores are lowered by the smallest
+amount that keeps the order of the hits.
 """
 
 import csv
@@ -39,7 +40,9 @@ POOLS = {
 
 
 def write(data_set: PublishedSet, folder: Path) -> list[Format]:
-    """Write judgements, runs and the BEIR folder of a data set; return descriptions of the files."""
+    """Write judgements, runs and the BEIR folder of a data set; return descriptions of
+    the files.
+    """
     files = [data_set.table(name) for name in collection.files(data_set.task)]
     data = collection.load(files, data_set.task)
     (folder / "trec").mkdir(parents=True)
@@ -90,12 +93,16 @@ def _write_mteb_task(name: str, judged: bool, folder: Path) -> None:
 
 
 def trec_id(name: str) -> str:
-    """Return an id without white space, which `urllib.parse.unquote` decodes to ``name``."""
+    """Return an id without white space, which `urllib.parse.unquote` decodes to
+    ``name``.
+    """
     return re.sub(r"[\s%]", lambda match: quote(match[0]), name)
 
 
 def strictly_falling(scores: list[float]) -> list[np.float32]:
-    """Return scores, best first, in single precision; equal ones lowered to the next smaller number."""
+    """Return scores, best first, in single precision; equal ones lowered to the next
+    smaller number.
+    """
     lowered: list[np.float32] = []
     highest = np.float32(np.inf)
     for score in np.asarray(scores, dtype=np.float32):
@@ -125,7 +132,9 @@ def _write_run(run: PublishedRun, data: Collection, path: Path) -> None:
 
 
 def _hits(run: PublishedRun, data: Collection) -> Mapping[str, list[tuple[str, float]]]:
-    """Return {test query: its hits, best first}; in a judged pool only judged ones, as scored."""
+    """Return {test query: its hits, best first}; in a judged pool only judged ones, as
+    scored.
+    """
     judged = data.task["pool"] == "judged"
     test_queries = data.of("test")
     hits: dict[str, list[tuple[str, float]]] = defaultdict(list)

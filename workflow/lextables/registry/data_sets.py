@@ -1,4 +1,6 @@
-"""Writing a data set: the rows of its reader as parquet, checked against the registered census."""
+"""Writing a data set: the rows of its reader as parquet, checked against the registered
+census.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,10 +28,12 @@ def write_data_set(
     census: Mapping[str, Any],
     folder: str | Path,
 ) -> JsonObject:
-    """Write the tables of a data set and its `census.json` to ``folder``; return the census.
+    """Write the tables of a data set and its `census.json` to ``folder``; return the
+    census.
 
-    ``sources`` are the provenances of the published files, and ``census`` is {variant of the first file: the
-    registered census}.  Raises `BadInput` for files that cannot be read or another census.
+    ``sources`` are the provenances of the published files, and ``census`` is {variant
+    of the first file: the registered census}.  Raises `BadInput` for files that cannot
+    be read or another census.
     """
     rows = reader(name, published)
     counts = write_all(tables, rows.of, folder)

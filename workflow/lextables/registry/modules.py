@@ -8,7 +8,8 @@ from lextables.pipeline.errors import BadInput
 
 
 def module(package: str, name: str) -> Any:
-    """Import a module of a paper package; `BadInput` if the package has none of that name.
+    """Import a module of a paper package; `BadInput` if the package has none of that
+    name.
 
     ``package`` is a paper's name, or a place below lextables such as ``corpora.nli``.
     """
@@ -31,5 +32,7 @@ def has(package: str, name: str) -> bool:
 
 
 def place(package: str) -> str:
-    """Return where a package lies below lextables: `papers.acord` for `acord`, `corpora.nli` as it is."""
+    """Return where a package lies below lextables: `papers.acord` for `acord`,
+    `corpora.nli` as it is.
+    """
     return package if "." in package else f"papers.{package}"

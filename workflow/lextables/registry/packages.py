@@ -1,4 +1,6 @@
-"""Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and those of its tasks."""
+"""Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and
+those of its tasks.
+"""
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -23,7 +25,9 @@ def task_type(kind: str) -> type[Entry]:
 
 
 def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
-    """The registry class of a paper with tasks of these kinds; planners of other kinds are not imported."""
+    """The registry class of a paper with tasks of these kinds; planners of other kinds
+    are not imported.
+    """
     base = Paper
     if modules.has(paper, "registry"):
         base = modules.module(paper, "registry").REGISTRY
@@ -46,7 +50,9 @@ def load(path: str | Path) -> Paper:
 
 
 def _kinds(values: Any) -> list[str]:
-    """Return the kinds of a paper's tasks; all kinds if the file has an error, which a check will report."""
+    """Return the kinds of a paper's tasks; all kinds if the file has an error, which a
+    check will report.
+    """
     try:
         kinds = {task["task"] for task in values["tasks"].values()}
     except (AttributeError, KeyError, TypeError):
@@ -55,7 +61,9 @@ def _kinds(values: Any) -> list[str]:
 
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
-    """Load {paper: its file}; `BadInput` if two papers have a data set of the same name."""
+    """Load {paper: its file}; `BadInput` if two papers have a data set of the same
+    name.
+    """
     papers = {name: load(path) for name, path in paths.items()}
     owners: dict[str, str] = {}
     for name, paper in papers.items():

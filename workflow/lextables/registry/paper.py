@@ -1,8 +1,8 @@
 """The schema of `resources/papers/<paper>.yaml`, the same for all papers.
 
-A paper's file names its data sets and the files that these are read from, the task of each data set, and its
-tables with their rows.  A paper package whose reader or tables need more keys adds them in a subclass of
-`Paper`, in its module ``registry``.
+A paper's file names its data sets and the files that these are read from, the task of
+each data set, and its tables with their rows.  A paper package whose reader or tables
+need more keys adds them in a subclass of `Paper`, in its module ``registry``.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from lextables.pipeline.registry import Entry, Line, Name, Title
 from lextables.sources.registry import Source
 
 Strings = tuple[str, ...]
-# A table's name is part of paths and targets, and shown as its number (`tables.render.label`).
+# A table's name is part of paths and targets, and shown as its number
+# (`tables.render.label`).
 TableName = Annotated[
     str,
     Field(
@@ -38,12 +39,14 @@ FigureKind = Literal[
 
 
 class DataSet(Entry):
-    """A data set: the input of its reader, and the census that it must have before any run starts.
+    """A data set: the input of its reader, and the census that it must have before any
+    run starts.
 
-    ``files`` are published files, as `<source>/<file>`.  A file in ``instead`` replaces them if a mirror has
-    it and lacks one of them.  ``facts`` are files of `resources/facts`.  ``given`` are keys of the paper's
-    registry that the reader gets.  ``census`` maps a variant of the first file to the expected census.
-    ``reader`` is the subpackage with the reader and schema, if that is not the paper's package.
+    ``files`` are published files, as `<source>/<file>`.  A file in ``instead`` replaces
+    them if a mirror has it and lacks one of them.  ``facts`` are files of
+    `resources/facts`.  ``given`` are keys of the paper's registry that the reader gets.
+    ``census`` maps a variant of the first file to the expected census.  ``reader`` is
+    the subpackage with the reader and schema, if that is not the paper's package.
 
     A missing ``auxiliary`` data set stops nothing (`planning.absent_data`).
     """
@@ -82,14 +85,15 @@ def _is_in_mirror(mirrors: list[Path], file: str) -> bool:
 class Texts(Entry):
     """Where a data set's texts are, as the target `overlaps` reads them.
 
-    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or several consecutive
-    rows, whose texts are joined with line ends.  ``split`` is the column of the unit's split; or
-    ``splits`` is another table, with the columns ``unit`` and ``split``, that puts a unit into one or more
-    splits.
+    ``table`` has a row for each ``unit`` (the name of a column) with its ``text``, or
+    several consecutive rows, whose texts are joined with line ends.  ``split`` is the
+    column of the unit's split; or ``splits`` is another table, with the columns
+    ``unit`` and ``split``, that puts a unit into one or more splits.
 
-    Headline scores are also shown on the units that share less than a tenth of their words with the split
-    ``without``, such as `cuad/train`; by default with the data set's own training split.  ``collection`` is
-    the raw collection that the texts were taken from, `edgar` or `caselaw`.
+    Headline scores are also shown on the units that share less than a tenth of their
+    words with the split ``without``, such as `cuad/train`; by default with the data
+    set's own training split.  ``collection`` is the raw collection that the texts were
+    taken from, `edgar` or `caselaw`.
     """
 
     table: Name
@@ -104,10 +108,11 @@ class Texts(Entry):
 class Headline(Entry):
     """The score of a table that the leaderboard over all papers shows.
 
-    It is in a ``column`` whose rows are the systems, or in a ``row`` whose columns are the systems.
-    ``measure`` is the name under which the table compares it, if that differs from the column or row
-    (`cells.Score`).  With ``lower``, lower scores are better.  ``chance`` are rows at chance level, such as
-    random answers: they are never the best published row.
+    It is in a ``column`` whose rows are the systems, or in a ``row`` whose columns are
+    the systems.  ``measure`` is the name under which the table compares it, if that
+    differs from the column or row (`cells.Score`).  With ``lower``, lower scores are
+    better.  ``chance`` are rows at chance level, such as random answers: they are never
+    the best published row.
     """
 
     column: str = ""
@@ -129,7 +134,9 @@ class Headline(Entry):
 
 
 class Difference(Entry):
-    """Why cells of a table are off: all of them, or those in some of its ``rows`` or ``columns``."""
+    """Why cells of a table are off: all of them, or those in some of its ``rows`` or
+    ``columns``.
+    """
 
     why: str = Field(min_length=1)
     rows: Strings = ()
@@ -137,15 +144,18 @@ class Difference(Entry):
 
 
 class TableEntry(Entry):
-    """A published table or figure: its title, where it is in the paper, the kind of a figure.
+    """A published table or figure: its title, where it is in the paper, the kind of a
+    figure.
 
-    ``rows`` selects rows of the runs on the data set ``of``: a row is shown if it has all fields of one of
-    these mappings.  ``conditions`` are the conditions shown, by default the task's main one.  ``names`` are
-    rows and columns that the table's code refers to.  ``beside`` are other data sets that it shows if they
-    are available, and ``file`` is the config key of a user file that it shows.  ``headline`` is its score
-    in the leaderboard.  ``differences`` explain cells that are off; the first one that names a cell counts.
-    The page of results shows a table ``in_full`` that compares published rows with additional ones.
-    ``unpublished`` says what its values rest on that was never published, so that nobody can compute them.
+    ``rows`` selects rows of the runs on the data set ``of``: a row is shown if it has
+    all fields of one of these mappings.  ``conditions`` are the conditions shown, by
+    default the task's main one.  ``names`` are rows and columns that the table's code
+    refers to.  ``beside`` are other data sets that it shows if they are available, and
+    ``file`` is the config key of a user file that it shows.  ``headline`` is its score
+    in the leaderboard.  ``differences`` explain cells that are off; the first one that
+    names a cell counts.  The page of results shows a table ``in_full`` that compares
+    published rows with additional ones.  ``unpublished`` says what its values rest on
+    that was never published, so that nobody can compute them.
     """
 
     title: Line
@@ -174,10 +184,11 @@ class TableEntry(Entry):
 
 
 class NotInSample(Entry):
-    """What a run on the sample leaves out, because something else exercises the same code.
+    """What a run on the sample leaves out, because something else exercises the same
+    code.
 
-    ``rows`` are not run, and ``data`` are auxiliary data sets.  ``tables`` are missing in
-    the report, and are built by the targets with their names and by `tables`.
+    ``rows`` are not run, and ``data`` are auxiliary data sets.  ``tables`` are missing
+    in the report, and are built by the targets with their names and by `tables`.
     """
 
     rows: tuple[Line, ...] = ()
@@ -186,7 +197,8 @@ class NotInSample(Entry):
 
 
 class Responsible(Entry):
-    """Statements of a paper on the origin of its data, in Croissant's vocabulary of responsible AI.
+    """Statements of a paper on the origin of its data, in Croissant's vocabulary of
+    responsible AI.
 
     Each sentence cites its section; titles are those of an export's card.  Croissant's
     specification defines the fields:
@@ -213,7 +225,9 @@ class Responsible(Entry):
 
 
 class Apart(Entry):
-    """A data set with an export of its own: its title, and notes on its responsible use."""
+    """A data set with an export of its own: its title, and notes on its responsible
+    use.
+    """
 
     title: Line
     responsible: Responsible = Responsible()
@@ -222,8 +236,8 @@ class Apart(Entry):
 class Publication(Entry):
     """Texts in the export of a paper's data sets (`snakemake publish`).
 
-    ``bibtex`` is the paper's entry, ``redistribution`` the reasons not to redistribute its texts.
-    ``apart`` are data sets with a separate export.
+    ``bibtex`` is the paper's entry, ``redistribution`` the reasons not to redistribute
+    its texts. ``apart`` are data sets with a separate export.
     """
 
     bibtex: str = ""
@@ -243,8 +257,8 @@ class ShownPaper(Entry):
 class Paper(ShownPaper):
     """The keys of every paper's file.
 
-    ``sources`` are entries as in `resources/sources.yaml`, for sources of this paper only.  ``tasks``
-    are checked by the classes of their kinds (`packages.load`).
+    ``sources`` are entries as in `resources/sources.yaml`, for sources of this paper
+    only.  ``tasks`` are checked by the classes of their kinds (`packages.load`).
     """
 
     sources: Mapping[Name, Source] = {}

@@ -1,6 +1,7 @@
 """JSON schemas of the configuration and the registries, for editors and for readers.
 
-    PYTHONPATH=workflow python -m lextables.registry.schemas     write workflow/schemas/*.schema.yaml
+    PYTHONPATH=workflow python -m lextables.registry.schemas     write
+    workflow/schemas/*.schema.yaml
 
 They are generated from the models that check the files, and a test keeps the two equal.
 """

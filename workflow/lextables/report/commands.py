@@ -17,7 +17,8 @@ Settings = Mapping[str, Any]  # the effective configuration as plain values
 
 
 def command(config: Settings, *targets: str) -> str:
-    """Return the command that reproduces ``targets`` (default: everything) under this configuration.
+    """Return the command that reproduces ``targets`` (default: everything) under this
+    configuration.
 
     It includes `changed_keys` and, without targets, the papers.
     """
@@ -66,7 +67,9 @@ def _value(value: Any) -> str:
 
 @dataclass(frozen=True)
 class RowCommand:
-    """Rows of a table, their runs, the command that reproduces them, and their ``cost`` as text."""
+    """Rows of a table, their runs, the command that reproduces them, and their ``cost``
+    as text.
+    """
 
     rows: Sequence[str]
     runs: Sequence[RunRecord]

@@ -1,16 +1,20 @@
-"""Cost of a run before it starts: jobs, core hours, disk and downloads, by paper and table.
+"""Cost of a run before it starts: jobs, core hours, disk and downloads, by paper and
+table.
 
-Seconds and bytes of a job are those of finished jobs of the same rule, data set and model in
-`resources/costs/records.csv`.  A job without such a record is counted, but not in the sums.
+Seconds and bytes of a job are those of finished jobs of the same rule, data set and
+model in `resources/costs/records.csv`.  A job without such a record is counted, but not
+in the sums.
 
-Columns of the records: `KEY`; ``published``, the bytes of the published files behind the jobs; ``jobs``, their
-number; medians of their ``seconds``, ``bytes`` of outputs and ``memory_mib``; ``device``; ``updates`` and
-``tokens``; ``measured``.
+Columns of the records: `KEY`; ``published``, the bytes of the published files behind
+the jobs; ``jobs``, their number; medians of their ``seconds``, ``bytes`` of outputs and
+``memory_mib``; ``device``; ``updates`` and ``tokens``; ``measured``.
 
-- Without a ``device`` the seconds are processor seconds of whole jobs.  They were ``measured`` by the `job`
-  itself, or by Snakemake's `benchmark`, which misses up to 30 seconds of a job.
-- With the name of a GPU as ``device`` they are the seconds in which a model trained on ``tokens`` tokens in
-  ``updates`` updates, or read ``tokens`` tokens (0 updates), padding included, without loading.
+- Without a ``device`` the seconds are processor seconds of whole jobs.  They were
+  ``measured`` by the `job` itself, or by Snakemake's `benchmark`, which misses up to 30
+  seconds of a job.
+- With the name of a GPU as ``device`` they are the seconds in which a model trained on
+  ``tokens`` tokens in ``updates`` updates, or read ``tokens`` tokens (0 updates),
+  padding included, without loading.
 """
 
 import math
@@ -42,12 +46,13 @@ SUMS = {"core_seconds": HOUR, "disk_bytes": 1, "download_bytes": 1}
 class Job:
     """A job of Snakemake's graph; ``runs`` is true if it is not finished.
 
-    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that it makes,
-    in which so many ``verdicts`` are possible.
-    ``gpu_seconds`` are estimated (`lextables.tasks.resources`).  ``published`` is the size in bytes of the
-    published files that its inputs come from.  ``download`` is in bytes, ``weights`` is {hub id: bytes} of
-    models that are downloaded once for all jobs, ``mem_mb`` and ``minutes`` are what it requests from a
-    cluster, and ``trained`` is the size in bytes of the weights that it keeps; None if unknown.
+    ``before`` are the jobs that it depends on, and ``table`` is the (paper, table) that
+    it makes, in which so many ``verdicts`` are possible.  ``gpu_seconds`` are estimated
+    (`lextables.tasks.resources`).  ``published`` is the size in bytes of the published
+    files that its inputs come from.  ``download`` is in bytes, ``weights`` is {hub id:
+    bytes} of models that are downloaded once for all jobs, ``mem_mb`` and ``minutes``
+    are what it requests from a cluster, and ``trained`` is the size in bytes of the
+    weights that it keeps; None if unknown.
     """
 
     number: int
@@ -73,7 +78,8 @@ class Job:
 def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each job that is to run, with `SUMS`; NaN if unknown.
 
-    The record with the nearest published size counts, scaled by the ratio of the two sizes.
+    The record with the nearest published size counts, scaled by the ratio of the two
+    sizes.
     """
     shown = ["number", *KEY[1:], "gpu", "gpu_seconds", "mem_mb", "minutes"]
     columns = [*shown, "published", "download", "trained"]
@@ -101,11 +107,12 @@ def estimates(jobs: Sequence[Job], data: str, records: pd.DataFrame) -> pd.DataF
 def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each table and paper, for jobs without table, and for all.
 
-    A job needed by several tables is in each of their rows (``shared``), and once in the last row.  Columns:
-    the sums of `SUMS` over the jobs where they are known, and ``<name>_unknown``, the number of other jobs.
-    ``verdicts`` is the number of published scores that can get one (`lextables.planning.verdicts`).
-    ``gpu_hours`` are estimated, and ``gpu_hours_requested`` is the sum of the times that jobs with a GPU
-    request at their first attempt.
+    A job needed by several tables is in each of their rows (``shared``), and once in
+    the last row.  Columns: the sums of `SUMS` over the jobs where they are known, and
+    ``<name>_unknown``, the number of other jobs.  ``verdicts`` is the number of
+    published scores that can get one (`lextables.planning.verdicts`).  ``gpu_hours``
+    are estimated, and ``gpu_hours_requested`` is the sum of the times that jobs with a
+    GPU request at their first attempt.
     """
     by_number = {job.number: job for job in jobs}
     needed: dict[tuple[str, str], set[int]] = {}
@@ -151,7 +158,9 @@ def summary(jobs: Sequence[Job], estimated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sums(to_run: pd.DataFrame, jobs: Mapping[int, Job]) -> dict[str, float]:
-    """The sums of `SUMS` in their units, and the numbers of jobs and weights without a value."""
+    """The sums of `SUMS` in their units, and the numbers of jobs and weights without a
+    value.
+    """
     weights: dict[str, float | None] = {}
     for number in to_run["number"]:
         weights.update(jobs[number].weights or {})
@@ -232,7 +241,9 @@ def _size(value: float) -> str:
 def write(
     folder: Path, lines: pd.DataFrame, estimated: pd.DataFrame, finished: pd.DataFrame
 ) -> str:
-    """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a sentence about them."""
+    """Write ``plan.csv``, ``jobs.csv`` and ``records.csv`` to ``folder``; return a
+    sentence about them.
+    """
     tables = {"plan": lines, "jobs": estimated, "records": finished}
     try:
         for name, table in tables.items():
@@ -251,7 +262,8 @@ def load_records(path: str | Path) -> pd.DataFrame:
 
 
 def records(jobs: Sequence[Job], data: str) -> pd.DataFrame:
-    """Return the records of the finished jobs on a processor, with the columns `RECORD`.
+    """Return the records of the finished jobs on a processor, with the columns
+    `RECORD`.
 
     Each is the median of the jobs of a rule, data set and model.
     """

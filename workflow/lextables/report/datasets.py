@@ -33,7 +33,8 @@ VALUES = 12  # up to which a label's histogram is drawn
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a data set: its columns as (name, type, description), and its first rows as texts.
+    """A table of a data set: its columns as (name, type, description), and its first
+    rows as texts.
 
     ``file`` is its place below the results.
     """
@@ -112,7 +113,9 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A label column: its number of values, and (value, count, per cent of the largest) if they are few."""
+    """A label column: its number of values, and (value, count, per cent of the largest)
+    if they are few.
+    """
 
     name: str
     values: int
@@ -131,7 +134,9 @@ class ShownTable:
 
 @dataclass(frozen=True)
 class DataSetPage:
-    """The content of a data set's page; ``load`` is code by the library that runs it."""
+    """The content of a data set's page; ``load`` is code by the library that runs
+    it.
+    """
 
     dataset: DataSet
     task: str
@@ -144,7 +149,9 @@ class DataSetPage:
 
 
 def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
-    """Return the page of a data set; ``root`` is the folder of the results as code names it."""
+    """Return the page of a data set; ``root`` is the folder of the results as code
+    names it.
+    """
     part = owner(dataset.name, parts)
     census = dataset.census
     tables = []

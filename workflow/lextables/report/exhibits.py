@@ -1,7 +1,7 @@
 """Sections of a paper's page in addition to its tables.
 
-Its module ``exhibits`` has a function ``sections(data)``, with the folder of all data sets, that returns a
-list of these.
+Its module ``exhibits`` has a function ``sections(data)``, with the folder of all data
+sets, that returns a list of these.
 """
 
 import difflib
@@ -59,7 +59,9 @@ Section = Funnel | Examples
 
 
 def edited(before: str, after: str) -> list[Piece]:
-    """Return ``after`` in pieces, with the words marked that were added to or removed from ``before``."""
+    """Return ``after`` in pieces, with the words marked that were added to or removed
+    from ``before``.
+    """
     old = re.findall(r"\S+\s*", before)
     new = re.findall(r"\S+\s*", after)
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
@@ -78,7 +80,9 @@ def edited(before: str, after: str) -> list[Piece]:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return ``text``, cut at the end of a word if it has more than ``limit`` letters."""
+    """Return ``text``, cut at the end of a word if it has more than ``limit``
+    letters.
+    """
     if len(text) <= limit:
         return text
     return f"{text[:limit].rpartition(' ')[0] or text[:limit]} …"

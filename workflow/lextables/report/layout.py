@@ -16,7 +16,8 @@ from lextables.tables import render
 HERE = Path(__file__).parent
 TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
-# Included by other templates; a rule's fingerprint counts the files that the code names.
+# Included by other templates; a rule's fingerprint counts the files that the code
+# names.
 SHARED = ("parts.html.j2",)
 HOME = "index.html"
 FOLDER = "/results/report"  # placeholder of the site's folder
@@ -56,7 +57,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Frame:
-    """What all pages show around their content; ``banner`` is empty for released data."""
+    """What all pages show around their content; ``banner`` is empty for released
+    data.
+    """
 
     menu: Sequence[Link]
     made_by: str
@@ -68,8 +71,8 @@ class Frame:
 class Page:
     """A page: its path below the site's folder, its title and its template.
 
-    ``content`` is a data class; the template names its fields.  ``trail`` are its breadcrumbs from the second
-    on.
+    ``content`` is a data class; the template names its fields.  ``trail`` are its
+    breadcrumbs from the second on.
     """
 
     path: str
@@ -100,7 +103,8 @@ def relative(origin: str, place: str) -> str:
     path, _, anchor = place.partition("#")
     address = ""
     if path:
-        # Below an absolute folder: relpath would resolve a leading `..` in the working directory.
+        # Below an absolute folder: relpath would resolve a leading `..` in the working
+        # directory.
         start = posixpath.join(FOLDER, posixpath.dirname(origin))
         target = posixpath.join(FOLDER, path)
         address = quote(posixpath.relpath(target, start), safe="/")

@@ -1,8 +1,9 @@
 """The leaderboard: one sorted table for each headline score.
 
-Of each table that names a headline (`registry.paper.Headline`) it shows that score of every row that ran
-here and, where the data are the paper's, of every published row that did not.  The groups are those of the
-table's paired tests: rows in the same group do not differ.
+Of each table that names a headline (`registry.paper.Headline`) it shows that score of
+every row that ran here and, where the data are the paper's, of every published row that
+did not.  The groups are those of the table's paired tests: rows in the same group do
+not differ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +28,10 @@ NONE = "–"
 class RankedRow:
     """A system in one benchmark: ``score`` with its interval as the table writes them.
 
-    ``seeds`` is the 95 % prediction interval of three or more seeds.  ``groups`` are the numbers of its
-    groups in the paired tests; it is empty for a row that was not tested.  ``run`` is the folder of its first
-    run; it is empty for a published row that was not run here.
+    ``seeds`` is the 95 % prediction interval of three or more seeds.  ``groups`` are
+    the numbers of its groups in the paired tests; it is empty for a row that was not
+    tested.  ``run`` is the folder of its first run; it is empty for a published row
+    that was not run here.
     """
 
     system: str
@@ -48,11 +50,12 @@ class RankedRow:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The headline of a table: its rows, best first, those that ran before published ones.
+    """The headline of a table: its rows, best first, those that ran before published
+    ones.
 
-    ``units`` are the number and kind of the units of the paired tests, empty without tests.  ``lower``: a
-    lower score is better.  ``data_note`` says that the data are not the paper's; it is empty for the sample,
-    whose pages all have a banner.
+    ``units`` are the number and kind of the units of the paired tests, empty without
+    tests.  ``lower``: a lower score is better.  ``data_note`` says that the data are
+    not the paper's; it is empty for the sample, whose pages all have a banner.
     """
 
     paper: str
@@ -71,7 +74,9 @@ class Benchmark:
 
 
 def benchmarks(parts: Iterable[Part]) -> list[Benchmark]:
-    """Return the headline of each table that names one and has a row that ran, in the order of the papers."""
+    """Return the headline of each table that names one and has a row that ran, in the
+    order of the papers.
+    """
     headlines = []
     for part in parts:
         for exhibit in part.exhibits:
@@ -149,7 +154,9 @@ def _score(line: Line) -> float | None:
 
 
 def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
-    """The row of a system that ran; its groups are numbered from 1, as on the table's page."""
+    """The row of a system that ran; its groups are numbered from 1, as on the table's
+    page.
+    """
     seeds = ""
     if line.prediction_low:
         seeds = f"{line.prediction_low} to {line.prediction_high}"
@@ -170,9 +177,11 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
 
 @dataclass(frozen=True)
 class LeaderboardPage:
-    """The content of the page; benchmarks on data that are not the paper's are only named (``others``).
+    """The content of the page; benchmarks on data that are not the paper's are only
+    named (``others``).
 
-    ``trained_on`` is {folder of a run: the data sets that its models were trained on, as text}.
+    ``trained_on`` is {folder of a run: the data sets that its models were trained on,
+    as text}.
     """
 
     benchmarks: Sequence[Benchmark]

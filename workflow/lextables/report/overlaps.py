@@ -1,4 +1,6 @@
-"""The target `overlaps`: how much text the splits of all data sets share, as tables, a figure and a page."""
+"""The target `overlaps`: how much text the splits of all data sets share, as tables, a
+figure and a page.
+"""
 
 import hashlib
 import itertools
@@ -29,7 +31,8 @@ def read_texts(
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (split, unit, text) of a data set, as `registry.paper.Texts` describes it.
 
-    Rows of one unit that follow each other are one text.  With ``once`` the same text counts once in a split.
+    Rows of one unit that follow each other are one text.  With ``once`` the same text
+    counts once in a split.
     """
     key = texts["unit"]
     column = texts["text"]
@@ -60,9 +63,10 @@ def read_texts(
 def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each compared pair of splits, also for those that share nothing.
 
-    ``units`` and ``words`` are those of the split, ``short`` its excluded units, which are shorter than an
-    n-gram.  ``touched``, ``half`` and ``near_duplicates`` count units that share an n-gram, half of their
-    words, and `NEAR` of their n-grams with one unit of the other split.  ``share`` is the share of words.
+    ``units`` and ``words`` are those of the split, ``short`` its excluded units, which
+    are shorter than an n-gram.  ``touched``, ``half`` and ``near_duplicates`` count
+    units that share an n-gram, half of their words, and `NEAR` of their n-grams with
+    one unit of the other split.  ``share`` is the share of words.
     """
     sizes = pd.DataFrame(
         {
@@ -101,7 +105,9 @@ def pairs(splits: Sequence[Split], units: pd.DataFrame) -> pd.DataFrame:
 
 
 def lines(table: pd.DataFrame) -> list[Line]:
-    """The shares as lines of a table: rows are splits, columns the splits that they share text with."""
+    """The shares as lines of a table: rows are splits, columns the splits that they
+    share text with.
+    """
     cells = []
     for pair in table.to_dict("records"):
         row = f"{pair['dataset']} {pair['split']}"
@@ -111,7 +117,9 @@ def lines(table: pd.DataFrame) -> list[Line]:
 
 
 def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
-    """Return the shares of pairs of data sets in ``data`` that are as published (`resources/facts`)."""
+    """Return the shares of pairs of data sets in ``data`` that are as published
+    (`resources/facts`).
+    """
     names = []
     for name in table.dataset.unique():
         path = data / name / "census.json"
@@ -124,7 +132,9 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
 def page(
     table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame
 ) -> tuple[str, str]:
-    """Return the figure as svg, and the page with it as html; ``scores`` are those without overlap."""
+    """Return the figure as svg, and the page with it as html; ``scores`` are those
+    without overlap.
+    """
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
     notes = [

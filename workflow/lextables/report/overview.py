@@ -1,4 +1,6 @@
-"""The first page, with every table of every paper at a glance, and a page for each paper."""
+"""The first page, with every table of every paper at a glance, and a page for each
+paper.
+"""
 
 import re
 from collections import defaultdict
@@ -21,7 +23,9 @@ PAPER_TEMPLATE = "paper.html.j2"
 
 @dataclass(frozen=True)
 class Tile:
-    """A table in the list of a paper's tables, with the outcomes of its published cells."""
+    """A table in the list of a paper's tables, with the outcomes of its published
+    cells.
+    """
 
     label: str
     title: str
@@ -43,7 +47,8 @@ class Block:
 class FirstPage:
     """The content of the first page.
 
-    ``total`` are the outcomes of all published values by kind, and ``shown`` those that occur.
+    ``total`` are the outcomes of all published values by kind, and ``shown`` those that
+    occur.
     """
 
     blocks: Sequence[Block]
@@ -189,7 +194,9 @@ def anchor(section: Section) -> str:
 
 
 def summary(runs: Sequence[RunRecord]) -> str:
-    """Return the number of runs as text, and of those that are not computed by this run."""
+    """Return the number of runs as text, and of those that are not computed by this
+    run.
+    """
     earlier = 0
     submitted = 0
     for run in runs:

@@ -139,7 +139,8 @@ def read(path: str | Path) -> list[RehearsedRow]:
 
 
 def speeds(paths: Iterable[Path]) -> str:
-    """Return the speeds of trainings on a GPU as csv, in the form of `costs.load_records`.
+    """Return the speeds of trainings on a GPU as csv, in the form of
+    `costs.load_records`.
 
     ``paths`` are records of runs, `runs/<data set>/<experiment>/…/run.json`.  Of each
     data set, experiment and registered model the median of the seconds counts.

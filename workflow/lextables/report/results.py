@@ -1,4 +1,6 @@
-"""Reads what the report shows: the tables and figures of the papers, and the records of the runs."""
+"""Reads what the report shows: the tables and figures of the papers, and the records of
+the runs.
+"""
 
 import hashlib
 import time
@@ -28,10 +30,12 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table or figure: its entry in the registry, lines, drawing, files, and compared pairs.
+    """A table or figure: its entry in the registry, lines, drawing, files, and compared
+    pairs.
 
-    ``files`` are paths below the results, by kind, and ``sources`` the provenance of its data set.
-    ``first_kinds`` has the kind of each published value that repeats none.
+    ``files`` are paths below the results, by kind, and ``sources`` the provenance of
+    its data set. ``first_kinds`` has the kind of each published value that repeats
+    none.
     """
 
     name: str
@@ -48,8 +52,8 @@ class Exhibit:
 class Part:
     """A paper's part of the report; ``census`` is its `census.json`.
 
-    ``earlier`` is the day of the earlier run that it is from, empty if it is from this run.  ``tasks`` maps
-    its data sets to the kind of their task, empty without a task.
+    ``earlier`` is the day of the earlier run that it is from, empty if it is from this
+    run.  ``tasks`` maps its data sets to the kind of their task, empty without a task.
     """
 
     name: str
@@ -62,7 +66,9 @@ class Part:
 
     @property
     def short(self) -> str:
-        """The title up to its colon, which is the data set's name; else the paper's own name."""
+        """The title up to its colon, which is the data set's name; else the paper's own
+        name.
+        """
         name, colon, _ = self.title.partition(":")
         return name if colon else self.name.capitalize()
 
@@ -100,7 +106,9 @@ class RunRecord(Run):
 
     @property
     def weights(self) -> str:
-        """The model whose weights it used and where they were found; empty without weights."""
+        """The model whose weights it used and where they were found; empty without
+        weights.
+        """
         settings = self.record["settings"]
         model = settings.get("model") or ""
         location = settings.get("found")
@@ -124,8 +132,8 @@ KINDS = (
 def left_over(results: str | Path, planned: Iterable[str]) -> dict[str, str]:
     """Return {path below ``results``: digest} of results of earlier runs.
 
-    ``planned`` are the files of this run.  The digests are a param of the report, which is remade if one
-    changes.
+    ``planned`` are the files of this run.  The digests are a param of the report, which
+    is remade if one changes.
     """
     results = Path(results)
     planned = set(planned)
@@ -149,9 +157,10 @@ def read_all(
 ) -> tuple[list[Part], list[RunRecord]]:
     """Return the parts of all papers and the sorted records of all runs that were made.
 
-    ``papers`` are the files in resources/papers, ``published_values`` those in resources/published and
-    ``texts`` {paper: the texts of the sources' registry}.
-    ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of `left_over`.
+    ``papers`` are the files in resources/papers, ``published_values`` those in
+    resources/published and ``texts`` {paper: the texts of the sources' registry}.
+    ``censuses`` and ``runs`` are those of this run, and ``earlier`` the paths of
+    `left_over`.
     """
     planned = {Path(census).parent.name for census in censuses}
     kinds = {}
@@ -182,11 +191,13 @@ def read_part(
     *,
     earlier: bool = False,
 ) -> Part | None:
-    """Read the part of the paper ``name``; ``registry`` is its file in resources/papers.
+    """Read the part of the paper ``name``; ``registry`` is its file in
+    resources/papers.
 
-    ``texts`` are the current texts of the sources' registry (`registry_texts`), and ``kinds`` those of the
-    published values (`published.first_kinds`).  A run on the sample
-    has some of the tables.  An ``earlier`` run may have left none: then it returns None.
+    ``texts`` are the current texts of the sources' registry (`registry_texts`), and
+    ``kinds`` those of the published values (`published.first_kinds`).  A run on the
+    sample has some of the tables.  An ``earlier`` run may have left none: then it
+    returns None.
     """
     results = Path(results)
     raw = yaml.safe_load(Path(registry).read_text(encoding="utf-8"))
@@ -234,7 +245,9 @@ def _is_complete(folder: Path, name: str, entry: TableEntry) -> bool:
 def _read_exhibit(
     folder: Path, name: str, entry: TableEntry, sources: Sequence[Record]
 ) -> Exhibit:
-    """Read the lines, the figure and the pairs of a table in the folder of its paper's tables."""
+    """Read the lines, the figure and the pairs of a table in the folder of its paper's
+    tables.
+    """
     table = folder / f"{name}.csv"
     with damage_named(table):
         verify(table)

@@ -18,7 +18,8 @@ from lextables.report.results import Part, Record, RunRecord, owner
 from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"
-# Linked from the page.  The record and the log are for this machine: they may name its folders and servers.
+# Linked from the page.  The record and the log are for this machine: they may name its
+# folders and servers.
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 LETTERS = 600  # of a setting, such as a prompt
 SCORES = 60  # rows shown at most
@@ -39,8 +40,8 @@ LOCAL = ("api",)  # settings of a run that pages do not show: the address of a s
 class Links:
     """What the pages of all runs link to.
 
-    ``tables`` are {run folder: the tables that show it}, ``reads`` {run folder: the runs whose weights or
-    predictions it reads} and ``readers`` the reverse.
+    ``tables`` are {run folder: the tables that show it}, ``reads`` {run folder: the
+    runs whose weights or predictions it reads} and ``readers`` the reverse.
     """
 
     parts: Sequence[Part]
@@ -84,8 +85,9 @@ class Links:
 class RunPage:
     """The content of a run's page.
 
-    ``trials`` are the columns and the rows of a search, empty without one.  ``more_scores`` is the number of
-    scores that are not shown.  ``files`` are the paths of the run's files by their names.
+    ``trials`` are the columns and the rows of a search, empty without one.
+    ``more_scores`` is the number of scores that are not shown.  ``files`` are the paths
+    of the run's files by their names.
     """
 
     run: RunRecord
@@ -188,7 +190,9 @@ def _settings(settings: Settings) -> Facts:
 
 
 def _training(training: Record, settings: Settings) -> Facts:
-    """The device, time, counts and settings of a training, without settings that the run shares."""
+    """The device, time, counts and settings of a training, without settings that the
+    run shares.
+    """
     shown = {name: training[name] for name in training.keys() - ELSEWHERE}
     for name, value in training["settings"].items():
         if settings.get(name) != value:
@@ -199,7 +203,9 @@ def _training(training: Record, settings: Settings) -> Facts:
 
 
 def _trials(trials: Sequence[Settings]) -> list[list[str]]:
-    """The trials of a search as rows of texts, the columns first; empty if there was none."""
+    """The trials of a search as rows of texts, the columns first; empty if there was
+    none.
+    """
     if not trials:
         return []
     columns: dict[str, None] = {}

@@ -26,9 +26,9 @@ INK = (
 class Material:
     """What the pages show.
 
-    ``root`` is the folder of the results as commands name it.  ``made_by`` is the version of lextables and
-    ``date`` the day of its commit.  ``sections`` are a paper's sections in addition to its tables, and
-    ``leaderboard`` its page, if there is one.
+    ``root`` is the folder of the results as commands name it.  ``made_by`` is the
+    version of lextables and ``date`` the day of its commit.  ``sections`` are a paper's
+    sections in addition to its tables, and ``leaderboard`` its page, if there is one.
     """
 
     config: Settings

@@ -1,4 +1,6 @@
-"""The results page (docs/results.md): reproduced values of all papers, as Markdown with a figure."""
+"""The results page (docs/results.md): reproduced values of all papers, as Markdown with
+a figure.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -60,8 +62,9 @@ Systems = Mapping[str, Counter[str]]  # of each paper: scores by system
 class Material:
     """What the page shows.
 
-    ``date`` is the day of the last run.  ``baselines`` are the folders of the baselines' runs, and ``systems``
-    are {folder of a published row's run: the system's printed name}.  ``needs`` is
+    ``date`` is the day of the last run.  ``baselines`` are the folders of the
+    baselines' runs, and ``systems`` are {folder of a published row's run: the system's
+    printed name}.  ``needs`` is
     {paper: {table: {reason of a row that is not run: what it needs}}}.
     """
 
@@ -83,7 +86,9 @@ class Material:
 
 
 def picture(material: Material) -> str:
-    """Return the figure as svg: outcomes by paper, and baselines compared with the best published values."""
+    """Return the figure as svg: outcomes by paper, and baselines compared with the best
+    published values.
+    """
     counts = _counts(material.parts)
     bars = {}
     for name, by_kind in counts.items():
@@ -137,7 +142,9 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
 
 
 def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> None:
-    """A bar for each headline: its best baseline in per cent of the best published value."""
+    """A bar for each headline: its best baseline in per cent of the best published
+    value.
+    """
     look = figures.BORDER | {"facecolor": figures.OURS}
     for at, (share, text) in enumerate(baselines.values()):
         axes.barh(at, share, height=0.6, **look)
@@ -158,7 +165,8 @@ def page(material: Material) -> str:
 
 
 def summary(material: Material) -> str:
-    """Return the headline, what scores that are not run need, and the outcomes by paper and kind.
+    """Return the headline, what scores that are not run need, and the outcomes by paper
+    and kind.
 
     They are between the marks `BEGIN` and `END`.
     """
@@ -183,7 +191,9 @@ def summary(material: Material) -> str:
 
 
 def _headline(total: wording.KindCounts, systems: Systems) -> str:
-    """The number of reproduced scores with their systems, and of statistics and texts that match."""
+    """The number of reproduced scores with their systems, and of statistics and texts
+    that match.
+    """
     sentences = []
     scores = total.get("score")
     if scores:
@@ -208,7 +218,9 @@ def _headline(total: wording.KindCounts, systems: Systems) -> str:
 
 
 def _systems_in_words(systems: Systems) -> str:
-    """For example ``28 of BM25 and 5 of Bi-Encoder-MiniLM (ACORD)``, the most frequent systems first."""
+    """For example ``28 of BM25 and 5 of Bi-Encoder-MiniLM (ACORD)``, the most frequent
+    systems first.
+    """
     papers = []
     for paper, counts in systems.items():
         ordered = counts.most_common()
@@ -318,7 +330,9 @@ def _made(material: Material) -> str:
 
 
 def _counted(word: str, counts: Counter[str]) -> str:
-    """Each name after ``word``, with its count if there are several, the most frequent one first."""
+    """Each name after ``word``, with its count if there are several, the most frequent
+    one first.
+    """
     if len(counts) < 2:
         name = next(iter(counts), "none")
         return f"{word} {name}"
@@ -398,7 +412,9 @@ def _explained(part: Part) -> Iterator[str]:
 def _explanation_rows(
     outcome: str, cells_of: Mapping[_Explanation, Sequence[str]]
 ) -> list[list[str]]:
-    """The most frequent reasons; those of values that are off in the paper's order, and all of them."""
+    """The most frequent reasons; those of values that are off in the paper's order, and
+    all of them.
+    """
     order = [*cells_of]
     shown = order
     if outcome != "off":
@@ -427,7 +443,9 @@ def _explanation_rows(
 
 
 def _needed(material: Material) -> dict[Kind, dict[str, Counter[str]]]:
-    """{kind: {requirement: number of values that are not run, by paper}}; empty without `Material.needs`."""
+    """{kind: {requirement: number of values that are not run, by paper}}; empty without
+    `Material.needs`.
+    """
     needed: dict[Kind, dict[str, Counter[str]]] = {}
     if material.needs is None:
         return needed
@@ -444,7 +462,9 @@ def _needed(material: Material) -> dict[Kind, dict[str, Counter[str]]]:
 def _order_of_needs(
     needed: Mapping[str, Counter[str]],
 ) -> Callable[[str], tuple[int, int, str]]:
-    """The order of requirements: the most frequent first, and last what nobody can have."""
+    """The order of requirements: the most frequent first, and last what nobody can
+    have.
+    """
     last = (NOTHING_ELSE, NOT_PUBLISHED)
 
     def order(name: str) -> tuple[int, int, str]:
@@ -476,7 +496,8 @@ def _needs(material: Material) -> Iterator[str]:
 
 
 def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:
-    """{table: best baseline of its headline in per cent of the best published value, both as text}.
+    """{table: best baseline of its headline in per cent of the best published value,
+    both as text}.
 
     Where lower is better, it is the inverse.
     """
@@ -531,7 +552,9 @@ def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
 
 
 def _best_rows(benchmark: Benchmark) -> Iterator[list[str]]:
-    """Yield the best rows that ran and the best published one; the first has the benchmark's name."""
+    """Yield the best rows that ran and the best published one; the first has the
+    benchmark's name.
+    """
     ran = [row for row in benchmark.rows if row.run]
     published = [row for row in benchmark.rows if not row.run]
     name = plain(benchmark.name)

@@ -1,4 +1,6 @@
-"""A page for each table: published and reproduced values, which rows differ, commands, and notes."""
+"""A page for each table: published and reproduced values, which rows differ, commands,
+and notes.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,8 +20,9 @@ TEMPLATE = "table.page.html.j2"
 class TablePage:
     """The content of a table's page.
 
-    ``counts`` are the outcomes of its published cells; without any, ``key`` is empty.  ``drawing`` is the path
-    of a figure's drawing, ``before`` and ``after`` are its neighbours.
+    ``counts`` are the outcomes of its published cells; without any, ``key`` is empty.
+    ``drawing`` is the path of a figure's drawing, ``before`` and ``after`` are its
+    neighbours.
     """
 
     part: Part
@@ -62,7 +65,8 @@ def page(
 ) -> Page:
     """Return the page of a table.
 
-    ``runs`` are all runs by their folder; ``root`` is the folder of the results as commands name it.
+    ``runs`` are all runs by their folder; ``root`` is the folder of the results as
+    commands name it.
     """
     reason_numbers = render.reasons(exhibit.lines)
     links = [Link(name(each), path(part, each)) for each in part.exhibits]

@@ -1,4 +1,6 @@
-"""Headline scores on test units that share little text with a training split, by the table's own code."""
+"""Headline scores on test units that share little text with a training split, by the
+table's own code.
+"""
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +36,12 @@ PlannedRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A table with a headline: its paper, files, data set, and planned ``rows`` (`plan.Plan.rows`).
+    """A table with a headline: its paper, files, data set, and planned ``rows``
+    (`plan.Plan.rows`).
 
-    ``registry`` and ``published`` are the paper's files, ``task`` is the task of the data set and ``texts``
-    says where its texts are (`registry.paper.Texts`), both as plain values.
+    ``registry`` and ``published`` are the paper's files, ``task`` is the task of the
+    data set and ``texts`` says where its texts are (`registry.paper.Texts`), both as
+    plain values.
     """
 
     paper: str
@@ -62,7 +66,9 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Units:
-    """The test units of a data set by their ids: all, and those ``without`` which is scored."""
+    """The test units of a data set by their ids: all, and those ``without`` which is
+    scored.
+    """
 
     tested: Collection[str]
     without: Collection[str]
@@ -79,10 +85,12 @@ def scores_without(
     compared: Container[tuple[str, str]],
     root: Path,
 ) -> list[dict[str, str]]:
-    """Return the scores with an interval of a headline table, on all test units and on those without overlap.
+    """Return the scores with an interval of a headline table, on all test units and on
+    those without overlap.
 
-    ``units`` are the shared units of all pairs of splits, and ``compared`` the (data set, split) pairs that
-    were compared.  ``root`` is the folder of the results, whose runs are used as far as they exist.
+    ``units`` are the shared units of all pairs of splits, and ``compared`` the (data
+    set, split) pairs that were compared.  ``root`` is the folder of the results, whose
+    runs are used as far as they exist.
     """
     rows = [_existing(row, root) for row in rows_that_ran(benchmark.rows, root)]
     runs: set[str] = set()
@@ -131,7 +139,9 @@ def _is_scored(folder: Path) -> bool:
 
 
 def _units(benchmark: Benchmark, units: pd.DataFrame, root: Path) -> Units:
-    """The test units, and those whose text has at least `LIMIT` of its words in the other split."""
+    """The test units, and those whose text has at least `LIMIT` of its words in the
+    other split.
+    """
     name, _, split = benchmark.other.partition("/")
     is_of_pair = units.dataset == benchmark.dataset
     is_of_pair &= (units.other_dataset == name) & (units.other_split == split)
@@ -237,7 +247,9 @@ class PartialRun:
 
 
 def _span_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
-    """The scores of spans or text outputs on the questions about the other contracts."""
+    """The scores of spans or text outputs on the questions about the other
+    contracts.
+    """
     questions = [row for row in run.rows("questions") if row["split"] == "test"]
     predicted = run.predictions_of("question_id", questions)
     answers = run.rows("answers")
@@ -269,7 +281,9 @@ def _classification_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row
 
 
 def _retrieval_scores(run: PartialRun, task: Mapping[str, Any]) -> list[Row]:
-    """Judgements about the units are left out, and queries without another relevant document."""
+    """Judgements about the units are left out, and queries without another relevant
+    document.
+    """
     names = collection.files(task)
     full = collection.load([run.data / f"{name}.parquet" for name in names], task)
     judged: dict[str, dict[str, int]] = {}

@@ -1,4 +1,6 @@
-"""Texts that several pages share: sources, models, data, versions, and outcomes of published cells."""
+"""Texts that several pages share: sources, models, data, versions, and outcomes of
+published cells.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -35,7 +37,9 @@ def banner(config: Settings, runs: Iterable[RunRecord]) -> str:
 
 
 def data_in_words(choice: str, parts: Iterable[Part]) -> str:
-    """Describe the data of the papers by the config's ``data`` and the variants of their sources."""
+    """Describe the data of the papers by the config's ``data`` and the variants of
+    their sources.
+    """
     if choice == SAMPLE:
         return "the sample written for this project; its values say nothing about any paper"
     names_of: dict[str, list[str]] = defaultdict(list)
@@ -66,8 +70,8 @@ def models_in_words(config: Settings, runs: Iterable[RunRecord]) -> str:
 
 # Outcomes of published cells
 
-# In the order of the bar.  Values without a verdict are `unjudged` if the data are the paper's, and
-# `elsewhere` if they are not.
+# In the order of the bar.  Values without a verdict are `unjudged` if the data are the
+# paper's, and `elsewhere` if they are not.
 OUTCOMES = {
     "match": "match",
     "near": "near",
@@ -101,7 +105,8 @@ def outcome_counts(lines: Iterable[Line]) -> Counts:
 def counts_of(lines: Iterable[Line], first_kinds: Mapping[Place, Kind]) -> KindCounts:
     """Count the published values of a table by kind and outcome.
 
-    ``first_kinds`` are the kinds of values that repeat none; the others count where they are first.
+    ``first_kinds`` are the kinds of values that repeat none; the others count where
+    they are first.
     """
     counts: dict[Kind, Counter[str]] = {kind: Counter() for kind in KINDS}
     for line in lines:
@@ -116,7 +121,9 @@ def counts_of(lines: Iterable[Line], first_kinds: Mapping[Place, Kind]) -> KindC
 
 
 def counts_by_kind(exhibits: Iterable[Exhibit]) -> KindCounts:
-    """Count the published values of several tables by kind and outcome, as `counts_of` does."""
+    """Count the published values of several tables by kind and outcome, as `counts_of`
+    does.
+    """
     return summed_by_kind(counts_of(each.lines, each.first_kinds) for each in exhibits)
 
 
@@ -152,7 +159,9 @@ def counts_in_words(counts: Counts) -> str:
 
 
 def table_in_words(lines: Iterable[Line]) -> str:
-    """Return the outcome of a table as text; without published values, the number of its values."""
+    """Return the outcome of a table as text; without published values, the number of
+    its values.
+    """
     lines = list(lines)
     if any(line.published for line in lines):
         return counts_in_words(outcome_counts(lines))

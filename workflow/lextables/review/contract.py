@@ -12,7 +12,9 @@ FILE_LIMIT = 256 << 20  # bytes of a file, with its pictures
 
 @dataclass(frozen=True)
 class Contract:
-    """A contract's text, with ``\\n`` as the only line end, and notes on the parts that were not read."""
+    """A contract's text, with ``\\n`` as the only line end, and notes on the parts that
+    were not read.
+    """
 
     text: str
     notes: tuple[str, ...] = ()
@@ -28,7 +30,9 @@ def too_long(path: Path | str = "") -> BadInput:
 
 
 def check_file(path: Path) -> None:
-    """Raise `BadInput` unless ``path`` is a regular file of 1 to `FILE_LIMIT` bytes; it is not opened."""
+    """Raise `BadInput` unless ``path`` is a regular file of 1 to `FILE_LIMIT` bytes; it
+    is not opened.
+    """
     where = str(path.absolute())
     do = "set config key contract to the path of a contract"
     try:

@@ -1,4 +1,6 @@
-"""The text of a contract in HTML: a web page, a web archive (MHTML), or a document of an EDGAR submission."""
+"""The text of a contract in HTML: a web page, a web archive (MHTML), or a document of
+an EDGAR submission.
+"""
 
 import email
 import email.policy
@@ -27,7 +29,9 @@ _UNREAD = {
 
 
 def read_html(raw: bytes) -> Contract:
-    """Return the text of a web page in paragraphs; the charset is UTF-8, as declared, or Windows-1252."""
+    """Return the text of a web page in paragraphs; the charset is UTF-8, as declared,
+    or Windows-1252.
+    """
     # The tag in front shows that the text is HTML, also if it is a fragment.
     return _read_exhibit(b"<html>" + raw.removeprefix(b"\xef\xbb\xbf"))
 
@@ -99,7 +103,9 @@ def _page(part: EmailMessage) -> bytes:
 
 
 def read_submission(raw: bytes) -> Contract:
-    """Return the text of the first contract of an EDGAR submission, or else of its first document."""
+    """Return the text of the first contract of an EDGAR submission, or else of its
+    first document.
+    """
     if re.match(rb"\s*<TYPE>", raw, re.IGNORECASE):
         raw = b"<DOCUMENT>\n" + raw
     notes = []
@@ -121,7 +127,9 @@ def read_submission(raw: bytes) -> Contract:
 
 
 def _first_contract(raw: bytes) -> tuple[list[str], exhibits.Document | None]:
-    """Return the types of the other documents, and the first contract, else the first document."""
+    """Return the types of the other documents, and the first contract, else the first
+    document.
+    """
     is_contract = exhibits.in_families(CONTRACTS)
     types: list[str] = []
     chosen = None

@@ -1,7 +1,8 @@
 """The text of a contract in a PDF file, and what its reader sees besides.
 
-The text of a page is that of its content, followed by what was typed onto it: text annotations and form
-fields.  There is no text recognition (OCR): pages that are pictures are recognised by their few words.
+The text of a page is that of its content, followed by what was typed onto it: text
+annotations and form fields.  There is no text recognition (OCR): pages that are
+pictures are recognised by their few words.
 """
 
 import logging
@@ -27,8 +28,9 @@ from lextables.review.contract import LIMIT, Contract, too_long
 from lextables.review.readable import is_readable
 from lextables.sources.characters import plain, without_tags
 
-# A page with a picture and fewer own words has no text: they are a stamp.  Repeated lines, such as an
-# envelope number, are not its own, unless the page has as many words as a page of text.
+# A page with a picture and fewer own words has no text: they are a stamp.  Repeated
+# lines, such as an envelope number, are not its own, unless the page has as many words
+# as a page of text.
 MIN_WORDS = 25
 WORDS_OF_TEXT = 40
 MIN_COPIES = 3  # pages that have a repeated line, and their share of all pages
@@ -54,13 +56,16 @@ _PLACEHOLDER = (
 )
 
 log = logging.getLogger("lextables")
-# pypdf's warnings about a file are written to the log of a job and, with this handler, not to the screen.
+# pypdf's warnings about a file are written to the log of a job and, with this handler,
+# not to the screen.
 logging.getLogger("pypdf").addHandler(logging.NullHandler())
 
 
 @dataclass
 class _Page:
-    """What is on a page: text, typed text, names of attached files, kinds of other things."""
+    """What is on a page: text, typed text, names of attached files, kinds of other
+    things.
+    """
 
     text: str = ""
     typed: list[str] = field(default_factory=list)
@@ -152,7 +157,9 @@ def _no_text(path: Path, pages: list[_Page]) -> BadInput:
 
 
 def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
-    """Return whether the pages only stand for a form that a program draws when the file is opened."""
+    """Return whether the pages only stand for a form that a program draws when the file
+    is opened.
+    """
     has_xfa = "/XFA" in _dictionary(root.get("/AcroForm"))
     is_drawn_on_opening = root.get("/NeedsRendering") == BooleanObject(True)
     if has_xfa and is_drawn_on_opening:
@@ -167,7 +174,10 @@ def _is_placeholder(root: DictionaryObject, pages: list[_Page]) -> bool:
 
 
 def _read_page(page_object: PageObject) -> _Page:
-    """Return what is on a page.  A fault in its content or in an annotation leaves out only that."""
+    """Return what is on a page.
+
+    A fault in its content or in an annotation leaves out only that.
+    """
     page = _Page()
     try:
         _add_content(page, page_object)
@@ -202,7 +212,9 @@ def _add_content(page: _Page, page_object: PageObject) -> None:
 def _has_picture(
     content: DictionaryObject, drawn_parts: set[str], depth: int = 0
 ) -> bool:
-    """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are names."""
+    """Return whether a page, or a part of it, draws a picture; ``drawn_parts`` are
+    names.
+    """
     resources = _dictionary(content.get("/Resources"))
     parts = _dictionary(resources.get("/XObject"))
     for name in drawn_parts & parts.keys():
@@ -251,7 +263,9 @@ def _add_value(page: _Page, widget: DictionaryObject) -> None:
 
 
 def _pages_without_text(pages: list[_Page]) -> list[int]:
-    """Return the numbers of the pages without text, and of pictures with a few words."""
+    """Return the numbers of the pages without text, and of pictures with a few
+    words.
+    """
     counts: Counter[str] = Counter()
     for page in pages:
         counts.update(set(_masked_lines(page)))
@@ -271,7 +285,9 @@ def _pages_without_text(pages: list[_Page]) -> list[int]:
 
 
 def _masked_lines(page: _Page) -> list[str]:
-    """Return the lines of a page with 0 for each number: page numbers differ in repeated lines."""
+    """Return the lines of a page with 0 for each number: page numbers differ in
+    repeated lines.
+    """
     return [_NUMBER.sub("0", line.strip()) for line in page.text.split("\n")]
 
 
@@ -402,7 +418,9 @@ def _items(value: Any) -> Iterator[Any]:
 
 
 def _words(value: Any) -> str:
-    """Return the plain text of a string, a list of strings or a stream; "" for anything else."""
+    """Return the plain text of a string, a list of strings or a stream; "" for anything
+    else.
+    """
     resolved = _resolved(value)
     if isinstance(resolved, ArrayObject):
         return "\n".join(filter(None, map(_words, resolved)))

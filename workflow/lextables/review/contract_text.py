@@ -1,6 +1,8 @@
-"""The text of a user's contract: plain text, PDF, Word or HTML, whatever the name of the file.
+"""The text of a user's contract: plain text, PDF, Word or HTML, whatever the name of
+the file.
 
-There is no text recognition (OCR).  `Contract.notes` lists the parts that were not read.
+There is no text recognition (OCR).  `Contract.notes` lists the parts that were not
+read.
 """
 
 import logging
@@ -22,10 +24,12 @@ MARKUP_LIMIT = 64 << 20  # bytes of HTML
 BINARY = 0.01  # minimum share of control characters in binary data
 HEAD = 1 << 16  # bytes that show the type of a file
 
-# Control characters other than tab, line ends and page breaks: they do not occur in text files.
+# Control characters other than tab, line ends and page breaks: they do not occur in
+# text files.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _LINE_END = re.compile("\r\n|[\r\v\f\x85]")
-# Invalid in HTML and parquet: control characters and lone surrogates, which PDF fonts can produce.
+# Invalid in HTML and parquet: control characters and lone surrogates, which PDF fonts
+# can produce.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # Types that are refused, by their first bytes.
@@ -73,10 +77,10 @@ log = logging.getLogger("lextables")
 def read_contract(path: str | Path) -> Contract:
     """Return the text of a contract; the notes are also logged.
 
-    The type of the file is recognised by its content.  Line ends and page breaks become ``\\n``, other
-    control characters become spaces.  Raises `BadInput` if the file is missing, no regular file, of a type
-    that is not read, damaged, encrypted or a scan, or if it has no text, no readable English text, or more
-    than `LIMIT` characters.
+    The type of the file is recognised by its content.  Line ends and page breaks become
+    ``\\n``, other control characters become spaces.  Raises `BadInput` if the file is
+    missing, no regular file, of a type that is not read, damaged, encrypted or a scan,
+    or if it has no text, no readable English text, or more than `LIMIT` characters.
     """
     path = Path(path)
     check_file(path)

@@ -1,8 +1,8 @@
 """The text of a contract in a Word file, as a reader of the document sees it.
 
-Only the main part of the package is needed.  It is walked with an allow-list (`_READ`): the text of all other
-elements is not read, and each such element with content (text, or a reference to another part) is noted.
-Tracked changes are read as accepted.
+Only the main part of the package is needed.  It is walked with an allow-list (`_READ`):
+the text of all other elements is not read, and each such element with content (text, or
+a reference to another part) is noted.  Tracked changes are read as accepted.
 """
 
 import re
@@ -24,7 +24,8 @@ WORD = Bounds(member=64 << 20, volume=128 << 20, ratio=1000)
 MAIN_PART = "word/document.xml"
 MISSING = "missing"  # name of the root of a part that is missing or damaged
 
-# Elements, by local name, whose content is text of the contract, besides those with a handler.
+# Elements, by local name, whose content is text of the contract, besides those with a
+# handler.
 _READ = (
     "document body hyperlink ins moveTo smartTag customXml dir bdo sdtContent ruby"
     " rubyBase Choice Fallback"
@@ -84,7 +85,8 @@ _WITHOUT_REFERENCE = (
 # Fields that show nothing.
 _SILENT_FIELDS = set("XE TC TA RD SET PRIVATE ASK ADVANCE BIBLIOGRAPHY".split())
 _FORM_FIELDS = {"FORMCHECKBOX", "FORMDROPDOWN"}  # noted by their data
-# The longest paragraph of a cell in a row of data; longer ones are prose in a layout table.
+# The longest paragraph of a cell in a row of data; longer ones are prose in a layout
+# table.
 CELL = 100
 
 # Properties of text that is left out.
@@ -103,8 +105,8 @@ _PRIVATE_USE = re.compile("[\ue000-\uf8ff]")
 def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     """Return the text of a Word file, with a blank line between paragraphs.
 
-    ``read_part`` reads an inserted part (`altChunk`).  Raises `BadInput` for a zip of another type, and for a
-    file that is encrypted, damaged or too large.
+    ``read_part`` reads an inserted part (`altChunk`).  Raises `BadInput` for a zip of
+    another type, and for a file that is encrypted, damaged or too large.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -116,7 +118,8 @@ def read_word(path: Path, read_part: Callable[[bytes], Contract]) -> Contract:
     except OverBounds as error:
         what = f"a part of the Word file is too large ({error})"
         raise BadInput(what, do="save it as plain text") from None
-    # zipfile raises NotImplementedError for a version of the format that it does not know.
+    # zipfile raises NotImplementedError for a version of the format that it does not
+    # know.
     except (zipfile.BadZipFile, NotImplementedError, etree.XMLSyntaxError) as error:
         what = f"the Word file is damaged ({error})"
         raise BadInput(what, do="save it again as .docx, or as plain text") from error
@@ -148,7 +151,9 @@ class _Package:
         return content
 
     def xml(self, part: str) -> Element:
-        """Return the root of a part that is not needed; an empty element if it is missing or damaged."""
+        """Return the root of a part that is not needed; an empty element if it is
+        missing or damaged.
+        """
         try:
             return self._root(part)
         except (zipfile.BadZipFile, etree.XMLSyntaxError):
@@ -159,7 +164,9 @@ class _Package:
         return etree.Element(MISSING) if content is None else _parsed(content)
 
     def relationships(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return {id: (last word of the type, part)} of a part's relationships ("" for the package)."""
+        """Return {id: (last word of the type, part)} of a part's relationships ("" for
+        the package).
+        """
         path = PurePosixPath(part)
         root = self.xml(f"{path.parent}/_rels/{path.name}.rels")
         by_id = {}
@@ -290,7 +297,9 @@ class _Place:
     paragraph_style: str = ""
 
     def left_out(self, reason: str) -> "_Place":
-        """Return a place whose text is not read; the reason of an outer element stays."""
+        """Return a place whose text is not read; the reason of an outer element
+        stays.
+        """
         return self if self.unread else replace(self, unread=reason)
 
 
@@ -308,7 +317,8 @@ class _Reader:
     fields: list[_Field] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     parts: dict[str, Contract] = field(default_factory=dict)
-    # Open fields before whose separator the reader is, and whether a header or footer shows something.
+    # Open fields before whose separator the reader is, and whether a header or footer
+    # shows something.
     instructions: int = 0
     shown_stories: dict[str, bool] = field(default_factory=dict)
     size: int = 0
@@ -333,7 +343,9 @@ class _Reader:
         return Contract(f"{text}\n", tuple(dict.fromkeys(self.notes)))
 
     def _styles(self, folder: PurePosixPath) -> Element:
-        """Return the root of the first part of styles with content; that in the folder is the last."""
+        """Return the root of the first part of styles with content; that in the folder
+        is the last.
+        """
         for kind, name in self.relationships.values():
             if kind == "styles":
                 root = self.package.xml(name)
@@ -397,7 +409,9 @@ class _Reader:
         self.unread[name] += 1
 
     def _note_text(self, reason: str) -> None:
-        """Count text once with the adjacent text that is not read for the same reason."""
+        """Count text once with the adjacent text that is not read for the same
+        reason.
+        """
         if reason != self.last_unread and not self._in_instruction():
             self._note(reason)
             self.last_unread = reason
@@ -419,7 +433,9 @@ class _Reader:
         self.last_unread = ""
 
     def _continues(self, mark: Element | None) -> bool:
-        """Whether a paragraph's mark is deleted or hidden, so that the next paragraph continues it."""
+        """Whether a paragraph's mark is deleted or hidden, so that the next paragraph
+        continues it.
+        """
         if mark is None:
             return False
         if mark.find("del") is not None:
@@ -492,7 +508,9 @@ class _Reader:
         self._children(element, place)
 
     def _field(self, element: Element, place: _Place) -> None:
-        """Follow a field through its parts: begin, instruction, separator, result, end."""
+        """Follow a field through its parts: begin, instruction, separator, result,
+        end.
+        """
         kind = element.get("fldCharType")
         if element in self.complete_fields:
             self.fields.append(_Field())
@@ -544,7 +562,9 @@ class _Reader:
             self.notes += self.parts[part].notes
 
     def _parts(self, element: Element) -> list[str]:
-        """Return the parts to which an element refers; "" for one without a relationship."""
+        """Return the parts to which an element refers; "" for one without a
+        relationship.
+        """
         references = _references(element)
         return [self.relationships.get(each, ("", ""))[1] for each in references]
 
@@ -591,7 +611,9 @@ def _character(font: str, char: str) -> str:
 
 
 def _complete_fields(root: Element) -> set[Element]:
-    """Return the beginnings of fields that have an end: the text after any other is no instruction."""
+    """Return the beginnings of fields that have an end: the text after any other is no
+    instruction.
+    """
     open_ = []
     complete = set()
     for element in root.iter("fldChar"):

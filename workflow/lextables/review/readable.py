@@ -9,14 +9,16 @@ COMMON = frozenset(
     "the of and this that shall with any which such been not under are other these each their upon between "
     "its may into than where whether".split()
 )
-# The share of them is 3.4 % or more in each of CUAD's 510 contracts (24 % in the median), 0.3 % or less if
-# their letters are exchanged, and 1.7 % or less in seven of eight other languages.
+# The share of them is 3.4 % or more in each of CUAD's 510 contracts (24 % in the
+# median), 0.3 % or less if their letters are exchanged, and 1.7 % or less in seven of
+# eight other languages.
 MIN_SHARE = 0.025
 # Less text is not judged: it may be a title, a list of names or a signature.
 MIN_WORDS = 40
 MIN_CHARACTERS = 250
 
-# Characters of glyphs that a font does not map to letters.  A few, or a small share, are bullets.
+# Characters of glyphs that a font does not map to letters.  A few, or a small share,
+# are bullets.
 _UNMAPPED = re.compile("[\0-\x08\x0e-\x1f\ue000-\uf8ff\ufffd]")
 MIN_UNMAPPED = 10
 MAX_UNMAPPED_SHARE = 0.1
@@ -25,7 +27,9 @@ _AROUND_WORDS = ".,;:()[]\"'“”"
 
 
 def is_readable(text: str) -> bool:
-    """Return whether a text has letters, and enough common English words unless it is short."""
+    """Return whether a text has letters, and enough common English words unless it is
+    short.
+    """
     unmapped = len(_UNMAPPED.findall(text))
     if unmapped >= MIN_UNMAPPED and unmapped > MAX_UNMAPPED_SHARE * len(text):
         return False

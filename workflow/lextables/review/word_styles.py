@@ -1,4 +1,5 @@
-"""Styles of a Word file: hidden and struck text, and automatic numbers, by the rules of ISO 29500, 17.7.
+"""Styles of a Word file: hidden and struck text, and automatic numbers, by the rules of
+ISO 29500, 17.7.
 
 Elements and attributes have their local names (`contract_word`).
 """
@@ -45,7 +46,9 @@ class Styles:
         self.defaults = self.root.find("docDefaults/rPrDefault")
 
     def chain(self, kind: str, name: str) -> Iterator[Element]:
-        """Yield a style (the default one for "") and the styles on which it is based, nearest first."""
+        """Yield a style (the default one for "") and the styles on which it is based,
+        nearest first.
+        """
         style_names = set()
         name = name or self.default_id.get(kind, "")
         while (kind, name) in self.of_id and name not in style_names:
@@ -87,7 +90,8 @@ class Styles:
         style_id = value_at(paragraph, "pPr/pStyle")
         if style_id not in self.numbered_by:
             chain = self.chain("paragraph", style_id)
-            # A style may give only the level, and the list is that of the style below it.
+            # A style may give only the level, and the list is that of the style below
+            # it.
             elements = (style.find("pPr/numPr") for style in chain)
             first = next((each for each in elements if each is not None), None)
             is_numbered = first is not None and value_at(first, "numId") != "0"

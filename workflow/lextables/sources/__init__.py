@@ -1,1 +1,3 @@
-"""Sources: the raw bytes of the five papers, as published, checked against resources/sources.yaml."""
+"""Sources: the raw bytes of the five papers, as published, checked against
+resources/sources.yaml.
+"""

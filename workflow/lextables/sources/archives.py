@@ -1,4 +1,5 @@
-"""Compressed files: zips read in place, and gzip and xz, with limits on their expanded size.
+"""Compressed files: zips read in place, and gzip and xz, with limits on their expanded
+size.
 
 The limits turn a zip bomb into an error message before it fills memory or disk.
 """
@@ -20,7 +21,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import utf8
 
 CHUNK = 1 << 20
-# A release's members may expand to this multiple of its zip; text compresses to a tenth or a fifth.
+# A release's members may expand to this multiple of its zip; text compresses to a tenth
+# or a fifth.
 RELEASE_RATIO = 100
 
 
@@ -42,7 +44,8 @@ class Bounds:
 
 
 BOUNDS = Bounds()
-# A file that is a single text, such as a user's predictions, may be larger than a member of a volume.
+# A file that is a single text, such as a user's predictions, may be larger than a
+# member of a volume.
 SINGLE_FILE = Bounds(member=1 << 30)
 
 
@@ -50,8 +53,9 @@ SINGLE_FILE = Bounds(member=1 << 30)
 def _damage() -> Iterator[None]:
     """Raise zipfile.BadZipFile for any error of zipfile about the content of a zip.
 
-    zipfile has many: RuntimeError for an encrypted member, NotImplementedError for an unknown compression,
-    OverflowError for a wrong position.  KeyError, for no such member, is not changed.
+    zipfile has many: RuntimeError for an encrypted member, NotImplementedError for an
+    unknown compression, OverflowError for a wrong position.  KeyError, for no such
+    member, is not changed.
     """
     try:
         yield
@@ -65,7 +69,9 @@ def _damage() -> Iterator[None]:
 
 
 class _Release(zipfile.ZipFile):
-    """The zip of a release, whose damage is zipfile.BadZipFile when it or a member is opened."""
+    """The zip of a release, whose damage is zipfile.BadZipFile when it or a member is
+    opened.
+    """
 
     def __init__(self, file: str | Path | IO[bytes]) -> None:
         with _damage():
@@ -80,9 +86,9 @@ class _Release(zipfile.ZipFile):
 def opened(path: str | Path) -> Iterator[zipfile.ZipFile]:
     """Open the zip of a release.
 
-    Raises `BadInput` if the zip, or a member that is read, is truncated, damaged or encrypted, or if the
-    declared sizes exceed `RELEASE_RATIO` times the zip's size.  Python reads at most the declared size of a
-    member.
+    Raises `BadInput` if the zip, or a member that is read, is truncated, damaged or
+    encrypted, or if the declared sizes exceed `RELEASE_RATIO` times the zip's size.
+    Python reads at most the declared size of a member.
     """
     try:
         with _Release(path) as archive:
@@ -126,7 +132,8 @@ def member(archive: zipfile.ZipFile, name: str) -> str:
 
 
 def file_or_only_member(path: Path, suffix: str) -> bytes:
-    """Return the bytes of a file; of a zip, those of its only member whose name ends in ``suffix``.
+    """Return the bytes of a file; of a zip, those of its only member whose name ends in
+    ``suffix``.
 
     Raises `BadInput` for a zip that has no such member or several, or cannot be read.
     """
@@ -153,7 +160,9 @@ def _declared_size(archive: zipfile.ZipFile) -> int:
 
 
 def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
-    """Raise `OverBounds` if the members together declare more than ``bounds.volume`` bytes."""
+    """Raise `OverBounds` if the members together declare more than ``bounds.volume``
+    bytes.
+    """
     total = _declared_size(archive)
     limit = bounds.volume
     if total > limit:
@@ -164,7 +173,9 @@ def check_volume(archive: zipfile.ZipFile, bounds: Bounds) -> None:
 
 
 def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
-    """Raise `OverBounds` if a member, or all members together, declare more than allowed."""
+    """Raise `OverBounds` if a member, or all members together, declare more than
+    allowed.
+    """
     check_volume(archive, bounds)
     for info in archive.infolist():
         if info.file_size > bounds.member:
@@ -174,7 +185,9 @@ def check_members(archive: zipfile.ZipFile, bounds: Bounds) -> None:
 
 
 def check_zip(content: bytes, bounds: Bounds) -> None:
-    """Check the members of a zip inside another file; raises zipfile.BadZipFile, and `OverBounds`."""
+    """Check the members of a zip inside another file; raises zipfile.BadZipFile, and
+    `OverBounds`.
+    """
     with _Release(io.BytesIO(content)) as archive:
         check_members(archive, bounds)
 
@@ -182,8 +195,9 @@ def check_zip(content: bytes, bounds: Bounds) -> None:
 def read_member(archive: zipfile.ZipFile, name: str, bounds: Bounds) -> bytes:
     """Return the bytes of one member.
 
-    Its declared size and ratio are checked before it is opened, its real size while it is read.  Raises
-    `OverBounds`, KeyError if there is no such member, and zipfile.BadZipFile for any damage.
+    Its declared size and ratio are checked before it is opened, its real size while it
+    is read.  Raises `OverBounds`, KeyError if there is no such member, and
+    zipfile.BadZipFile for any damage.
     """
     info = archive.getinfo(name)
     size = info.file_size
@@ -223,10 +237,11 @@ def chunks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 
 
 def lines(path: Path, bounds: Bounds) -> Iterator[bytes]:
-    """Yield the lines of a plain or .xz file without their line ends, with one line in memory at a time.
+    """Yield the lines of a plain or .xz file without their line ends, with one line in
+    memory at a time.
 
-    Raises `OverBounds` for a line longer than ``bounds.member``, and lzma.LZMAError or EOFError for a
-    damaged or truncated .xz file.
+    Raises `OverBounds` for a line longer than ``bounds.member``, and lzma.LZMAError or
+    EOFError for a damaged or truncated .xz file.
     """
     rest = b""
     for chunk in _chunks(path, bounds):
@@ -257,7 +272,9 @@ def _chunks(path: Path, bounds: Bounds) -> Iterator[bytes]:
 def _stream(
     decoder: lzma.LZMADecompressor, beginning: bytes, file: IO[bytes]
 ) -> Iterator[bytes]:
-    """Yield the content of one stream of an .xz file, of which ``beginning`` was read."""
+    """Yield the content of one stream of an .xz file, of which ``beginning`` was
+    read.
+    """
     chunk = decoder.decompress(beginning, max_length=CHUNK)
     while True:
         if chunk:

@@ -1,6 +1,7 @@
 """Characters that a reader cannot tell from plain ones, or does not see at all.
 
-Programs put them into texts to lay them out: soft hyphens, zero-width spaces, ligatures, wide spaces.
+Programs put them into texts to lay them out: soft hyphens, zero-width spaces,
+ligatures, wide spaces.
 """
 
 import re
@@ -18,8 +19,8 @@ _IGNORABLE = (
     "\U000e0000-\U000e0fff"
 )
 INVISIBLE = re.compile(f"[{_IGNORABLE}]+")
-# A word that is divided at the end of a line, by a hyphen or a soft one; invisible characters; a letter with
-# its accents; any other character outside ASCII.
+# A word that is divided at the end of a line, by a hyphen or a soft one; invisible
+# characters; a letter with its accents; any other character outside ASCII.
 _UNUSUAL = re.compile(
     r"\b([A-Za-z]++)[-\u2010]\n([a-z]++)"
     r"|\u00ad[ \t]*+\n\s*+(?=[a-z])"
@@ -31,7 +32,8 @@ _WORD = re.compile("[a-z]+")
 _VISIBLE = re.compile(f"[^\0-\x7f{_IGNORABLE}]")
 _HYPHENS = "\u2010\u2011"
 _LINE_ENDS = "\u2028\u2029"
-# Kinds of Unicode's compatibility decompositions that keep the meaning; superscripts and fractions do not.
+# Kinds of Unicode's compatibility decompositions that keep the meaning; superscripts
+# and fractions do not.
 _SAME_MEANING = (
     "<compat>",
     "<font>",
@@ -49,8 +51,8 @@ _SAME_MEANING = (
 class PlainText:
     """A text in plain characters, and where each of them comes from.
 
-    Character ``i`` of ``text`` stands for the characters ``starts[i]`` to ``ends[i]`` (half-open) of the
-    source.
+    Character ``i`` of ``text`` stands for the characters ``starts[i]`` to ``ends[i]``
+    (half-open) of the source.
     """
 
     text: str
@@ -58,14 +60,18 @@ class PlainText:
     ends: array
 
     def source_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the place in the source of the non-empty span from ``start`` to ``end`` (half-open)."""
+        """Return the place in the source of the non-empty span from ``start`` to
+        ``end`` (half-open).
+        """
         return self.starts[start], self.ends[end - 1]
 
 
 def plain(source: str) -> PlainText:
-    """Return ``source`` without invisible characters, with plain letters, spaces and hyphens.
+    """Return ``source`` without invisible characters, with plain letters, spaces and
+    hyphens.
 
-    A word that is divided at the end of a line is joined, if the text also has it undivided.
+    A word that is divided at the end of a line is joined, if the text also has it
+    undivided.
     """
     pieces: list[str] = []
     starts = array("I")
@@ -95,13 +101,16 @@ def plain(source: str) -> PlainText:
 
 def without_tags(text: str) -> str:
     """Return a text without each < and what follows it up to the next >."""
-    # Only up to the last >: each search ends, so that the time grows with the length of the text.
+    # Only up to the last >: each search ends, so that the time grows with the length of
+    # the text.
     tagged, mark, rest = text.rpartition(">")
     return _TAG.sub("", tagged + mark) + rest
 
 
 def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
-    """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else the match."""
+    """Return the divided word of a match of `_UNUSUAL` if it is one of ``words``; else
+    the match.
+    """
     joined = match[1] + match[2]
     if joined.lower() in words:
         return joined
@@ -109,13 +118,17 @@ def _joined_word(match: re.Match[str], words: frozenset[str]) -> str:
 
 
 def with_plain_letters(source: str) -> str:
-    """Return ``source`` with plain letters, spaces and hyphens; its invisible characters stay."""
+    """Return ``source`` with plain letters, spaces and hyphens; its invisible
+    characters stay.
+    """
     return _VISIBLE.sub(lambda match: _plain_characters(match[0]), source)
 
 
 @lru_cache(maxsize=4096)
 def _plain_characters(characters: str) -> str:
-    """Return the plain form of a match of `_UNUSUAL`; its own characters if there is none."""
+    """Return the plain form of a match of `_UNUSUAL`; its own characters if there is
+    none.
+    """
     if INVISIBLE.match(characters):
         return ""
     if len(characters) > 1:

@@ -1,4 +1,6 @@
-"""Fetch a source file from a mirror folder or a URL, check it, and write its provenance."""
+"""Fetch a source file from a mirror folder or a URL, check it, and write its
+provenance.
+"""
 
 import csv
 import gzip
@@ -51,7 +53,8 @@ NO_DATA = {
 HEAD = 1 << 16  # bytes that show whether a file holds data
 MARKUP_SUFFIXES = (".html", ".htm", ".xhtml", ".xml", ".svg", ".xsd")
 MARKUP = re.compile(rb"<[a-z!?]")
-# Keys of a JSON object with which a server refuses a request: one of the first, or only some of both.
+# Keys of a JSON object with which a server refuses a request: one of the first, or only
+# some of both.
 ERROR_KEYS = frozenset("error errors errormessage exception fault".split())
 MESSAGE_KEYS = frozenset(
     "code detail details documentation_url instance message msg ok path reason request_id requestid status "
@@ -63,8 +66,8 @@ MESSAGE_KEYS = frozenset(
 class Provenance:
     """Provenance of a fetched file, as written to ``<file>.json``.
 
-    ``obtained_from`` is an address or ``mirror``, because a folder's path differs between machines.
-    ``digest`` is a SHA-256.
+    ``obtained_from`` is an address or ``mirror``, because a folder's path differs
+    between machines. ``digest`` is a SHA-256.
     """
 
     source: str
@@ -96,7 +99,9 @@ class ManualDownload:
 
 
 class NotFetched(BadInput):
-    """A file must be downloaded manually and is in no mirror; ``record`` has the instructions."""
+    """A file must be downloaded manually and is in no mirror; ``record`` has the
+    instructions.
+    """
 
     def __init__(self, record: ManualDownload) -> None:
         self.record = record
@@ -105,7 +110,9 @@ class NotFetched(BadInput):
 
 
 class WrongKind(DownloadFailed):
-    """The address delivers something that is not of the kind that the file's name has."""
+    """The address delivers something that is not of the kind that the file's name
+    has.
+    """
 
 
 class DiskFull(BadInput):
@@ -115,7 +122,8 @@ class DiskFull(BadInput):
 def manual_download(
     entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
 ) -> ManualDownload | None:
-    """Return the instructions for ``entry`` if it has no address and is in no mirror, else None.
+    """Return the instructions for ``entry`` if it has no address and is in no mirror,
+    else None.
 
     Only file names are checked, so that a run can be planned without reading files.
     """
@@ -140,15 +148,19 @@ def fetch(
     free: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     say: Callable[[str], None] = print,
 ) -> Provenance:
-    """Fetch ``entry`` to ``destination`` and write and return its provenance, ``<destination>.json``.
+    """Fetch ``entry`` to ``destination`` and write and return its provenance,
+    ``<destination>.json``.
 
-    Mirror folders are searched first, for any of the allowed ``variants``.  If the published bytes are
-    allowed, the addresses are tried next, in order.  ``free`` returns the free bytes of a folder's disk.
+    Mirror folders are searched first, for any of the allowed ``variants``.  If the
+    published bytes are allowed, the addresses are tried next, in order.  ``free``
+    returns the free bytes of a folder's disk.
 
-    Bytes without a registered digest are checked for the kind of file that the name has (`fault_of`).
+    Bytes without a registered digest are checked for the kind of file that the name has
+    (`fault_of`).
 
-    Raises `BadInput` if the mirror's file is no allowed variant or every address fails, `DiskFull`, and
-    `NotFetched` if the file must be downloaded manually.  ``destination`` is then unchanged.
+    Raises `BadInput` if the mirror's file is no allowed variant or every address fails,
+    `DiskFull`, and `NotFetched` if the file must be downloaded manually.
+    ``destination`` is then unchanged.
     """
     destination = Path(destination)
     allowed = tuple(variants)
@@ -206,10 +218,11 @@ def fetch(
 def fetched_before(
     entry: SourceFile, destination: str | Path, variants: Iterable[str] = PUBLISHED
 ) -> Provenance | None:
-    """Return the provenance of the file that an earlier `fetch` wrote to ``destination``.
+    """Return the provenance of the file that an earlier `fetch` wrote to
+    ``destination``.
 
-    None if there is no file, if its bytes are not those of its provenance or not of the kind that its name
-    has, or if the registry has a different entry for them now.
+    None if there is no file, if its bytes are not those of its provenance or not of the
+    kind that its name has, or if the registry has a different entry for them now.
     """
     destination = Path(destination)
     record = _provenance(destination)
@@ -234,7 +247,8 @@ def fetched_before(
 
 
 def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
-    """Yield each download below ``folder`` that was stored without a digest and is not of its kind.
+    """Yield each download below ``folder`` that was stored without a digest and is not
+    of its kind.
 
     With it comes the description of `fault_of`.  Copies of a mirror's files are not
     included, nor are files that have not changed since all were checked the last time:
@@ -271,7 +285,9 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
 
 
 def _doubt_of(file: Path) -> str:
-    """Describe why a file that a job could not read is fetched again; return "" if it is not."""
+    """Describe why a file that a job could not read is fetched again; return "" if it
+    is not.
+    """
     record = _provenance(file)
     if record is None:
         return ""
@@ -291,7 +307,9 @@ def _is_unverified(file: Path) -> bool:
 
 
 def _provenance(file: Path) -> Provenance | None:
-    """Return the provenance of a stored file; None if one of both is missing, or the record is damaged."""
+    """Return the provenance of a stored file; None if one of both is missing, or the
+    record is damaged.
+    """
     record_file = file.with_name(f"{file.name}.json")
     record = read_record(record_file, Provenance) if file.is_file() else None
     return record and typed(Provenance, record)
@@ -304,10 +322,12 @@ def content_key(
     fetched: Mapping[str, Any] | None,
     digest: Callable[[Path], str],
 ) -> str:
-    """Return a key of the bytes that a fetch would bring now; a file is fetched again when its key changes.
+    """Return a key of the bytes that a fetch would bring now; a file is fetched again
+    when its key changes.
 
-    ``fetched`` is the provenance of the file fetched before, if there is one; ``digest`` returns a file's
-    SHA-256.  The key depends on the bytes only: moving or removing a mirror does not change it.
+    ``fetched`` is the provenance of the file fetched before, if there is one;
+    ``digest`` returns a file's SHA-256.  The key depends on the bytes only: moving or
+    removing a mirror does not change it.
     """
     candidates = entry.among(variants)
     mirrored = mirror_file(entry, mirrors, variants)
@@ -324,7 +344,9 @@ def content_key(
 def mirror_file(
     entry: SourceFile, mirrors: Sequence[str | Path], variants: Iterable[str]
 ) -> Path | None:
-    """Return the first file in a mirror that has the name of an allowed variant; its bytes are not read."""
+    """Return the first file in a mirror that has the name of an allowed variant; its
+    bytes are not read.
+    """
     candidates = entry.among(variants)
     for mirror in mirrors:
         for candidate in candidates:
@@ -383,7 +405,9 @@ def _wrong_file(
     allowed: Iterable[Candidate],
     other: Candidate | None,
 ) -> BadInput:
-    """Return the error for a mirror's file that is no allowed candidate; ``other`` is its variant, if any."""
+    """Return the error for a mirror's file that is no allowed candidate; ``other`` is
+    its variant, if any.
+    """
     if other:
         return BadInput(
             f"this is the variant {other.variant!r} of {entry.name}, which this run may not use",
@@ -416,7 +440,9 @@ def _from_addresses(
     client: Client,
     say: Callable[[str], None],
 ) -> tuple[str, Digests]:
-    """Download from the first address that has the file; return this address and the digests."""
+    """Download from the first address that has the file; return this address and the
+    digests.
+    """
     part = Part.of(destination)
     failures = {}
     kinds = {kind(release.digest)} if release.digest else set()
@@ -455,7 +481,9 @@ def _from_addresses(
 def _check_download(
     entry: SourceFile, release: Candidate, digests: Digests, path: Path
 ) -> None:
-    """Raise `WrongContent` or `WrongKind` if a download is not the file of ``entry``."""
+    """Raise `WrongContent` or `WrongKind` if a download is not the file of
+    ``entry``.
+    """
     if not release.digest:
         fault = fault_of(path, entry.kind_name, entry.members)
         if fault:
@@ -470,7 +498,9 @@ def _check_download(
 
 
 def _state_licence(entry: SourceFile, destination: Path) -> bool:
-    """Write a source's licence and citation to its folder; return False if they are there."""
+    """Write a source's licence and citation to its folder; return False if they are
+    there.
+    """
     folder = destination.parents[len(PurePosixPath(entry.file).parts) - 1]
     text = f"{entry.title}\nLicence: {entry.licence}\nPlease cite: {entry.citation}\n{entry.homepage}\n"
     try:
@@ -484,10 +514,11 @@ def _state_licence(entry: SourceFile, destination: Path) -> bool:
 def fault_of(path: Path, name: str = "", members: Iterable[str] = ()) -> str:
     """Describe why a file is not of the kind that its suffix names; return "" if it is.
 
-    ``name`` is the final name of a file that has another one now.  A zip must have the ``members``, and each
-    member must be intact and of its own kind; .gz and .xz must decompress, JSON and each line of JSON lines
-    must be an object or a list, csv must be UTF-8, and parquet must have its footer.  No file may be empty, a
-    web page or another message of a server instead of data.
+    ``name`` is the final name of a file that has another one now.  A zip must have the
+    ``members``, and each member must be intact and of its own kind; .gz and .xz must
+    decompress, JSON and each line of JSON lines must be an object or a list, csv must
+    be UTF-8, and parquet must have its footer.  No file may be empty, a web page or
+    another message of a server instead of data.
     """
     suffix = Path(name or path.name).suffix.lower()
     with path.open("rb") as file:
@@ -615,7 +646,9 @@ CHECKS: dict[str, Callable[[Path], None]] = {
 
 
 def _no_data(start: bytes, suffix: str) -> str:
-    """Describe a file that holds no data by its first `HEAD` bytes; return "" for any other file."""
+    """Describe a file that holds no data by its first `HEAD` bytes; return "" for any
+    other file.
+    """
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not text:
         return "an empty file"

@@ -11,7 +11,9 @@ OTHER = "other"  # the hub's id of a licence without an id
 
 @dataclass(frozen=True)
 class Licence:
-    """A licence: its ``statement`` by the source, ``hub`` id, and the ``url`` of its text (empty: none)."""
+    """A licence: its ``statement`` by the source, ``hub`` id, and the ``url`` of its
+    text (empty: none).
+    """
 
     statement: str
     hub: str = OTHER

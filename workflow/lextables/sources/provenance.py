@@ -13,8 +13,9 @@ from lextables.sources.registry import SAMPLE
 class SourceFiles:
     """Published files of one source with the same variant, licence and note.
 
-    ``file`` is the file's name, or the source and the number of its files.  ``size`` is in bytes, and
-    ``digest`` that of a single file.  ``origin`` is an address or a kind of folder.
+    ``file`` is the file's name, or the source and the number of its files.  ``size`` is
+    in bytes, and ``digest`` that of a single file.  ``origin`` is an address or a kind
+    of folder.
     """
 
     file: str
@@ -27,7 +28,9 @@ class SourceFiles:
 
 
 def source_files(sources: Iterable[Mapping[str, Any]]) -> list[SourceFiles]:
-    """Return the files in provenance records, grouped by source, variant, licence and note."""
+    """Return the files in provenance records, grouped by source, variant, licence and
+    note.
+    """
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for source in sources:
         key = (

@@ -1,7 +1,8 @@
-"""Records of released csv and JSON files, each with its place in the file for error messages.
+"""Records of released csv and JSON files, each with its place in the file for error
+messages.
 
-Files are UTF-8, with or without a byte order mark.  Functions yield (place, record) and raise `BadInput` for
-the first error; nothing is guessed.
+Files are UTF-8, with or without a byte order mark.  Functions yield (place, record) and
+raise `BadInput` for the first error; nothing is guessed.
 """
 
 import csv
@@ -17,16 +18,19 @@ from lextables.pipeline.files import RESTORE, JsonObject, json_prefix, json_valu
 Record = JsonObject
 
 CHUNK = 1 << 20  # characters
-# Longest item of a JSON array, in characters: an error is found without reading the rest of the file.
+# Longest item of a JSON array, in characters: an error is found without reading the
+# rest of the file.
 LONGEST = 1 << 25
 _VISIBLE = re.compile(r"\S")
 _WHOLE = re.compile(r"[0-9]+")
 
 
 def whole_number(text: str, digits: int = 18) -> int | None:
-    """Return the number that ``text`` is in at most ``digits`` digits from 0 to 9, or None.
+    """Return the number that ``text`` is in at most ``digits`` digits from 0 to 9, or
+    None.
 
-    Python does not read numbers of more than 4,300 digits, and 18 digits fit into 64 bits.
+    Python does not read numbers of more than 4,300 digits, and 18 digits fit into 64
+    bits.
     """
     if len(text) <= digits and _WHOLE.fullmatch(text):
         return int(text)
@@ -38,9 +42,9 @@ def csv_rows(
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield (place, cells) for each row of a csv file that has cells.
 
-    The place is ``name`` and the 1-based line on which the row begins, as an editor counts.  All rows must
-    be as wide as the first, and a quote inside a quoted cell must be doubled.  No string is read as a
-    missing value.
+    The place is ``name`` and the 1-based line on which the row begins, as an editor
+    counts.  All rows must be as wide as the first, and a quote inside a quoted cell
+    must be doubled.  No string is read as a missing value.
     """
     reader = csv.reader(_decoded(lines, name, "row"), delimiter=delimiter, strict=True)
     begins = 1
@@ -69,7 +73,9 @@ def csv_rows(
 def csv_records(
     lines: Iterable[bytes], name: str, columns: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (place, {column: cell}) for each row below the header, which must have all ``columns``."""
+    """Yield (place, {column: cell}) for each row below the header, which must have all
+    ``columns``.
+    """
     rows = csv_rows(lines, name)
     where, header = next(rows)
     if len(set(header)) < len(header):
@@ -83,7 +89,9 @@ def csv_records(
 
 
 def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]]:
-    """Yield (place, object) for each line that is not blank; the place is ``name`` and the 1-based line."""
+    """Yield (place, object) for each line that is not blank; the place is ``name`` and
+    the 1-based line.
+    """
     for number, text in enumerate(_decoded(lines, name, "line"), 1):
         if text.strip():
             where = f"{name}, line {number}"
@@ -91,7 +99,9 @@ def json_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Record]
 
 
 def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
-    """Yield the lines as text; `BadInput` for one that is not UTF-8 or has a NUL character."""
+    """Yield the lines as text; `BadInput` for one that is not UTF-8 or has a NUL
+    character.
+    """
     for number, line in enumerate(lines, 1):
         where = f"{name}, {unit} {number}"
         encoding = "utf-8-sig" if number == 1 else "utf-8"
@@ -104,8 +114,8 @@ def _decoded(lines: Iterable[bytes], name: str, unit: str) -> Iterator[str]:
 def json_array(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, object) for each item of a file that is one array of objects.
 
-    One item is in memory at a time.  The place is ``name`` and the 1-based item, because such a file may be
-    a single line.
+    One item is in memory at a time.  The place is ``name`` and the 1-based item,
+    because such a file may be a single line.
     """
     number = 0
     try:
@@ -129,7 +139,8 @@ def json_object(stream: IO[bytes], name: str) -> Record:
 def value(record: Any, key: str, kind: type, where: str) -> Any:
     """Return ``record[key]``, which must be of type ``kind``.
 
-    Raises `BadInput` if the record is no object, the key is missing, or the type differs.
+    Raises `BadInput` if the record is no object, the key is missing, or the type
+    differs.
     """
     if not isinstance(record, dict):
         raise _not_an_object(record, where)
@@ -190,7 +201,9 @@ class _Window:
         self.at = 0
 
     def next(self) -> str:
-        """Move to the next character that is not blank and return it, or "" at the end of the file."""
+        """Move to the next character that is not blank and return it, or "" at the end
+        of the file.
+        """
         while True:
             visible = _VISIBLE.search(self.text, self.at)
             if visible:
@@ -213,7 +226,9 @@ class _Window:
                     ) from None
 
     def _read_more(self) -> bool:
-        """Drop the decoded text and read the next part of the file; False at its end."""
+        """Drop the decoded text and read the next part of the file; False at its
+        end.
+        """
         chunk = self.file.read(CHUNK)
         self.text = self.text[self.at :] + chunk
         self.at = 0

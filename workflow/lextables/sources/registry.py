@@ -1,7 +1,7 @@
 """The registry of sources: addresses, sizes and digests of the published files.
 
-``resources/sources.yaml`` maps source names to `Source` entries.  `load` reads and checks it; `resolve`
-returns one file as a `SourceFile`, with patterns filled in.
+``resources/sources.yaml`` maps source names to `Source` entries.  `load` reads and
+checks it; `resolve` returns one file as a `SourceFile`, with patterns filled in.
 """
 
 import re
@@ -20,7 +20,8 @@ from lextables.pipeline.files import JsonObject
 from lextables.pipeline.registry import Name, content
 
 RELEASE = "release"
-# The variant of bytes from an address without a registered digest: they cannot be verified.
+# The variant of bytes from an address without a registered digest: they cannot be
+# verified.
 UNVERIFIED = "unverified"
 PUBLISHED = (RELEASE, UNVERIFIED)
 SAMPLE = "sample"
@@ -58,7 +59,9 @@ class Entry(base.Entry):
 
 
 class Variant(Entry):
-    """Bytes that may replace the published ones, and whether results from them are comparable."""
+    """Bytes that may replace the published ones, and whether results from them are
+    comparable.
+    """
 
     comparable: bool = Field(
         description="true where numbers may be compared with the paper's, else false"
@@ -92,7 +95,9 @@ class Gated(Entry):
 
 
 class File(Entry):
-    """A published file, or a pattern of files if its name has fields such as ``{volume}``."""
+    """A published file, or a pattern of files if its name has fields such as
+    ``{volume}``.
+    """
 
     addresses: list[Address] = Field(
         [], description="a list of http(s) addresses, tried in order"
@@ -124,7 +129,9 @@ class File(Entry):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        """Raise `ValueError` for keys that contradict each other, or that are missing."""
+        """Raise `ValueError` for keys that contradict each other, or that are
+        missing.
+        """
         if self.digest and self.unpinned:
             raise ValueError(
                 "a file has a 'digest', or the reason why it is 'unpinned', not both"
@@ -181,8 +188,8 @@ ADAPTER = TypeAdapter(Registry)
 class Candidate:
     """Possible bytes of a file: the published ones or a declared variant.
 
-    Published bytes with a digest are the ``release``.  Without one they are ``unverified``, and results from
-    them are not comparable.
+    Published bytes with a digest are the ``release``.  Without one they are
+    ``unverified``, and results from them are not comparable.
     """
 
     variant: str
@@ -226,7 +233,9 @@ class SourceFile:
         return f"{self.source}/{self.file}"
 
     def among(self, variants: Iterable[str]) -> list[Candidate]:
-        """Return the candidates of ``variants``, those with a digest first: only they can be identified."""
+        """Return the candidates of ``variants``, those with a digest first: only they
+        can be identified.
+        """
         allowed = set(variants)
         candidates = [
             candidate for candidate in self.candidates if candidate.variant in allowed
@@ -234,15 +243,19 @@ class SourceFile:
         return sorted(candidates, key=lambda candidate: candidate.digest is None)
 
     def variants_for(self, data: str) -> list[str]:
-        """Return the variants that a run with ``data: sample`` or ``data: release`` may use."""
+        """Return the variants that a run with ``data: sample`` or ``data: release`` may
+        use.
+        """
         names = [candidate.variant for candidate in self.candidates]
         return [name for name in names if (name == SAMPLE) == (data == SAMPLE)]
 
 
 def load(path: str | Path, *papers: str | Path) -> Registry:
-    """Read and check the registry at ``path`` and the key `sources` of the files ``papers``.
+    """Read and check the registry at ``path`` and the key `sources` of the files
+    ``papers``.
 
-    Raises `BadInput` with file, key, value and the allowed values, or with a source that two files define.
+    Raises `BadInput` with file, key, value and the allowed values, or with a source
+    that two files define.
     """
     registry = checked(Registry, content(path), where=str(path))
     defined_in = dict.fromkeys(registry, Path(path).name)
@@ -330,7 +343,8 @@ def _candidates(
 def _published(file: File) -> tuple[str, bool, str]:
     """Return variant, comparability and note of the published bytes.
 
-    They are comparable if they have a digest and are not known to differ from the paper's data.
+    They are comparable if they have a digest and are not known to differ from the
+    paper's data.
     """
     if file.digest is None:
         return UNVERIFIED, False, file.unpinned or file.differs or ""
@@ -342,8 +356,8 @@ def registry_texts(
 ) -> dict[str, JsonObject]:
     """Return the texts of the sources ``names`` that pages show.
 
-    {``<source>``: its title, licence, citation and homepage; ``<source>/<file>``: {variant: its
-    ``comparable`` and ``note``}}.
+    {``<source>``: its title, licence, citation and homepage; ``<source>/<file>``:
+    {variant: its ``comparable`` and ``note``}}.
     """
     fields = {"title", "licence", "citation", "homepage"}
     texts = {}
@@ -361,7 +375,9 @@ def registry_texts(
 def with_registry_texts(
     records: Iterable[JsonObject], texts: Mapping[str, JsonObject]
 ) -> list[JsonObject]:
-    """Return provenance ``records`` updated with the registry's current ``texts`` (`registry_texts`)."""
+    """Return provenance ``records`` updated with the registry's current ``texts``
+    (`registry_texts`).
+    """
     updated = []
     for record in records:
         name = _name_of(texts, f"{record['source']}/{record['file']}")
@@ -374,7 +390,9 @@ def with_registry_texts(
 
 
 def file_regex(name: str, named: bool = False) -> str:
-    """Return the regular expression of a file name or pattern; ``named`` makes each field a named group."""
+    """Return the regular expression of a file name or pattern; ``named`` makes each
+    field a named group.
+    """
     parts = []
     for text, field, _, _ in string.Formatter().parse(name):
         parts.append(re.escape(text))

@@ -1,8 +1,8 @@
 """Download of one file over HTTP(S), with resumption, retries and digests.
 
-The bytes are collected in ``<name>.part``; ``<name>.part.json`` stores their address and the version of the
-file (ETag or Last-Modified).  Both survive a failure.  A download is resumed only for the same address and
-version.
+The bytes are collected in ``<name>.part``; ``<name>.part.json`` stores their address
+and the version of the file (ETag or Last-Modified).  Both survive a failure.  A
+download is resumed only for the same address and version.
 """
 
 import hashlib
@@ -53,8 +53,8 @@ def kind(digest: str) -> str:
 class Digests:
     """Running digests of one stream: SHA-256, and the other requested kinds.
 
-    A ``git-blob`` digest is git's object id: SHA-1 of a header with the file's length, then the file.  It
-    needs ``length`` (bytes) in advance.
+    A ``git-blob`` digest is git's object id: SHA-1 of a header with the file's length,
+    then the file.  It needs ``length`` (bytes) in advance.
     """
 
     def __init__(self, kinds: Iterable[str] = (), length: int | None = None) -> None:
@@ -75,7 +75,9 @@ class Digests:
 
 
 def _new_digest(kind: str, length: int | None) -> Any:
-    """Return a new hash object of hashlib; a git-blob needs the ``length`` of the file."""
+    """Return a new hash object of hashlib; a git-blob needs the ``length`` of the
+    file.
+    """
     if kind == "git-blob":
         if length is None:
             raise ValueError("a git-blob digest needs the length of the file")
@@ -94,7 +96,9 @@ class DownloadFailed(Exception):
 
 
 class TemporaryFailure(DownloadFailed):
-    """A failure that justifies another attempt, after ``wait`` seconds if the server asks for that."""
+    """A failure that justifies another attempt, after ``wait`` seconds if the server
+    asks for that.
+    """
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -116,8 +120,8 @@ def _failure(attempt: Future | None) -> TemporaryFailure:
 class Client:
     """Number of attempts, limits in seconds, and the minimum rate in bytes per second.
 
-    ``patience`` limits the sum of all waits for an address, ``window`` is the time over which the rate is
-    measured.  ``say`` shows each wait on the screen.
+    ``patience`` limits the sum of all waits for an address, ``window`` is the time over
+    which the rate is measured.  ``say`` shows each wait on the screen.
     """
 
     attempts: int = 5
@@ -135,11 +139,13 @@ class Client:
         host: str,
         on_wait: Callable[[BaseException, float], None] = lambda failure, seconds: None,
     ) -> T:
-        """Return the result of ``attempt``, which is repeated after each `TemporaryFailure`.
+        """Return the result of ``attempt``, which is repeated after each
+        `TemporaryFailure`.
 
-        The wait doubles each time, and is at least as long as the server asks for.  ``on_wait`` is called
-        with the failure and the seconds before each wait.  Raises the last failure, with the number of
-        attempts, after the last attempt or if the waits would exceed the patience.
+        The wait doubles each time, and is at least as long as the server asks for.
+        ``on_wait`` is called with the failure and the seconds before each wait.  Raises
+        the last failure, with the number of attempts, after the last attempt or if the
+        waits would exceed the patience.
         """
 
         def seconds(state: RetryCallState) -> float:
@@ -178,9 +184,11 @@ class Client:
     def ask(
         self, get: Callable[..., requests.Response], address: str, **options: Any
     ) -> requests.Response:
-        """Return the answer of ``address``, with its body unread; ``get`` is that of requests.
+        """Return the answer of ``address``, with its body unread; ``get`` is that of
+        requests.
 
-        Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer that cannot be used.
+        Raises `TemporaryFailure` if no answer comes, and `DownloadFailed` for an answer
+        that cannot be used.
         """
         ask = partial(get, address, stream=True, timeout=self.timeouts, **options)
         try:
@@ -197,15 +205,18 @@ class Client:
     def body(
         self, answer: requests.Response, start: int = 0, decoded: bool = False
     ) -> Iterator[bytes]:
-        """Yield the bytes of an answer, from byte ``start`` of the file, as they are sent or ``decoded``.
+        """Yield the bytes of an answer, from byte ``start`` of the file, as they are
+        sent or ``decoded``.
 
-        Raises `TemporaryFailure` if the connection is lost, and `DownloadFailed` below the minimum rate.
+        Raises `TemporaryFailure` if the connection is lost, and `DownloadFailed` below
+        the minimum rate.
         """
         received = counted = start
         since = time.monotonic()
         while True:
             try:
-                # read1 returns the bytes received so far; read waits for a full chunk and loses it if cut.
+                # read1 returns the bytes received so far; read waits for a full chunk
+                # and loses it if cut.
                 data = _within(
                     self.timeouts[1], partial(answer.raw.read1, CHUNK, decoded)
                 )
@@ -213,7 +224,8 @@ class Client:
                 with suppress(
                     ValueError, RuntimeError, OSError
                 ):  # it is closed already
-                    # An abandoned thread that still reads would block the end of the answer.
+                    # An abandoned thread that still reads would block the end of the
+                    # answer.
                     answer.raw.shutdown()
                 raise TemporaryFailure(f"was cut after {received:,} bytes") from error
             if not data:
@@ -235,10 +247,12 @@ CLIENT = Client()
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:
-    """Return the result of ``call``, or raise its exception; `TimeoutError` after ``seconds``.
+    """Return the result of ``call``, or raise its exception; `TimeoutError` after
+    ``seconds``.
 
-    The call runs in a thread, because requests limits the time between two bytes but not that of an answer.
-    A late call is abandoned: its thread ends with its connection or with this process.
+    The call runs in a thread, because requests limits the time between two bytes but
+    not that of an answer. A late call is abandoned: its thread ends with its connection
+    or with this process.
     """
     result: Future[T] = Future()
 
@@ -253,7 +267,9 @@ def _within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def quoted(text: object) -> str:
-    """Return the text of a server or a library, for a message: one line of at most 100 characters."""
+    """Return the text of a server or a library, for a message: one line of at most 100
+    characters.
+    """
     return shorten(str(text), 100, placeholder=" …")
 
 
@@ -274,7 +290,9 @@ class Part:
         return self.path.with_name(f"{self.path.name}.json")
 
     def resumable(self, address: str) -> tuple[int, str]:
-        """Return (bytes, version) of the partial download of ``address``; (0, "") if it cannot be resumed."""
+        """Return (bytes, version) of the partial download of ``address``; (0, "") if it
+        cannot be resumed.
+        """
         if self.path.is_symlink():
             return 0, ""
         try:
@@ -291,7 +309,9 @@ class Part:
         return 0, ""
 
     def begin(self, address: str, version: str) -> None:
-        """Delete the partial download and record the address and version of the next one."""
+        """Delete the partial download and record the address and version of the next
+        one.
+        """
         self.remove()
         write_text(
             self.mark, json.dumps({"address": address, "version": version}) + "\n"
@@ -314,10 +334,10 @@ def download(
 ) -> Digests:
     """Download ``address`` into ``part`` and return its digests: sha256 and ``kinds``.
 
-    ``size`` is the registered number of bytes.  ``check_space`` is called with the number of bytes to
-    download before the first one, and raises if the disk is too small.  Raises `DownloadFailed` if the
-    address answers with something else, or after the client's last attempt.  While attempts add a mebibyte,
-    more are made.
+    ``size`` is the registered number of bytes.  ``check_space`` is called with the
+    number of bytes to download before the first one, and raises if the disk is too
+    small.  Raises `DownloadFailed` if the address answers with something else, or after
+    the client's last attempt.  While attempts add a mebibyte, more are made.
     """
     attempt = partial(_attempt, address, part, size, tuple(kinds), check_space, client)
     while True:
@@ -392,7 +412,9 @@ def _start(answer: requests.Response, part: Part, received: int, version: str) -
 
 
 def _total(answer: requests.Response, start: int, size: int | None) -> int | None:
-    """Return the length of the complete file in bytes, as announced or registered; both must agree."""
+    """Return the length of the complete file in bytes, as announced or registered; both
+    must agree.
+    """
     body = whole_number(answer.headers.get("Content-Length", ""))
     if body is None:
         return size
@@ -403,7 +425,10 @@ def _total(answer: requests.Response, start: int, size: int | None) -> int | Non
 
 
 def _version(answer: requests.Response) -> str:
-    """Return the version for If-Range: ETag or Last-Modified.  A weak ETag does not promise equal bytes."""
+    """Return the version for If-Range: ETag or Last-Modified.
+
+    A weak ETag does not promise equal bytes.
+    """
     version = answer.headers.get("ETag", "")
     if not version or version.startswith("W/"):
         version = answer.headers.get("Last-Modified", "")
@@ -411,7 +436,9 @@ def _version(answer: requests.Response) -> str:
 
 
 def retry_after(value: str) -> float:
-    """Return the seconds of a Retry-After header, a number or an HTTP date; 0 if it is neither."""
+    """Return the seconds of a Retry-After header, a number or an HTTP date; 0 if it is
+    neither.
+    """
     value = value.strip()
     if _WHOLE.fullmatch(value):
         return float(value)
@@ -425,7 +452,9 @@ def retry_after(value: str) -> float:
 def _receive(
     body: Iterator[bytes], part: Part, start: int, total: int | None, digests: Digests
 ) -> Digests:
-    """Append the body to the ``start`` bytes in ``part`` and return the digests of the file."""
+    """Append the body to the ``start`` bytes in ``part`` and return the digests of the
+    file.
+    """
     if start:
         for data in chunks(part.path):
             digests.update(data)

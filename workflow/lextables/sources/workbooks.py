@@ -15,7 +15,8 @@ MAX_CELLS = 5_000_000
 
 
 def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Return the (title, rows) of each sheet of a workbook; a row is as wide as its last cell.
+    """Return the (title, rows) of each sheet of a workbook; a row is as wide as its
+    last cell.
 
     Raises `BadInput` if it is damaged, or expands beyond `BOUNDS` or `MAX_CELLS`.
     """
@@ -30,7 +31,9 @@ def sheets(content: bytes, name: str) -> list[tuple[str, list[tuple[Any, ...]]]]
 
 
 def _sheets(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Return `sheets`; raise any error of openpyxl, and `ValueError` beyond `MAX_CELLS`."""
+    """Return `sheets`; raise any error of openpyxl, and `ValueError` beyond
+    `MAX_CELLS`.
+    """
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     named_sheets = []
     cells = 0

@@ -1,18 +1,21 @@
-"""From computed cells to the lines of a table: published and reproduced values, verdicts and reasons.
+"""From computed cells to the lines of a table: published and reproduced values,
+verdicts and reasons.
 
-Verdicts: **match** (equal at the published precision, or the same words), **off** (different; ``difference``
-is ours less the published value), **not run** (with the reason).  Trained or sampled rows are compared with
-the 95 % prediction interval (``prediction_low``, ``prediction_high``) of at least `MIN_SEEDS` seeds and may
-also be **near**; with fewer seeds they have no verdict.  The sampling interval (``low``, ``high``) decides no
-verdict: it is computed on the same test units as the published score, so it would also contain the scores of
-clearly worse systems.  Cells without a published counterpart, and all cells from data that are not comparable
-with the paper's, are in ``ours`` without a verdict.
+Verdicts: **match** (equal at the published precision, or the same words), **off**
+(different; ``difference`` is ours less the published value), **not run** (with the
+reason).  Trained or sampled rows are compared with the 95 % prediction interval
+(``prediction_low``, ``prediction_high``) of at least `MIN_SEEDS` seeds and may also be
+**near**; with fewer seeds they have no verdict.  The sampling interval (``low``,
+``high``) decides no verdict: it is computed on the same test units as the published
+score, so it would also contain the scores of clearly worse systems.  Cells without a
+published counterpart, and all cells from data that are not comparable with the paper's,
+are in ``ours`` without a verdict.
 
-``reason`` explains a cell: a prediction interval too wide to tell published values apart, the cell's own
-reason, and why it is off.
+``reason`` explains a cell: a prediction interval too wide to tell published values
+apart, the cell's own reason, and why it is off.
 
-``baselines`` names the baselines of the table that score at least as high as a published value.  It describes
-the published value and does not affect the verdict.
+``baselines`` names the baselines of the table that score at least as high as a
+published value.  It describes the published value and does not affect the verdict.
 """
 
 import csv
@@ -43,10 +46,11 @@ UNDEFINED = "not defined: its denominator is 0 in these examples"
 class Score:
     """A score of a system's runs, and how systems are compared by it (`comparison`).
 
-    ``measure`` is what systems are compared by and ``system`` the system, both named as in the table.
-    ``metric`` and ``group`` are as in `scores.parquet` and `units.parquet`; their values times ``scale`` are
-    in the table's unit.  ``units`` is the kind of test unit, in the plural (`queries`).  ``lower``: a lower
-    score is better.
+    ``measure`` is what systems are compared by and ``system`` the system, both named as
+    in the table.  ``metric`` and ``group`` are as in `scores.parquet` and
+    `units.parquet`; their values times ``scale`` are in the table's unit.  ``units`` is
+    the kind of test unit, in the plural (`queries`).  ``lower``: a lower score is
+    better.
     """
 
     measure: str
@@ -60,15 +64,18 @@ class Score:
 
 @dataclass(frozen=True)
 class Cell:
-    """A computed cell.  ``value`` is a number in the table's unit, a text, or None with a ``reason``.
+    """A computed cell.  ``value`` is a number in the table's unit, a text, or None with
+    a ``reason``.
 
-    ``low`` and ``high`` are the 95 % sampling interval.  ``decimals`` is the precision of an additional cell;
-    published cells have their own.  ``seeds`` are the values of the runs, one a seed, of a trained or sampled
-    value; None if it is deterministic.  ``averages`` is the number of runs that the published value averages.
-    ``measure`` names the measure that systems are compared by; it is empty for values that are not scores.
-    ``score`` is the input of the paired tests; None where systems are not tested.  ``baseline`` names the
-    baseline with this score, if it may mark published values.  ``comparable`` overrides the table's, for a
-    cell from another data set.  A cell that is not ``judged`` has no verdict; its ``reason`` says why.
+    ``low`` and ``high`` are the 95 % sampling interval.  ``decimals`` is the precision
+    of an additional cell; published cells have their own.  ``seeds`` are the values of
+    the runs, one a seed, of a trained or sampled value; None if it is deterministic.
+    ``averages`` is the number of runs that the published value averages.  ``measure``
+    names the measure that systems are compared by; it is empty for values that are not
+    scores.  ``score`` is the input of the paired tests; None where systems are not
+    tested.  ``baseline`` names the baseline with this score, if it may mark published
+    values.  ``comparable`` overrides the table's, for a cell from another data set.  A
+    cell that is not ``judged`` has no verdict; its ``reason`` says why.
     """
 
     row: str
@@ -92,7 +99,8 @@ class Cell:
 class Line:
     """One line of a table's csv.
 
-    Of a score by which systems are compared: the ``system``, and the ``worst`` and ``best`` score.
+    Of a score by which systems are compared: the ``system``, and the ``worst`` and
+    ``best`` score.
     """
 
     row: str
@@ -127,11 +135,13 @@ def build(
 ) -> list[Line]:
     """Return the lines of a table: the paper's rows in its order, then additional rows.
 
-    ``comparable`` says whether the data are the paper's (a cell may override it); if not, values go to `ours`
-    without a verdict.  ``why_off`` returns the explanation of a (row, column) that is off.
+    ``comparable`` says whether the data are the paper's (a cell may override it); if
+    not, values go to `ours` without a verdict.  ``why_off`` returns the explanation of
+    a (row, column) that is off.
 
-    Raises BadInput for a published cell that is not computed, and ValueError for one with neither a value nor
-    a reason, and for two computed cells at the same row and column.
+    Raises BadInput for a published cell that is not computed, and ValueError for one
+    with neither a value nor a reason, and for two computed cells at the same row and
+    column.
     """
     computed: dict[Place, Cell] = {}
     for cell in cells:
@@ -173,7 +183,9 @@ def build(
 
 
 def _defined(cell: Cell) -> Cell:
-    """Return a cell whose value is no finite number without it, and with the reason: it is not run."""
+    """Return a cell whose value is no finite number without it, and with the reason: it
+    is not run.
+    """
     if not isinstance(cell.value, float) or math.isfinite(cell.value):
         return cell
     why = UNDEFINED
@@ -192,9 +204,11 @@ def _in_words(cell: Cell) -> str:
 def _additional_cells(
     published: Iterable[PublishedCell], computed: Mapping[Place, Cell]
 ) -> tuple[dict[Place, list[Cell]], list[Cell]]:
-    """The additional cells that follow each published cell, and those of additional rows.
+    """The additional cells that follow each published cell, and those of additional
+    rows.
 
-    An additional cell of a published row, such as a strict score, follows the published cell before it.
+    An additional cell of a published row, such as a strict score, follows the published
+    cell before it.
     """
     following: dict[Place, list[Cell]] = {
         (cell.row, cell.column): [] for cell in published
@@ -215,7 +229,9 @@ def _additional_cells(
 
 
 def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput:
-    """The error for a published cell that is not computed; it names the most similar rows or columns."""
+    """The error for a published cell that is not computed; it names the most similar
+    rows or columns.
+    """
     names = [column for row, column in computed if row == printed.row]
     kind = "column"
     what = f"column {printed.column!r} of row {printed.row!r}"
@@ -235,7 +251,9 @@ def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput
 
 
 def _compared_by(cell: Cell) -> tuple[bool, str]:
-    """The key by which published values are compared: the measure, or the column for values without one."""
+    """The key by which published values are compared: the measure, or the column for
+    values without one.
+    """
     if cell.measure:
         return True, cell.measure
     return False, cell.column
@@ -282,7 +300,9 @@ def _line(cell: Cell, decimals: int | None) -> Line:
 
 
 def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
-    """The line of a cell without a published value; ``decimals`` are those of the published columns."""
+    """The line of a cell without a published value; ``decimals`` are those of the
+    published columns.
+    """
     cell = _defined(cell)
     places = cell.decimals
     if places is None:
@@ -296,7 +316,9 @@ def _additional_line(cell: Cell, decimals: Mapping[str, int]) -> Line:
 
 
 def _line_of_other_data(published: PublishedCell, cell: Cell) -> Line:
-    """The line of a published cell whose computed value is from data that are not the paper's."""
+    """The line of a published cell whose computed value is from data that are not the
+    paper's.
+    """
     line = _line(cell, published.decimals)
     if cell.value is None and cell.judged:
         line = replace(line, verdict="not run")
@@ -311,7 +333,9 @@ def _compared_line(
     numbers: Sequence[float],
     why_off: Callable[[str, str], str],
 ) -> Line:
-    """The line of a published cell with its verdict; ``numbers`` are the paper's of the same measure."""
+    """The line of a published cell with its verdict; ``numbers`` are the paper's of the
+    same measure.
+    """
     outcome, difference, evidence = verdict(published, cell, numbers)
     why = ""
     if outcome == "off":
@@ -333,9 +357,11 @@ def _joined(*clauses: str) -> str:
 def verdict(
     published: PublishedCell, cell: Cell, numbers: Sequence[float] = ()
 ) -> tuple[Verdict, str, str]:
-    """Return the verdict on a computed cell, its difference if it is off, and the reason.
+    """Return the verdict on a computed cell, its difference if it is off, and the
+    reason.
 
-    Text is compared by `same_words`.  ``numbers`` are the paper's values of the same measure.
+    Text is compared by `same_words`.  ``numbers`` are the paper's values of the same
+    measure.
     """
     number = published.number
     value = cell.value
@@ -373,8 +399,8 @@ def prediction_interval(
 
     ``values`` are two draws or more.
 
-    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of the n values (n - 1)
-    and m ``averages``.
+    For normal draws: mean ± t(0.975, n - 1) · s · √(1/n + 1/m), with s the deviation of
+    the n values (n - 1) and m ``averages``.
     """
     # Slow to load, and most tables have no trained row.
     from scipy.special import stdtrit
@@ -395,14 +421,18 @@ def _too_few(seeds: Sequence[float]) -> str:
 
 
 def _prediction(cell: Cell) -> tuple[float, float] | None:
-    """The prediction interval of a cell; None without enough seeds or without a value."""
+    """The prediction interval of a cell; None without enough seeds or without a
+    value.
+    """
     if cell.seeds is None or _too_few(cell.seeds) or not is_number(cell.value):
         return None
     return prediction_interval(cell.seeds, cell.averages)
 
 
 def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
-    """Whether an interval contains published values of other systems, or is as wide as the value itself."""
+    """Whether an interval contains published values of other systems, or is as wide as
+    the value itself.
+    """
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)
     if inside:
@@ -419,7 +449,9 @@ def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) 
 
 
 def _reached(printed: PublishedCell, cell: Cell, cells: Iterable[Cell]) -> str:
-    """The baselines that score at least as high as a published value, at the published precision."""
+    """The baselines that score at least as high as a published value, at the published
+    precision.
+    """
     number = printed.number
     decimals = printed.decimals
     if not cell.measure or number is None or decimals is None:
@@ -453,7 +485,9 @@ def rounded(value: float, decimals: int) -> float:
 
 
 def written(value: float | str | None, decimals: int | None) -> str:
-    """Return a value as a table shows it: numbers at ``decimals`` places, no sign on a zero."""
+    """Return a value as a table shows it: numbers at ``decimals`` places, no sign on a
+    zero.
+    """
     if value is None:
         return ""
     if isinstance(value, str):
@@ -471,8 +505,8 @@ def written(value: float | str | None, decimals: int | None) -> str:
 def to_csv(lines: Iterable[Line], note: str = "") -> str:
     """Return the table as csv text.
 
-    A ``note`` on the data is appended to the reason of each value in `ours`, because rows may be read without
-    the page.
+    A ``note`` on the data is appended to the reason of each value in `ours`, because
+    rows may be read without the page.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -500,7 +534,9 @@ def from_csv(text: str, note: str = "") -> list[Line]:
 
 
 def count(lines: Iterable[Line]) -> Mapping[str, int]:
-    """Count the published cells by verdict, in the order match, near, off, not run, no verdict."""
+    """Count the published cells by verdict, in the order match, near, off, not run, no
+    verdict.
+    """
     totals = dict.fromkeys(("match", "near", "off", "not run", ""), 0)
     for line in lines:
         if line.published:

@@ -1,13 +1,16 @@
-"""Which rows of a table differ: paired tests by the task's test unit, and groups that do not differ.
+"""Which rows of a table differ: paired tests by the task's test unit, and groups that
+do not differ.
 
-Two systems are compared by the contribution of each unit of the test set (a query, a contract) to their
-scores, the mean over runs that differ in their seed.  The test is a two-sided sign-flip test (all 2^n sign
-patterns if these are no more than the resamples).  Holm's correction is over all tested pairs of a measure.
-The interval is Student's interval of the differences.  A detectable difference is one that is found with 80
-% power after the correction.  The tests simulate error rates, coverage and
+Two systems are compared by the contribution of each unit of the test set (a query, a
+contract) to their scores, the mean over runs that differ in their seed.  The test is a
+two-sided sign-flip test (all 2^n sign patterns if these are no more than the
+resamples).  Holm's correction is over all tested pairs of a measure.  The interval is
+Student's interval of the differences.  A detectable difference is one that is found
+with 80 % power after the correction.  The tests simulate error rates, coverage and
 power.
 
-pandas, scipy and networkx are imported where they are used: most tables have nothing to compare.
+pandas, scipy and networkx are imported where they are used: most tables have nothing to
+compare.
 """
 
 import csv
@@ -54,12 +57,14 @@ OTHERS = "scored on different units"
 class Pair:
     """Two systems compared by one measure of a table, the better one first.
 
-    ``difference`` is the score of ``one`` minus that of ``other`` in the table's unit, ``low`` to ``high``
-    its paired 95 % interval.  ``p`` is the p-value of the paired test and ``adjusted`` the same after Holm's
-    correction over all pairs of the measure.  ``units`` is the number and kind of units (`57 queries`).
-    ``detectable`` is the smallest difference that is found with 80 % power after the correction; infinite if
-    no difference that a score can have is found.  ``untested`` is the reason if there is no test; the
-    interval, p and, except for published values, ``detectable`` are then NaN.
+    ``difference`` is the score of ``one`` minus that of ``other`` in the table's unit,
+    ``low`` to ``high`` its paired 95 % interval.  ``p`` is the p-value of the paired
+    test and ``adjusted`` the same after Holm's correction over all pairs of the
+    measure.  ``units`` is the number and kind of units (`57 queries`).  ``detectable``
+    is the smallest difference that is found with 80 % power after the correction;
+    infinite if no difference that a score can have is found.  ``untested`` is the
+    reason if there is no test; the interval, p and, except for published values,
+    ``detectable`` are then NaN.
     """
 
     measure: str
@@ -84,9 +89,9 @@ class Pair:
 class Comparison:
     """The pairs of one measure: ``systems`` are best first.
 
-    ``groups`` are the largest sets of systems of which every two were tested and do not differ; each system
-    is in at least one group.  ``pairs`` were tested, ``untested`` were not.  ``printed`` are neighbours in
-    the order of the published values.
+    ``groups`` are the largest sets of systems of which every two were tested and do not
+    differ; each system is in at least one group.  ``pairs`` were tested, ``untested``
+    were not.  ``printed`` are neighbours in the order of the published values.
     """
 
     measure: str
@@ -99,7 +104,9 @@ class Comparison:
 
     @cached_property
     def detectable(self) -> float:
-        """The median detectable difference of the pairs, also used for published rows; NaN without any."""
+        """The median detectable difference of the pairs, also used for published rows;
+        NaN without any.
+        """
         return _median_detectable(self.pairs)
 
     @property
@@ -109,7 +116,9 @@ class Comparison:
 
     @property
     def power(self) -> str:
-        """The detectable difference after the correction, as a clause; empty if no pair has one."""
+        """The detectable difference after the correction, as a clause; empty if no pair
+        has one.
+        """
         if math.isnan(self.detectable):
             return ""
         tests = "1 test" if len(self.pairs) == 1 else f"{len(self.pairs)} tests"
@@ -140,7 +149,9 @@ class Comparison:
 
 
 def to_csv(pairs: Iterable[Pair]) -> str:
-    """Return the pairs as csv text; numbers as Python writes them, so that they are read back the same."""
+    """Return the pairs as csv text; numbers as Python writes them, so that they are
+    read back the same.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(Pair)]
@@ -170,7 +181,9 @@ OfRun = Callable[[str], Mapping[tuple[str, str], Mapping[str, float]]]
 
 @dataclass(frozen=True)
 class _System:
-    """A system: its score in the table and the contribution of each unit to it, in the table's unit."""
+    """A system: its score in the table and the contribution of each unit to it, in the
+    table's unit.
+    """
 
     score: Score
     value: float
@@ -187,10 +200,11 @@ def compare(
 ) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
-    ``of_run`` returns the contribution of each unit to the scores of a run's folder (`inputs.Inputs.units`).
-    ``published`` are the published cells, none if the data are not the paper's.  They add pairs of neighbours
-    in the order of the published values, and one pair of the best published value and the best baseline.
-    Raises ValueError if two cells of a measure name the same system.
+    ``of_run`` returns the contribution of each unit to the scores of a run's folder
+    (`inputs.Inputs.units`).  ``published`` are the published cells, none if the data
+    are not the paper's.  They add pairs of neighbours in the order of the published
+    values, and one pair of the best published value and the best baseline.  Raises
+    ValueError if two cells of a measure name the same system.
     """
     by_measure: dict[str, list[_ScoredCell]] = defaultdict(list)
     for cell in cells:
@@ -212,7 +226,9 @@ def _pairs(
     numbers: Mapping[tuple[str, str], float],
     of_run: OfRun,
 ) -> Iterator[Pair]:
-    """Yield the pairs of one measure: tested ones, published neighbours, the best baseline."""
+    """Yield the pairs of one measure: tested ones, published neighbours, the best
+    baseline.
+    """
     names = {score.system for score, _ in cells}
     if len(names) < len(cells):
         measure = cells[0][0].measure
@@ -357,9 +373,10 @@ def _tested(better: _System, worse: _System, tests: int) -> Pair:
 def sign_flip(differences: np.ndarray, resamples: int = 0, seed: int = 0) -> np.ndarray:
     """Return the two-sided p-value of each pair's mean difference, float64 (pairs,).
 
-    ``differences`` float64 (pairs, units).  Under the null hypothesis a difference is as likely as its
-    negative.  The p-value is the share of ``resamples`` (default: enough for Holm's correction), the observed
-    one included, whose mean is at least as extreme; or of all sign patterns, if these are no more.
+    ``differences`` float64 (pairs, units).  Under the null hypothesis a difference is
+    as likely as its negative.  The p-value is the share of ``resamples`` (default:
+    enough for Holm's correction), the observed one included, whose mean is at least as
+    extreme; or of all sign patterns, if these are no more.
     """
     pairs, units = differences.shape
     resamples = resamples or max(RESAMPLES, RESAMPLES_A_PAIR * pairs)
@@ -385,7 +402,9 @@ def _means(signs: np.ndarray, differences: np.ndarray) -> np.ndarray:
 
 
 def _resampled(differences: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """The p-values of `sign_flip` by resampling; all pairs are flipped by the same signs."""
+    """The p-values of `sign_flip` by resampling; all pairs are flipped by the same
+    signs.
+    """
     from scipy.stats import permutation_test
 
     def means(signs: np.ndarray, axis: int) -> np.ndarray:
@@ -405,7 +424,9 @@ def _resampled(differences: np.ndarray, resamples: int, seed: int) -> np.ndarray
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values after Holm's correction (1979), which bounds the familywise error rate."""
+    """Return the p-values after Holm's correction (1979), which bounds the familywise
+    error rate.
+    """
     order = np.argsort(p_values)
     tests_left = np.arange(len(p_values), 0, -1)
     in_order = np.maximum.accumulate(np.take(p_values, order) * tests_left)
@@ -415,11 +436,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def detectable(differences: np.ndarray, tests: int) -> float:
-    """Return the smallest mean difference that is found in 80 % of test sets after Holm's correction.
+    """Return the smallest mean difference that is found in 80 % of test sets after
+    Holm's correction.
 
-    ``differences`` (units,) give the spread, ``tests`` is the number of tests of the correction.  Holm's
-    correction finds every p-value below 5 % divided by ``tests``, and more if other pairs differ too, so the
-    power is at least 80 %.
+    ``differences`` (units,) give the spread, ``tests`` is the number of tests of the
+    correction.  Holm's correction finds every p-value below 5 % divided by ``tests``,
+    and more if other pairs differ too, so the power is at least 80 %.
     """
     size = effect(len(differences), tests)
     if size == math.inf:
@@ -429,10 +451,12 @@ def detectable(differences: np.ndarray, tests: int) -> float:
 
 @cache
 def effect(units: int, tests: int) -> float:
-    """Return the mean, in standard deviations, that `sign_flip` finds at 5 % / ``tests`` with 80 % power.
+    """Return the mean, in standard deviations, that `sign_flip` finds at 5 % /
+    ``tests`` with 80 % power.
 
-    For normal differences.  Infinite if the smallest possible p-value, 2 / 2^units, is too large.  Simulated
-    with a fixed seed for few units, where p-values are coarse; otherwise that of the paired t-test.
+    For normal differences.  Infinite if the smallest possible p-value, 2 / 2^units, is
+    too large.  Simulated with a fixed seed for few units, where p-values are coarse;
+    otherwise that of the paired t-test.
     """
     level = ALPHA / tests
     if 2 / 2**units >= level:
@@ -475,7 +499,9 @@ def _simulated_effect(units: int, level: float) -> float:
 
 
 def _median_detectable(pairs: Iterable[Pair]) -> float:
-    """The median detectable difference; infinite if no pair has one, NaN if all rows are the same."""
+    """The median detectable difference; infinite if no pair has one, NaN if all rows
+    are the same.
+    """
     values = [pair.detectable for pair in pairs if pair.detectable > 0]
     finite = [value for value in values if value < math.inf]
     if finite:
@@ -496,7 +522,9 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
-    """The comparison of the systems of one measure; pairs have the better system first."""
+    """The comparison of the systems of one measure; pairs have the better system
+    first.
+    """
     printed = []
     untested = []
     tested = []
@@ -531,7 +559,9 @@ def _all_units(pairs: Iterable[Pair]) -> str:
 def _groups(
     systems: tuple[str, ...], level: Sequence[tuple[str, str]]
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the largest sets of systems of which every two are in ``level``, best first."""
+    """Return the largest sets of systems of which every two are in ``level``, best
+    first.
+    """
     import networkx
 
     graph = networkx.Graph(level)
@@ -556,10 +586,11 @@ METHOD = (
 
 
 def notes(comparisons: Sequence[Comparison], data_note: str = "") -> list[str]:
-    """Return notes on which rows of a table differ and which differences its test set can detect.
+    """Return notes on which rows of a table differ and which differences its test set
+    can detect.
 
-    The measures with the most units come first, at most `SHOWN`.  ``data_note`` describes data that are not
-    the paper's.
+    The measures with the most units come first, at most `SHOWN`.  ``data_note``
+    describes data that are not the paper's.
     """
     tested = [comparison for comparison in comparisons if comparison.pairs]
     tested.sort(key=_number_of_units, reverse=True)
@@ -609,7 +640,9 @@ def _measures(number: int) -> str:
 
 
 def _leading(comparison: Comparison) -> str:
-    """The best row, the rows not distinguished from it or not tested, and the detectable difference."""
+    """The best row, the rows not distinguished from it or not tested, and the
+    detectable difference.
+    """
     tests = len(comparison.pairs)
     power = comparison.power
     differs = any(pair.differs for pair in comparison.pairs)

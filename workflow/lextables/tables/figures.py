@@ -1,8 +1,8 @@
 """Figures as svg, drawn from a table's lines: the same lines give the same bytes.
 
-Lines have the text colour of the page, so that a drawing is readable on light and dark pages; published
-values and ours differ in hatch and marker as well as in colour.  Letters of 12.5 units in a drawing 360 units
-wide have 9 points on a phone.
+Lines have the text colour of the page, so that a drawing is readable on light and dark
+pages; published values and ours differ in hatch and marker as well as in colour.
+Letters of 12.5 units in a drawing 360 units wide have 9 points on a phone.
 """
 
 import io
@@ -85,9 +85,9 @@ STYLE: Look = {
 def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) -> str:
     """Return the svg of ``lines`` as a figure of ``kind``, one of `KINDS`.
 
-    ``title`` is the text for screen readers.  Missing values are not drawn; a figure without any
-    value says so.  For data that are not ``comparable``, published values are not drawn, and the drawing
-    says so.
+    ``title`` is the text for screen readers.  Missing values are not drawn; a figure
+    without any value says so.  For data that are not ``comparable``, published values
+    are not drawn, and the drawing says so.
     """
     omitted = not comparable and any(line.published for line in lines)
     if not comparable:
@@ -103,7 +103,9 @@ def draw(kind: str, lines: Sequence[Line], title: str, comparable: bool = True) 
 
 
 def to_svg(drawing: Callable[[Figure], None], title: str, kind: str) -> str:
-    """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids unique."""
+    """Return what ``drawing`` draws as svg; ``kind`` and ``title`` make its ids
+    unique.
+    """
     out = io.StringIO()
     settings: Any = {**STYLE, "svg.hashsalt": f"{kind} {title}"}
     metadata = {"Date": None, "Creator": None, "Title": title}
@@ -177,7 +179,9 @@ def _legend(figure: Figure, handles: Sequence[Artist], length: float) -> int:
 
 @dataclass(frozen=True)
 class Series:
-    """Bars with one look: ``label`` in the legend, and whether they are of our values."""
+    """Bars with one look: ``label`` in the legend, and whether they are of our
+    values.
+    """
 
     label: str
     ours: bool
@@ -202,7 +206,9 @@ class Bar:
 
 
 def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bars by metric, before and after: rows are `<system> / <state>`; columns of changes are not drawn."""
+    """Bars by metric, before and after: rows are `<system> / <state>`; columns of
+    changes are not drawn.
+    """
     drawn = [line for line in lines if " change" not in line.column]
     printed = set()
     systems = set()
@@ -240,7 +246,8 @@ def _bars_of(line: Line, name: str, hatch: str) -> list[Bar]:
 
 
 def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bars by row, one per series: columns are `<measure>: <series>`; the first measure is drawn.
+    """Bars by row, one per series: columns are `<measure>: <series>`; the first measure
+    is drawn.
 
     A number published for the row, such as its rank, is before its name.
     """
@@ -273,7 +280,9 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _bar_chart(figure: Figure, groups: Mapping[str, Sequence[Bar]]) -> Axes | None:
-    """Draw groups of horizontal bars, each with its name; return the axes, None without bars."""
+    """Draw groups of horizontal bars, each with its name; return the axes, None without
+    bars.
+    """
     groups = {name: bars for name, bars in groups.items() if bars}
     if not groups:
         _empty(figure)
@@ -317,7 +326,8 @@ def _draw_bar(axes: Axes, at: float, bar: Bar) -> None:
 
 
 def histogram(figure: Figure, lines: Sequence[Line]) -> None:
-    """Bins as rows (`0-99 words`), and the mean and the median of the first row that has one.
+    """Bins as rows (`0-99 words`), and the mean and the median of the first row that
+    has one.
 
     Published ones are lines, ours are markers.
     """
@@ -343,7 +353,9 @@ def histogram(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _draw_bin(axes: Axes, line: Line) -> bool:
-    """Draw the bar of a line that is a bin of a histogram; return whether it is one with a value."""
+    """Draw the bar of a line that is a bin of a histogram; return whether it is one
+    with a value.
+    """
     bounds = re.fullmatch(r"(\d+)-(\d+) (.+)", line.row)
     height = number(_ours(line))
     if not bounds or height is None:
@@ -382,7 +394,9 @@ def _draw_centre(axes: Axes, line: Line) -> list[Artist]:
 
 @dataclass
 class Plot:
-    """Axes with one line per row: our values on lines with markers, published ones as hollow markers."""
+    """Axes with one line per row: our values on lines with markers, published ones as
+    hollow markers.
+    """
 
     figure: Figure
     axes: Axes
@@ -396,7 +410,8 @@ class Plot:
         marked: Sequence[Point],
         published: Sequence[Point],
     ) -> None:
-        """Add the line of ``points``, with a marker at each of the ``marked``, and ``published`` points.
+        """Add the line of ``points``, with a marker at each of the ``marked``, and
+        ``published`` points.
 
         ``look`` are its dashes and its marker, one of `LOOKS`.
         """
@@ -434,7 +449,9 @@ class Plot:
 
 
 def curves(figure: Figure, lines: Sequence[Line]) -> None:
-    """Precision by recall, one line per row over `Precision at 20% recall`, and `Precision@80% Recall`."""
+    """Precision by recall, one line per row over `Precision at 20% recall`, and
+    `Precision@80% Recall`.
+    """
     plot = Plot(figure, figure.add_subplot())
     ours = _numbers(lines)
     printed = _numbers(lines, _published)
@@ -452,7 +469,9 @@ def curves(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _points(column: str, values: Mapping[str, float]) -> list[Point]:
-    """(x, value) of the columns that match ``column``, a pattern with x as its group; sorted."""
+    """(x, value) of the columns that match ``column``, a pattern with x as its group;
+    sorted.
+    """
     points = []
     for name, value in values.items():
         match = re.fullmatch(column, name)
@@ -473,7 +492,9 @@ def line_by_size(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
-    """The first column by the last, such as a mark given by people; rows as in `line_by_size`."""
+    """The first column by the last, such as a mark given by people; rows as in
+    `line_by_size`.
+    """
     columns = _columns(lines)
     shown = {*columns[:1], *columns[-1:]}
     drawn = [line for line in lines if line.column in shown]
@@ -482,7 +503,9 @@ def line_by_mark(figure: Figure, lines: Sequence[Line]) -> None:
 
 
 def _series(figure: Figure, lines: Sequence[Line]) -> tuple[Plot, list[float]]:
-    """Draw one line per series over the last column; return the plot and all x positions."""
+    """Draw one line per series over the last column; return the plot and all x
+    positions.
+    """
     *columns, size = _columns(lines) or [""]
     ours = _numbers(lines)
     printed = _numbers(lines, _published)
@@ -533,7 +556,9 @@ def _logarithmic(axes: Axes, values: Sequence[float]) -> None:
 
 
 def bubbles(figure: Figure, lines: Sequence[Line]) -> None:
-    """One marker per row: the first column on a logarithmic axis, the second on the other, then the area."""
+    """One marker per row: the first column on a logarithmic axis, the second on the
+    other, then the area.
+    """
     columns = _columns(lines)[:3]
     points = []
     for values in _numbers(lines).values():

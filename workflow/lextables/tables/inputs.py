@@ -41,11 +41,11 @@ COUNTS = {
 class Inputs:
     """The inputs of one table.
 
-    ``data`` is the folder of its data set, ``root`` that of the results, and ``rows`` are its
-    `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id, and ``paper`` the registry entry
-    of its paper. ``beside`` are the other data sets that it shows, and whether they are the paper's;
-    ``absent`` are those that are not available, with the reason.  ``file`` is a user's file that the table
-    shows.
+    ``data`` is the folder of its data set, ``root`` that of the results, and ``rows``
+    are its `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id,
+    and ``paper`` the registry entry of its paper. ``beside`` are the other data sets
+    that it shows, and whether they are the paper's; ``absent`` are those that are not
+    available, with the reason.  ``file`` is a user's file that the table shows.
     """
 
     data: Path
@@ -86,7 +86,9 @@ class Inputs:
     def values(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float, ...]:
-        """A score of each run times ``scale``, by default in per cent; NaN where a run lacks it."""
+        """A score of each run times ``scale``, by default in per cent; NaN where a run
+        lacks it.
+        """
         missing = (math.nan, 0)
         scores = [self.scores[run].get((metric, group), missing) for run in runs]
         return tuple(scale * value for value, _ in scores)
@@ -103,7 +105,9 @@ class Inputs:
     def interval(
         self, runs: Sequence[str], metric: str, group: str = "all", scale: float = 100
     ) -> tuple[float | None, float | None]:
-        """The ends of a score's stored interval, averaged over runs; None where a run lacks one."""
+        """The ends of a score's stored interval, averaged over runs; None where a run
+        lacks one.
+        """
         low = self.mean(runs, metric + LOW, group, scale)
         high = self.mean(runs, metric + HIGH, group, scale)
         if low is None or high is None:
@@ -122,7 +126,8 @@ class Inputs:
 
 
 def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
-    """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run, but with its reason.
+    """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run,
+    but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
     """
@@ -147,7 +152,9 @@ def _joined(reasons: Iterable[str]) -> str:
 
 
 def provenance(census: str | Path, texts: Record) -> Sequence[Record]:
-    """The sources in a data set's census, with the registry's current texts (`registry_texts`)."""
+    """The sources in a data set's census, with the registry's current texts
+    (`registry_texts`).
+    """
     return with_registry_texts(read_json(census, Sources)["sources"], texts)
 
 
@@ -157,7 +164,9 @@ def comparable(sources: Iterable[Record]) -> bool:
 
 
 def by_name(rows: Iterable[Row]) -> Scores:
-    """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN over nothing."""
+    """A run's rows of `run.SCORES` as {(metric, group): (value, n)}; the value is NaN
+    over nothing.
+    """
     scores = {}
     for row in rows:
         n = row["n"]
@@ -175,7 +184,9 @@ def record(root: Path, folder: str) -> Record:
 
 
 def training(run: Record) -> Record:
-    """Return the record of the training of the (first) run whose weights a run read, or its own record."""
+    """Return the record of the training of the (first) run whose weights a run read, or
+    its own record.
+    """
     trained = run.get("trained", run)
     if isinstance(trained, list):
         return trained[0]
@@ -183,10 +194,11 @@ def training(run: Record) -> Record:
 
 
 def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
-    """Yield the cells; the first cell of some runs also gives the notes in their records as a reason.
+    """Yield the cells; the first cell of some runs also gives the notes in their
+    records as a reason.
 
-    These are the counts of a language model's requests, and an own setting of a model that could not hold.
-    ``root`` is the folder that the folders of runs lie in.
+    These are the counts of a language model's requests, and an own setting of a model
+    that could not hold. ``root`` is the folder that the folders of runs lie in.
     """
     notes: dict[str, list[str]] = {}
     done: set[tuple[str, ...]] = set()
@@ -218,7 +230,9 @@ def notes_of(run: Record) -> list[str]:
 
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells `with_notes`; those of a row whose model has read test texts also say so."""
+    """Yield the cells `with_notes`; those of a row whose model has read test texts also
+    say so.
+    """
     notes: dict[str, str] = {}
     for row in inputs.rows:
         for runs in row["runs"].values():

@@ -30,13 +30,16 @@ TIDY_COLUMNS = (
 )
 Kind = Literal["score", "statistic", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# The requirement of values that nobody can compute, such as those of a prompt that is not known.
+# The requirement of values that nobody can compute, such as those of a prompt that is
+# not known.
 NOT_PUBLISHED = "something that was not published"
 BETWEEN = " > "  # the parts of a cell's name
 
 
 def _printed_number(name: str) -> str:
-    """A pattern: an optional sign, digits with or without thousands separators, decimals, a percent sign."""
+    """A pattern: an optional sign, digits with or without thousands separators,
+    decimals, a percent sign.
+    """
     return rf"(?P<{name}>[+\-−]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?|\.\d+)%?)"
 
 
@@ -51,14 +54,15 @@ _PRINTED = re.compile(
 class PublishedCell:
     """One cell of a published table or figure.
 
-    ``table``, ``row`` and ``column`` name the cell; ``value`` is the published string without markup;
-    ``decimals`` is the number of decimals for comparison, ``None`` for text: more than ``value``
-    shows if the paper drops trailing zeros.  ``where`` is the place in the paper.
+    ``table``, ``row`` and ``column`` name the cell; ``value`` is the published string
+    without markup; ``decimals`` is the number of decimals for comparison, ``None`` for
+    text: more than ``value`` shows if the paper drops trailing zeros.  ``where`` is the
+    place in the paper.
 
-    ``kind``: a `score` is the result of a system, a `statistic` a count, share or size that describes the
-    data or a model, and a `text` a name, a query or a description.  ``repeats`` is the `name` of the first
-    cell with the same quantity: the same system, condition, data and measure, or the same text.  It is empty
-    for the first cell.
+    ``kind``: a `score` is the result of a system, a `statistic` a count, share or size
+    that describes the data or a model, and a `text` a name, a query or a description.
+    ``repeats`` is the `name` of the first cell with the same quantity: the same system,
+    condition, data and measure, or the same text.  It is empty for the first cell.
     """
 
     table: str
@@ -72,21 +76,27 @@ class PublishedCell:
 
     @property
     def name(self) -> str:
-        """The table, the row and the column, as in ``repeats``: ``table3 > BM25 / None > NDCG@5``."""
+        """The table, the row and the column, as in ``repeats``: ``table3 > BM25 / None
+        > NDCG@5``.
+        """
         return BETWEEN.join((self.table, self.row, self.column))
 
     @property
     def number(self) -> float | None:
-        """The published number in the table's unit: 54.0 for ``54.0%`` and ``54.0``, 1898.0 for ``1,898``.
+        """The published number in the table's unit: 54.0 for ``54.0%`` and ``54.0``,
+        1898.0 for ``1,898``.
 
-        ``0.742+/-0.014`` is 0.742; its margin is ``margin``.  ``None`` for text, which ``NaN``, ``N/A`` and
-        ``66M`` are: they have no decimals and are compared as strings.
+        ``0.742+/-0.014`` is 0.742; its margin is ``margin``.  ``None`` for text, which
+        ``NaN``, ``N/A`` and ``66M`` are: they have no decimals and are compared as
+        strings.
         """
         return number(self.value)
 
     @property
     def margin(self) -> float | None:
-        """The published error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` if there is none."""
+        """The published error of ``0.742+/-0.014`` or ``0.742 ± 0.014``; ``None`` if
+        there is none.
+        """
         printed = _PRINTED.fullmatch(self.value)
         return _float(printed["margin"]) if printed and printed["margin"] else None
 
@@ -101,18 +111,22 @@ def first_kinds(cells: Iterable[PublishedCell]) -> FirstKinds:
 
 
 def number(value: str) -> float | None:
-    """Return the number that a table shows as ``value``, as `PublishedCell.number` does."""
+    """Return the number that a table shows as ``value``, as `PublishedCell.number`
+    does.
+    """
     printed = _PRINTED.fullmatch(value)
     return _float(printed["number"]) if printed else None
 
 
 def load(path: str | Path) -> list[PublishedCell]:
-    """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's order.
+    """Return the cells of ``path``, a csv with the columns ``COLUMNS``, in the file's
+    order.
 
-    Raises ``BadInput`` with the file and row if a column is missing or unknown, a field is empty or padded
-    with spaces, ``decimals`` is less than ``value`` shows or more than any value of its table shows, the
-    same (table, row, column) occurs twice, ``kind`` is unknown or does not fit, or ``repeats`` is not the
-    first cell with the same value.
+    Raises ``BadInput`` with the file and row if a column is missing or unknown, a field
+    is empty or padded with spaces, ``decimals`` is less than ``value`` shows or more
+    than any value of its table shows, the same (table, row, column) occurs twice,
+    ``kind`` is unknown or does not fit, or ``repeats`` is not the first cell with the
+    same value.
     """
     cells: dict[TablePlace, PublishedCell] = {}
     places: dict[TablePlace, str] = {}
@@ -157,10 +171,12 @@ def _check_texts(where: str, record: Mapping[str, str]) -> None:
 
 
 def to_csv(published: Iterable[str | Path]) -> str:
-    """Return the cells of the files in resources/published as csv text with `TIDY_COLUMNS`.
+    """Return the cells of the files in resources/published as csv text with
+    `TIDY_COLUMNS`.
 
-    ``number`` is the published number in the table's own unit (54.0 for `54.0%`) and ``margin`` the published
-    error (0.014 for `0.742 ± 0.014`); both are empty for text.  See `PublishedCell` for the other columns.
+    ``number`` is the published number in the table's own unit (54.0 for `54.0%`) and
+    ``margin`` the published error (0.014 for `0.742 ± 0.014`); both are empty for text.
+    See `PublishedCell` for the other columns.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -175,7 +191,9 @@ def to_csv(published: Iterable[str | Path]) -> str:
 def _check_more_decimals(
     cells: Mapping[TablePlace, PublishedCell], places: Mapping[TablePlace, str]
 ) -> None:
-    """A value has more decimals than it shows only where another value of its table shows as many."""
+    """A value has more decimals than it shows only where another value of its table
+    shows as many.
+    """
     shown: dict[str, set[int | None]] = defaultdict(set)
     for cell in cells.values():
         shown[cell.table].add(_shown_decimals(cell.value))
@@ -207,7 +225,9 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _decimals(value: str, decimals: str, where: str) -> int | None:
-    """Return ``decimals`` as a number (``None`` for text), checked against the published ``value``."""
+    """Return ``decimals`` as a number (``None`` for text), checked against the
+    published ``value``.
+    """
     shown = _shown_decimals(value)
     if shown is None:
         means = "is text"
@@ -241,7 +261,9 @@ def _kind(record: Mapping[str, str], where: str) -> Kind:
 def _check_repeats(
     cell: PublishedCell, firsts: Mapping[str, PublishedCell], where: str
 ) -> None:
-    """Raise BadInput unless a cell above, which repeats none, has the same kind and value."""
+    """Raise BadInput unless a cell above, which repeats none, has the same kind and
+    value.
+    """
     first = firsts.get(cell.repeats)
     if first is None:
         what = (
@@ -257,7 +279,8 @@ def _check_repeats(
 
 
 def same_quantity(first: PublishedCell, second: PublishedCell) -> bool:
-    """Whether two cells have the same value: equal texts, or equal numbers, of which one may be in per cent.
+    """Whether two cells have the same value: equal texts, or equal numbers, of which
+    one may be in per cent.
 
     Margins are not compared, and no case of letters.
     """

@@ -1,7 +1,8 @@
 """Tables as Markdown and HTML: the published and the reproduced value in one cell.
 
-Both formats are made from `pivot` and `shown`.  The HTML needs no network and no script.  A value from data
-that are not the paper's is shown above the published value, without an arrow.
+Both formats are made from `pivot` and `shown`.  The HTML needs no network and no
+script.  A value from data that are not the paper's is shown above the published value,
+without an arrow.
 """
 
 import itertools
@@ -41,7 +42,9 @@ Rows = Mapping[str, Mapping[str, Line]]
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows that share columns, as {row: {column: line}}: the paper's rows, and additional rows."""
+    """Rows that share columns, as {row: {column: line}}: the paper's rows, and
+    additional rows.
+    """
 
     columns: tuple[str, ...]
     paper: Rows
@@ -52,9 +55,10 @@ class Grid:
 class ShownCell:
     """The texts of a cell.
 
-    ``seeds`` is the number of seeds and their prediction interval, ``interval`` the sampling interval, and
-    ``note`` the number of its footnote (0: none).  ``apart``: the value is from other data than the published
-    one.  ``reached``: a baseline of the table scores at least as high as the published value.
+    ``seeds`` is the number of seeds and their prediction interval, ``interval`` the
+    sampling interval, and ``note`` the number of its footnote (0: none).  ``apart``:
+    the value is from other data than the published one.  ``reached``: a baseline of the
+    table scores at least as high as the published value.
     """
 
     printed: str
@@ -71,7 +75,9 @@ class ShownCell:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A column: ``kind`` is `text` if it has texts instead of values to compare, else empty."""
+    """A column: ``kind`` is `text` if it has texts instead of values to compare, else
+    empty.
+    """
 
     name: str
     kind: str
@@ -97,7 +103,9 @@ class ShownBody:
 
 @dataclass(frozen=True)
 class ShownGrid:
-    """A grid as the templates write it; notes on a whole row or column are at its heading."""
+    """A grid as the templates write it; notes on a whole row or column are at its
+    heading.
+    """
 
     columns: Sequence[ShownColumn]
     bodies: Sequence[ShownBody]
@@ -129,7 +137,8 @@ class _Block:
 def pivot(lines: Iterable[Line]) -> list[Grid]:
     """Return the grids of a table, rows and columns in first-seen order.
 
-    Rows that share no column, such as the bins of a histogram and its mean, are in separate grids.
+    Rows that share no column, such as the bins of a histogram and its mean, are in
+    separate grids.
     """
     rows: dict[str, dict[str, Line]] = {}
     for line in lines:
@@ -175,7 +184,9 @@ def reasons(lines: Iterable[Line]) -> dict[str, int]:
 
 
 def shown(line: Line, numbers: Mapping[str, int]) -> ShownCell:
-    """Return the texts of the cell of ``line``; a text that equals the published one is not repeated."""
+    """Return the texts of the cell of ``line``; a text that equals the published one is
+    not repeated.
+    """
     value = line.reproduced or line.ours
     word: str = line.verdict
     is_text = line.decimals is None
@@ -205,7 +216,9 @@ def shown(line: Line, numbers: Mapping[str, int]) -> ShownCell:
 
 
 def _prediction(line: Line) -> str:
-    """The number of seeds, as the run folders' last parts name them, and their prediction interval."""
+    """The number of seeds, as the run folders' last parts name them, and their
+    prediction interval.
+    """
     if not line.prediction_low:
         return ""
     seeds = set()
@@ -217,7 +230,9 @@ def _prediction(line: Line) -> str:
 
 
 def key(lines: Iterable[Line]) -> str:
-    """Return the key of a table: `KEY`, and the baselines that mark published values."""
+    """Return the key of a table: `KEY`, and the baselines that mark published
+    values.
+    """
     names: list[str] = []
     for line in lines:
         if line.baselines:
@@ -229,7 +244,9 @@ def key(lines: Iterable[Line]) -> str:
 
 
 def tally(lines: Iterable[Line]) -> str:
-    """Return the verdicts on the published cells as text: ``3 match, 1 near, 0 off, 2 not run``."""
+    """Return the verdicts on the published cells as text: ``3 match, 1 near, 0 off, 2
+    not run``.
+    """
     totals = count(lines)
     clauses = [f"{n} {verdict}" for verdict, n in totals.items() if verdict]
     if totals[""]:
@@ -252,7 +269,9 @@ def label(name: str) -> str:
 
 
 def data_note(sources: Iterable[Mapping[str, Any]]) -> str:
-    """Return a note on data that are not comparable with the paper's, from their provenance; else empty."""
+    """Return a note on data that are not comparable with the paper's, from their
+    provenance; else empty.
+    """
     others = [source["variant"] for source in sources if not source["comparable"]]
     if not others:
         return ""
@@ -274,8 +293,9 @@ def duration(seconds: float) -> str:
 class About:
     """What a table's files say around its values.
 
-    ``where`` is its place in the paper.  ``notes`` are shown below it.  ``data_note`` describes data that are
-    not the paper's.  ``name`` is its id, such as `table_d4`; empty for a page that is no table of a paper.
+    ``where`` is its place in the paper.  ``notes`` are shown below it.  ``data_note``
+    describes data that are not the paper's.  ``name`` is its id, such as `table_d4`;
+    empty for a page that is no table of a paper.
     """
 
     title: str
@@ -349,7 +369,9 @@ def markdown_row(*cells: str) -> str:
 
 
 def _markdown_cell(cell: ShownCell | None) -> str:
-    """The text of a cell: values, verdict, seeds, note, interval; empty without a cell."""
+    """The text of a cell: values, verdict, seeds, note, interval; empty without a
+    cell.
+    """
     if cell is None:
         return ""
     printed = cell.printed
@@ -375,7 +397,9 @@ def _joined(separator: str, *texts: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Escape Markdown and HTML, and replace line breaks, which would end the table's row."""
+    """Escape Markdown and HTML, and replace line breaks, which would end the table's
+    row.
+    """
     text = " ".join(text.split())
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = text.replace("<", "&lt;")
@@ -400,7 +424,9 @@ MACROS = "table.html.j2"  # of the cells and rows
 def html(
     about: About, lines: Sequence[Line], svg: str = "", more: Markup | str = ""
 ) -> str:
-    """Return the table as a separate page, with the drawing ``svg`` above and ``more`` below it."""
+    """Return the table as a separate page, with the drawing ``svg`` above and ``more``
+    below it.
+    """
     numbers = reasons(lines)
     body = TEMPLATES.get_template("alone.html.j2").render(
         about=about,
@@ -415,7 +441,9 @@ def html(
 
 
 def page(title: str, body: Markup, style: str = "") -> str:
-    """Return a page that includes its style and needs no other file; ``style`` is added to `STYLE`."""
+    """Return a page that includes its style and needs no other file; ``style`` is added
+    to `STYLE`.
+    """
     template = TEMPLATES.get_template("page.html.j2")
     return template.render(title=title, body=body, style=Markup(STYLE + style))
 
@@ -443,7 +471,9 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
 def _rows(
     rows: Rows, columns: Sequence[str], numbers: Mapping[str, int]
 ) -> list[ShownRow]:
-    """Rows of a grid; a note on all cells of a row, or on those that are not run, is the row's."""
+    """Rows of a grid; a note on all cells of a row, or on those that are not run, is
+    the row's.
+    """
     shown_rows = []
     for name, lines in rows.items():
         cells: list[ShownCell | None] = []
@@ -457,7 +487,9 @@ def _rows(
 
 
 def _without_notes(row: ShownRow, notes: Sequence[int]) -> ShownRow:
-    """A row whose cells have no note that is also the one of their column in ``notes``."""
+    """A row whose cells have no note that is also the one of their column in
+    ``notes``.
+    """
     cells = []
     for cell, note in zip(row.cells, notes, strict=True):
         if cell and cell.note == note:

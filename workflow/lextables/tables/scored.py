@@ -1,4 +1,6 @@
-"""Cells of tables whose rows or columns are systems and whose values are scores of their runs."""
+"""Cells of tables whose rows or columns are systems and whose values are scores of
+their runs.
+"""
 
 import math
 import statistics
@@ -18,17 +20,23 @@ class Options(TypedDict, total=False):
     """What a cell has instead of the default."""
 
     runs: Sequence[str]
-    """Folders of the runs, by default those of the first condition that the table shows."""
+    """Folders of the runs, by default those of the first condition that the table
+    shows.
+    """
     interval: Interval | None
     """Sampling interval in the table's unit, by default `Inputs.interval`."""
     decimals: int
     """Precision of an additional cell."""
     trained: bool
-    """Whether the values differ by seed, by default whether the system was trained here."""
+    """Whether the values differ by seed, by default whether the system was trained
+    here.
+    """
     compared: bool
     """Whether paired tests compare systems by this score, by default yes."""
     baseline: str
-    """Name under which a baseline marks published values, by default the system's row."""
+    """Name under which a baseline marks published values, by default the system's
+    row.
+    """
     missing: str
     """Reason of a cell whose score a run lacks; without one the value is NaN."""
     no_runs: str
@@ -43,9 +51,11 @@ def score_cell(
     score: Score,
     **options: Unpack[Options],
 ) -> Cell:
-    """Return the cell of one score of a system: the mean over runs that differ in their seed.
+    """Return the cell of one score of a system: the mean over runs that differ in their
+    seed.
 
-    ``score`` says which score of the runs; its ``measure`` names what systems are compared by.
+    ``score`` says which score of the runs; its ``measure`` names what systems are
+    compared by.
     """
     baseline = ""
     if system["baseline"] and not system["lenient"]:
@@ -83,7 +93,9 @@ def score_cell(
 
 
 def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
-    """Return the cell of the strict reading of ``cell``'s score if it is stored and differs."""
+    """Return the cell of the strict reading of ``cell``'s score if it is stored and
+    differs.
+    """
     value = inputs.mean(cell.runs, score.metric + STRICT, score.group, score.scale)
     if value is None or not is_number(cell.value) or math.isclose(value, cell.value):
         return []

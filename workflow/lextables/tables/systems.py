@@ -1,4 +1,6 @@
-"""Systems, which are rows of a plan, and kinds of cells that several papers' tables have."""
+"""Systems, which are rows of a plan, and kinds of cells that several papers' tables
+have.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,9 @@ def runs_of(system: System, condition: str) -> tuple[str, ...]:
 def published_cell(
     published: PublishedCell, value: str | float | None, missing: str
 ) -> Cell:
-    """Return the cell of a published one; without a value, with the reason ``missing``."""
+    """Return the cell of a published one; without a value, with the reason
+    ``missing``.
+    """
     reason = missing if value is None else ""
     return Cell(published.row, published.column, value, reason=reason)
 

@@ -13,12 +13,14 @@ _SPELLINGS = {
 }
 _INVISIBLE = regex.compile(r"\p{Cf}")
 _DASH = regex.compile(r"[\p{Pd}−]")
-# A raised digit or a fraction is no further digit of the number before it: 10² is not 102.
+# A raised digit or a fraction is no further digit of the number before it: 10² is not
+# 102.
 _RAISED = regex.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹⁺⁻¼½¾⅐-⅞])")
 # The commas of "1,234,567", and the place of a zero in ".5".
 _THOUSANDS = regex.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?!,?\d)")
 _NO_ZERO = regex.compile(r"(?<![\w.,])\.(?=\d)")
-# A sign stands at the beginning, or behind a blank, a bracket, a comma or a symbol, and before a number.
+# A sign stands at the beginning, or behind a blank, a bracket, a comma or a symbol, and
+# before a number.
 _OPENING = r"[(\[{,;:\p{Sm}\p{Sc}]"
 _NUMBER = r"(?=\p{Sc}?\s?\d|∞|inf\b)"
 _PLUS = regex.compile(rf"(?<=^|\s|{_OPENING})\+{_NUMBER}")
@@ -40,15 +42,18 @@ _PARTS = regex.compile(
 def same_words(first: str, second: str) -> bool:
     """Whether two texts have the same words, numbers and symbols in the same order.
 
-    Case, blanks, punctuation, hyphens of words, commas of thousands and a plus before a number do not count.
-    A minus before a number does, and so do a dash, slash or colon between two digits, and all symbols, such
-    as those of comparisons, currencies and per cent.
+    Case, blanks, punctuation, hyphens of words, commas of thousands and a plus before a
+    number do not count. A minus before a number does, and so do a dash, slash or colon
+    between two digits, and all symbols, such as those of comparisons, currencies and
+    per cent.
     """
     return _parts(first) == _parts(second)
 
 
 def _parts(text: str) -> list[str]:
-    """The words, numbers and symbols of a text; the text itself if it has none of them."""
+    """The words, numbers and symbols of a text; the text itself if it has none of
+    them.
+    """
     text = _INVISIBLE.sub("", text)
     text = _RAISED.sub(" ", text)
     text = unicodedata.normalize("NFKC", text).casefold()

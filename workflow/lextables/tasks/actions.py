@@ -1,7 +1,7 @@
 """What a task states of its actions: the tables, features and fields that each reads.
 
-Each task has a subclass of `TaskJobs`, in its module ``jobs``.  `planning.jobs` makes the job
-of a run from it, and `job.Job` is what the action is then given.
+Each task has a subclass of `TaskJobs`, in its module ``jobs``.  `planning.jobs` makes
+the job of a run from it, and `job.Job` is what the action is then given.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
 class Action:
     """What a task states of an action.
 
-    Its code is in ``module``, below `lextables.tasks`.  ``parts`` is a pattern of modules of
-    which the action imports one: with ``retrieval.rankers.{}`` and the part ``bm25``
-    (`TaskJobs.part`) it is `retrieval.rankers.bm25`.
-    ``tables`` are the tables of the data set that it reads, by the task's names for them,
-    and ``fields`` the fields of the registry's task.  With ``census`` the action reads the
-    census of the data set, as trainings do: their checkpoints are only reused for the same
-    data.  A job with a ``model`` requests memory, time and a GPU by the work of its runs;
-    with ``asks`` it asks a language model, for ``minutes`` at least.  Other jobs request
+    Its code is in ``module``, below `lextables.tasks`.  ``parts`` is a pattern of
+    modules of which the action imports one: with ``retrieval.rankers.{}`` and the part
+    ``bm25`` (`TaskJobs.part`) it is `retrieval.rankers.bm25`.  ``tables`` are the
+    tables of the data set that it reads, by the task's names for them, and ``fields``
+    the fields of the registry's task.  With ``census`` the action reads the census of
+    the data set, as trainings do: their checkpoints are only reused for the same data.
+    A job with a ``model`` requests memory, time and a GPU by the work of its runs; with
+    ``asks`` it asks a language model, for ``minutes`` at least.  Other jobs request
     ``mem_mb`` and ``minutes``.
     """
 
@@ -47,9 +47,10 @@ class Action:
 class TaskJobs:
     """The jobs of one data set's task.
 
-    ``task`` is the registry's task of the data set ``name``.  The folder ``data`` has its
-    tables, and its features are below ``folder``.  In the methods, ``action`` is the name of
-    an action, except where its type is `Action`; ``settings`` and ``spec`` are those of a run.
+    ``task`` is the registry's task of the data set ``name``.  The folder ``data`` has
+    its tables, and its features are below ``folder``.  In the methods, ``action`` is
+    the name of an action, except where its type is `Action`; ``settings`` and ``spec``
+    are those of a run.
     """
 
     ACTIONS: ClassVar[Mapping[str, Action]]
@@ -113,7 +114,9 @@ class TaskJobs:
         return [self.vector_file(settings["model"], settings[self.VECTOR_SIZE])]
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
-        """The runs whose predictions an action reads, by role, of all needed ``runs``."""
+        """The runs whose predictions an action reads, by role, of all needed
+        ``runs``.
+        """
         return {"predictions": list(runs)}
 
     def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:

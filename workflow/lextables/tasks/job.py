@@ -1,8 +1,9 @@
 """What an action of a task is given.
 
-An action, such as `train` or `predict`, is a module of the task's folder ``actions`` with a
-function ``run(job)``.  All actions have the same script (`workflow/scripts/task.py`), and a
-task states in its `actions.TaskJobs` what each of them reads.
+An action, such as `train` or `predict`, is a module of the task's folder ``actions``
+with a function ``run(job)``.  All actions have the same script
+(`workflow/scripts/task.py`), and a task states in its `actions.TaskJobs` what each of
+them reads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +19,20 @@ from lextables.pipeline.run import chosen, counts_of, identity
 class Job:
     """What an action is given.
 
-    ``inputs`` and ``outputs`` are files by role.  Inputs are `data` (tables of the data set,
-    in the order of `actions.Action.tables`), `census`, `predictions` and `records` (of the
-    runs that this run needs), `weights` and `weight_records` (of the runs whose weights it
-    loads), `choice`, and the task's features.  Outputs are `record` (the run's `run.json`)
-    and, by the action, `weights`, `predictions`, or `scores` and `units`.
+    ``inputs`` and ``outputs`` are files by role.  Inputs are `data` (tables of the data
+    set, in the order of `actions.Action.tables`), `census`, `predictions` and `records`
+    (of the runs that this run needs), `weights` and `weight_records` (of the runs whose
+    weights it loads), `choice`, and the task's features.  Outputs are `record` (the
+    run's `run.json`) and, by the action, `weights`, `predictions`, or `scores` and
+    `units`.
 
     ``settings`` are those of the run; for a ranking, which makes several runs, they are
-    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names the
-    module that `actions.Action.parts` leaves open, mostly the kind of model.  ``code`` is
-    the fingerprint of the job's code and ``device`` the config's choice.  ``work`` is the
-    folder of checkpoints and ``vectors`` that of cached vectors.  ``asking`` has the folder
-    of cached answers and the limits of language models (`models.spending.Limits`).
+    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names
+    the module that `actions.Action.parts` leaves open, mostly the kind of model.
+    ``code`` is the fingerprint of the job's code and ``device`` the config's choice.
+    ``work`` is the folder of checkpoints and ``vectors`` that of cached vectors.
+    ``asking`` has the folder of cached answers and the limits of language models
+    (`models.spending.Limits`).
     """
 
     inputs: Mapping[str, Sequence[str]]
@@ -57,7 +60,9 @@ class Job:
         return chosen(self.inputs["choice"])
 
     def identity(self, device: str) -> JsonObject:
-        """The identity of the checkpoints on a kind of ``device`` (`pipeline.run.identity`)."""
+        """The identity of the checkpoints on a kind of ``device``
+        (`pipeline.run.identity`).
+        """
         (census,) = self.inputs["census"]
         start_weights = [folder_content(folder) for folder in self.inputs["weights"]]
         return identity(counts_of(census), self.code, device, start_weights)

@@ -1,11 +1,11 @@
 """Memory and time that a job with a model requests.
 
-Memory follows from the model's parameters.  Time follows from its parameters, the tokens
-that it trains on and reads, and the speed of the device: 6 floating-point operations for
-each parameter and token of a training, 2 for each of an inference (Kaplan et al., 2020,
-Section 2.1).  The numbers of texts are those of the published data sets
-(`resources/costs/texts.csv`), each as long as the model's limit, so that the time is an
-upper estimate.
+Memory follows from the model's parameters.  Time follows from its parameters, the
+tokens that it trains on and reads, and the speed of the device: 6 floating-point
+operations for each parameter and token of a training, 2 for each of an inference
+(Kaplan et al., 2020, Section 2.1).  The numbers of texts are those of the published
+data sets (`resources/costs/texts.csv`), each as long as the model's limit, so that the
+time is an upper estimate.
 """
 
 import csv
@@ -35,9 +35,9 @@ VOLUME_MARGIN = 2  # the same of case law
 # Operations for a parameter and a token.
 OPERATIONS: Mapping[Pass, int] = {"train": 6, "read": 2}
 TERA = 1e12
-# TFLOP/s of a GPU: an eighth of the 312 in the data sheet of an A100 (bfloat16), because
-# batches of short texts and small models are far from it.  Of one core of a processor:
-# MiniLM was measured at 0.07 to 0.12.
+# TFLOP/s of a GPU: an eighth of the 312 in the data sheet of an A100 (bfloat16),
+# because batches of short texts and small models are far from it.  Of one core of a
+# processor: MiniLM was measured at 0.07 to 0.12.
 GPU_TFLOPS = 40.0
 CORE_TFLOPS = 0.05
 START_SECONDS = 120  # imports, weights, data
@@ -101,8 +101,8 @@ def mem_mb(work: Work, gpu: bool) -> int:
 def minutes(seconds: float, gpu: bool) -> int:
     """Return the minutes that a job of estimated ``seconds`` requests.
 
-    They are a multiple of 30, at most `MARGIN` times the estimate or an hour (4 without a
-    GPU), and at most a week.
+    They are a multiple of 30, at most `MARGIN` times the estimate or an hour (4 without
+    a GPU), and at most a week.
     """
     steps = math.floor(MARGIN * seconds / 60 / STEP_MINUTES)
     least = LEAST_MINUTES if gpu else LEAST_CPU_MINUTES
@@ -120,7 +120,9 @@ def volume_minutes(volumes: int, seconds: float, least: int = STEP_MINUTES) -> i
 
 @dataclass(frozen=True)
 class Texts:
-    """How many texts a part of a data set has, and their tokens; None: a model's limit."""
+    """How many texts a part of a data set has, and their tokens; None: a model's
+    limit.
+    """
 
     number: float
     tokens: int | None = None
@@ -129,8 +131,8 @@ class Texts:
 def load_texts(path: str | Path) -> dict[tuple[str, str], Texts]:
     """Read {(data set, part): its texts}.
 
-    The parts `heads` and `updates …` are numbers of heads, and of the longest training with
-    the authors' settings.
+    The parts `heads` and `updates …` are numbers of heads, and of the longest training
+    with the authors' settings.
     """
     texts = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
@@ -143,10 +145,11 @@ def load_texts(path: str | Path) -> dict[tuple[str, str], Texts]:
 def measured_speeds(
     path: str | Path, models: Mapping[str, Model]
 ) -> dict[tuple[str, Pass], float]:
-    """Return {(model, train or read): TFLOP/s} of the records of trainings and inferences.
+    """Return {(model, train or read): TFLOP/s} of the records of trainings and
+    inferences.
 
-    They are the records with a device and tokens (`report.costs`); of several the slowest
-    counts.
+    They are the records with a device and tokens (`report.costs`); of several the
+    slowest counts.
     """
     speeds: dict[tuple[str, Pass], float] = {}
     with Path(path).open(encoding="utf-8", newline="") as file:
@@ -167,9 +170,10 @@ def measured_speeds(
 class ModelSizes:
     """The sizes of the models and of the texts of planned runs.
 
-    ``models`` are the registry's, and ``own`` is {key of a user's model: its parameters}.
-    ``texts`` are the published numbers of texts; ``shares`` is {data set: the share of
-    them that it is built with}, and ``unknown`` the number where none was published.
+    ``models`` are the registry's, and ``own`` is {key of a user's model: its
+    parameters}. ``texts`` are the published numbers of texts; ``shares`` is {data set:
+    the share of them that it is built with}, and ``unknown`` the number where none was
+    published.
     """
 
     specs: Mapping[Run, Spec]
@@ -316,7 +320,9 @@ class ModelSizes:
 
 
 def _is_complete(trial: JsonObject) -> bool:
-    """Whether a training's settings say how long it is; before a choice they may not."""
+    """Whether a training's settings say how long it is; before a choice they may
+    not.
+    """
     lengths = (trial.get("passes"), trial.get("epochs"), trial.get("updates"))
     return any(value is not None for value in lengths)
 

@@ -1,7 +1,8 @@
 """The choice of a trial by its scores on validation data, the same in all tasks.
 
-A trial whose training diverged (its losses or outputs are NaN or infinite) has no scores from that update
-on.  It would be the worst of its search, so it is never chosen, and the search goes on with the others.
+A trial whose training diverged (its losses or outputs are NaN or infinite) has no
+scores from that update on.  It would be the worst of its search, so it is never chosen,
+and the search goes on with the others.
 """
 
 import math
@@ -15,10 +16,11 @@ Trial = TypeVar("Trial")
 
 
 def best_trial(scores: Mapping[Trial, Sequence[float]], seeds: int) -> Trial:
-    """Return the trial with the highest mean score over ``seeds``; ties go to the first.
+    """Return the trial with the highest mean score over ``seeds``; ties go to the
+    first.
 
-    A trial with fewer scores diverged with some seed.  A mean that is not defined (NaN) comes last.  Raises
-    `BadInput` if all trials diverged.
+    A trial with fewer scores diverged with some seed.  A mean that is not defined (NaN)
+    comes last.  Raises `BadInput` if all trials diverged.
     """
     means = {}
     for trial, seed_scores in scores.items():

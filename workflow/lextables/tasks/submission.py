@@ -1,4 +1,6 @@
-"""Check submitted predictions against the data set, and store them as those of a run."""
+"""Check submitted predictions against the data set, and store them as those of a
+run.
+"""
 
 import logging
 from importlib import import_module

@@ -61,7 +61,8 @@ _INDEX = re.compile(r"(Unnamed: \d+)?")  # the name of the column of pandas' ind
 
 
 class Incomplete(BadInput):
-    """A file lacks predictions; ``missing`` are the ids, or pairs of ids, of what it lacks.
+    """A file lacks predictions; ``missing`` are the ids, or pairs of ids, of what it
+    lacks.
 
     ``has_none`` tells that it lacks all.
     """
@@ -104,8 +105,8 @@ class File:
     def table(self, *needed: str) -> Records:
         """Yield {column: cell} for each row of a csv file with a header.
 
-        The column of pandas' index is left out.  Raises `BadInput` for a repeated column,
-        or if one of ``needed`` is missing.
+        The column of pandas' index is left out.  Raises `BadInput` for a repeated
+        column, or if one of ``needed`` is missing.
         """
         lines = self.text.encode().splitlines(keepends=True)
         rows = records.csv_rows(lines, self.name)
@@ -344,7 +345,9 @@ class Distribution:
         return shares
 
     def _index(self, name: str, place: str) -> int:
-        """Return the index of a choice by its name; raises `BadInput` if it has none."""
+        """Return the index of a choice by its name; raises `BadInput` if it has
+        none.
+        """
         if name in self.choices:
             return self.choices.index(name)
         plain = [choice.strip() for choice in self.choices]
@@ -375,11 +378,13 @@ def store(
     task: JsonObject,
     folder: str | Path,
 ) -> JsonObject:
-    """Check a file, and write its predictions and the record of the run into ``folder``.
+    """Check a file, and write its predictions and the record of the run into
+    ``folder``.
 
-    ``reader`` is the module `submitted` of the task, ``settings`` are those of the run, and
-    ``data`` the tables that the reader checks against.  Returns the name of the file, and
-    the numbers of rows and of skipped predictions.  Raises `BadInput` as the reader does.
+    ``reader`` is the module `submitted` of the task, ``settings`` are those of the run,
+    and ``data`` the tables that the reader checks against.  Returns the name of the
+    file, and the numbers of rows and of skipped predictions.  Raises `BadInput` as the
+    reader does.
     """
     with recorded(Path(folder, "run.json"), settings) as record:
         file = opened(settings["content"])

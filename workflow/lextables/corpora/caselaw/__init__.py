@@ -1,1 +1,3 @@
-"""Court opinions from the Caselaw Access Project: static.case.law volumes and the former bulk export."""
+"""Court opinions from the Caselaw Access Project: static.case.law volumes and the
+former bulk export.
+"""

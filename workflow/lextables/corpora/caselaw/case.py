@@ -1,6 +1,8 @@
-"""The metadata of a case, checked: the same model for static.case.law and the former bulk export.
+"""The metadata of a case, checked: the same model for static.case.law and the former
+bulk export.
 
-No value is converted: a number in quotes, true, 1.0 and null are errors where a whole number belongs.
+No value is converted: a number in quotes, true, 1.0 and null are errors where a whole
+number belongs.
 """
 
 import re
@@ -75,7 +77,9 @@ Checked = TypeVar("Checked", bound=BaseModel)
 
 
 def checked(kind: type[Checked], record: Any) -> Checked:
-    """Return a JSON value as ``kind``; raises `Unreadable` with the first wrong value."""
+    """Return a JSON value as ``kind``; raises `Unreadable` with the first wrong
+    value.
+    """
     try:
         return typed(kind, record)
     except BadInput as error:

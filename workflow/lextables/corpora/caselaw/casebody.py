@@ -1,7 +1,8 @@
-"""The body of a case, from the HTML of static.case.law or the XML of the former bulk export.
+"""The body of a case, from the HTML of static.case.law or the XML of the former bulk
+export.
 
-Both mark opinions, paragraphs, the start and label of each printed page, footnotes and footnote marks, under
-different names.
+Both mark opinions, paragraphs, the start and label of each printed page, footnotes and
+footnote marks, under different names.
 """
 
 import re
@@ -15,10 +16,12 @@ from lextables.corpora.caselaw.case import Unreadable
 from lextables.corpora.caselaw.opinion import Page
 
 Element = Any  # lxml has no public name of the type of an element
-# Tab, line feed and carriage return are white space; every other control character is an error.
+# Tab, line feed and carriage return are white space; every other control character is
+# an error.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _ENTITIES = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
-# In opinions converted from plain text, a paragraph with this mark precedes each footnote.
+# In opinions converted from plain text, a paragraph with this mark precedes each
+# footnote.
 _FOOTNOTE_MARK = re.compile(r"\[Footnote (?:\d+/)?[\d*]+\]")
 _FIRST_INDEX = "1"
 BLOCKS = ("p", "blockquote", "h1", "h2", "h3", "h4", "li")
@@ -29,8 +32,8 @@ _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 class Part:
     """One opinion of a case body.
 
-    ``pages`` are the page labels in the opinion's body, in order, with their offsets in ``text``;
-    ``body_end`` is the offset at which the footnotes begin.
+    ``pages`` are the page labels in the opinion's body, in order, with their offsets in
+    ``text``; ``body_end`` is the offset at which the footnotes begin.
     """
 
     kind: str
@@ -42,7 +45,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Casebody:
-    """The opinions of one case; ``head_page`` is the last page label before them, or empty."""
+    """The opinions of one case; ``head_page`` is the last page label before them, or
+    empty.
+    """
 
     head_page: str
     parts: tuple[Part, ...]
@@ -64,7 +69,8 @@ def from_html(data: str) -> Casebody:
 def from_xml(data: str) -> Casebody:
     """Return the case body of a bulk export row.
 
-    Raises `Unreadable`, also for a document type or entity declaration: no real row has one.
+    Raises `Unreadable`, also for a document type or entity declaration: no real row has
+    one.
     """
     if _ENTITIES.search(data):
         raise Unreadable("its XML declares entities, which are refused")
@@ -92,7 +98,8 @@ def _last_label(elements: list[Element]) -> str:
 def _page_label(element: Element) -> str:
     """The label of a page-start element; "" for other elements.
 
-    A case printed in several reporters may have several paginations; only the first is used.
+    A case printed in several reporters may have several paginations; only the first is
+    used.
     """
     prefix = "data-"
     if element.tag == "page-number":
@@ -158,7 +165,9 @@ def _blocks(element: Element) -> Iterator[Element]:
 
 
 def _footnotes_start(body: str) -> int:
-    """The offset of the footnotes at the end of an opinion's body, or the body's length."""
+    """The offset of the footnotes at the end of an opinion's body, or the body's
+    length.
+    """
     offset = 0
     lines = body.split("\n")
     for line in lines:
@@ -189,7 +198,9 @@ class _Text:
         self._element(element, pages)
 
     def _element(self, element: Element, pages: bool) -> None:
-        """Add the text of an element, without footnote marks; note its pages if ``pages``."""
+        """Add the text of an element, without footnote marks; note its pages if
+        ``pages``.
+        """
         self._add(element.text)
         for child in element:
             if isinstance(child.tag, str) and not _is_mark(child):

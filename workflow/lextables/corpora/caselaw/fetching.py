@@ -66,7 +66,9 @@ class Source:
         return provenance, True
 
     def cases_of(self, volume: str, client: Client) -> set[int]:
-        """Return the ids of a volume's cases, from the volume if it is here, else from its metadata."""
+        """Return the ids of a volume's cases, from the volume if it is here, else from
+        its metadata.
+        """
         zips = [mirror / f"caselaw/{volume}.zip" for mirror in self.mirrors]
         zips.append(self.folder / f"{volume}.zip")
         for path in filter(is_zipfile, zips):
@@ -84,7 +86,9 @@ class Source:
             raise BadInput(what, where=str(metadata), do="try later") from error
 
     def bulk_file(self, volume: str) -> Provenance:
-        """Return the provenance of a file of the bulk export, whose digest nobody published."""
+        """Return the provenance of a file of the bulk export, whose digest nobody
+        published.
+        """
         path = self.bulk / volume
         entry = self.registry["caselaw"]
         return Provenance(
@@ -106,14 +110,16 @@ def fetch_volumes(
 ) -> JsonObject:
     """Fetch ``volumes`` (`<reporter>/<volume>`), each with a provenance file.
 
-    With ``cases``, case ids, only volumes that have one of them are fetched; those of a volume that is not
-    here are looked up in its CasesMetadata.json.  A file of the former bulk export stays where it is.
+    With ``cases``, case ids, only volumes that have one of them are fetched; those of a
+    volume that is not here are looked up in its CasesMetadata.json.  A file of the
+    former bulk export stays where it is.
 
-    Returns the shard's record: ``volumes``, the provenance of each in order, ``absent``, the volumes
-    that are not available, and, with ``cases``, ``without``, those that have none of them. Volumes fetched by
-    an earlier attempt are kept. Unless ``skip``, the first
-    unavailable volume raises `BadInput`; with ``skip``, it is raised if no volume is available. After a
-    failure the next volume gets a single attempt; after a success all attempts are allowed again.
+    Returns the shard's record: ``volumes``, the provenance of each in order,
+    ``absent``, the volumes that are not available, and, with ``cases``, ``without``,
+    those that have none of them. Volumes fetched by an earlier attempt are kept. Unless
+    ``skip``, the first unavailable volume raises `BadInput`; with ``skip``, it is
+    raised if no volume is available. After a failure the next volume gets a single
+    attempt; after a success all attempts are allowed again.
     """
     fetched = []
     absent = []

@@ -1,6 +1,7 @@
 """Write the opinions of a shard, several volumes, to one `opinions.parquet`.
 
-The record of what was fetched is `sources/caselaw/<shard>.json`, the report `data/caselaw/<shard>.json`.
+The record of what was fetched is `sources/caselaw/<shard>.json`, the report
+`data/caselaw/<shard>.json`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,8 +88,8 @@ OPINIONS = Table(
 class Ingested:
     """The number of rows written, the faults in order, and what was left out.
 
-    ``left_out`` is the number of cases; ``faults`` names the first `NAMED` of each volume.  ``set_aside`` are
-    the files of the volumes that were left out.
+    ``left_out`` is the number of cases; ``faults`` names the first `NAMED` of each
+    volume.  ``set_aside`` are the files of the volumes that were left out.
     """
 
     opinions: int
@@ -146,12 +147,14 @@ def write_opinions(
     set_aside: bool,
     bounds: Bounds = BOUNDS,
 ) -> Ingested:
-    """Write the opinions of ``volumes``, in their order, to ``path`` as a table of `OPINIONS`.
+    """Write the opinions of ``volumes``, in their order, to ``path`` as a table of
+    `OPINIONS`.
 
-    A case that is invalid, or whose id an earlier case has, is left out and counted.  A volume that cannot be
-    read raises `BadInput`; with ``set_aside`` it is left out and named in the result. If a volume fails
-    half-way, the table is written again without it, so that memory is bounded by one row group, a volume's
-    metadata and the ids of the cases.
+    A case that is invalid, or whose id an earlier case has, is left out and counted.  A
+    volume that cannot be read raises `BadInput`; with ``set_aside`` it is left out and
+    named in the result. If a volume fails half-way, the table is written again without
+    it, so that memory is bounded by one row group, a volume's metadata and the ids of
+    the cases.
     """
     files = [Path(volume) for volume in volumes]
     lost: dict[Path, Fault] = {}
@@ -175,7 +178,8 @@ def write_opinions(
 def read_opinions(
     shards: Iterable[str | Path], columns: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of several tables of `OPINIONS`, without the cases that an earlier table has.
+    """Yield the rows of several tables of `OPINIONS`, without the cases that an earlier
+    table has.
 
     ``columns`` includes ``case_id``.  Memory: one row group, and 8 bytes for each case.
     """
@@ -225,10 +229,12 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
 
 
 def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
-    """Return the numbers of opinions and of left-out cases, the left-out volumes, and a sentence per fault.
+    """Return the numbers of opinions and of left-out cases, the left-out volumes, and a
+    sentence per fault.
 
-    ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available (``absent`` in the
-    record) and those that could not be read.  Raises `BadInput` if the volumes have no opinion.
+    ``set_aside`` lists, as `<reporter>/<volume>`, the volumes that were not available
+    (``absent`` in the record) and those that could not be read.  Raises `BadInput` if
+    the volumes have no opinion.
     """
     absent = record["absent"]
     files = [volume["file"] for volume in record["volumes"]]

@@ -10,7 +10,9 @@ MAJORITY = "majority"
 
 @dataclass(frozen=True)
 class Page:
-    """The start of one printed page: its label and its offset in the opinion's text, in code points."""
+    """The start of one printed page: its label and its offset in the opinion's text, in
+    code points.
+    """
 
     label: str
     offset: int
@@ -58,8 +60,8 @@ class Opinion:
 class Fault:
     """A fault in a volume, and what was lost because of it.
 
-    ``lost`` is ``volume`` (left out), ``case`` (left out), ``pages`` (the text is kept, but its pages
-    cannot be cited) or ``nothing`` (repaired, or a note).
+    ``lost`` is ``volume`` (left out), ``case`` (left out), ``pages`` (the text is kept,
+    but its pages cannot be cited) or ``nothing`` (repaired, or a note).
     """
 
     volume: str

@@ -1,4 +1,6 @@
-"""Opinions of one volume, streamed: a static.case.law zip, or a file of the former bulk export."""
+"""Opinions of one volume, streamed: a static.case.law zip, or a file of the former bulk
+export.
+"""
 
 import codecs
 import re
@@ -48,11 +50,12 @@ def read_volume(
 ) -> Iterator[Opinion | Fault]:
     """Yield the opinions of a volume in order, and a `Fault` for each fault in it.
 
-    A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/); ``.jsonl``
-    and ``.jsonl.xz`` are the former bulk export (one case per line, its body in XML).  A case whose id is in
-    ``seen`` is left out; the ids of the others are added to it, with their places.  Memory: one case, the
-    volume's metadata and ``seen``.  A fault that loses the volume is the last item; opinions yielded
-    before it must not be used.
+    A ``.zip`` is a volume of static.case.law (metadata/CasesMetadata.json, html/);
+    ``.jsonl`` and ``.jsonl.xz`` are the former bulk export (one case per line, its body
+    in XML).  A case whose id is in ``seen`` is left out; the ids of the others are
+    added to it, with their places.  Memory: one case, the volume's metadata and
+    ``seen``.  A fault that loses the volume is the last item; opinions yielded before
+    it must not be used.
     """
     path = Path(path)
     seen = {} if seen is None else seen
@@ -66,15 +69,19 @@ def read_volume(
 
 
 def case_ids(path: str | Path, bounds: Bounds = BOUNDS) -> set[int]:
-    """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as `bodies` does."""
+    """Return the ids of the valid cases of a volume, a zip; raises `BadInput` as
+    `bodies` does.
+    """
     with _unreadable(path), zipfile.ZipFile(path) as archive:
         return ids_of(_Members(archive, bounds).read(METADATA))
 
 
 def other_volume(path: str | Path, number: str, bounds: Bounds = BOUNDS) -> str:
-    """Return which volume a zip is by its own metadata if its number is not ``number``; else "".
+    """Return which volume a zip is by its own metadata if its number is not ``number``;
+    else "".
 
-    Only plain numbers are compared.  A zip without these metadata, or that cannot be read, gives "".
+    Only plain numbers are compared.  A zip without these metadata, or that cannot be
+    read, gives "".
     """
     about: Any = {}
     with (
@@ -91,7 +98,9 @@ def other_volume(path: str | Path, number: str, bounds: Bounds = BOUNDS) -> str:
 
 
 def ids_of(metadata: bytes) -> set[int]:
-    """Return the ids of the valid cases in a CasesMetadata.json; raises `Unreadable`."""
+    """Return the ids of the valid cases in a CasesMetadata.json; raises
+    `Unreadable`.
+    """
     ids = set()
     for case in _cases(metadata):
         with suppress(Unreadable):
@@ -102,10 +111,11 @@ def ids_of(metadata: bytes) -> set[int]:
 def bodies(
     path: str | Path, selected: Set[int], bounds: Bounds = BOUNDS
 ) -> Iterator[tuple[CaseKey, str]]:
-    """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that are in a volume.
+    """Yield key and body (HTML; XML of the bulk export) of the ``selected`` cases that
+    are in a volume.
 
-    A case whose key is invalid, or whose text is missing or damaged, is skipped: `read_volume` reports
-    it.  Raises `BadInput` for a volume that cannot be read.
+    A case whose key is invalid, or whose text is missing or damaged, is skipped:
+    `read_volume` reports it.  Raises `BadInput` for a volume that cannot be read.
     """
     path = Path(path)
     with _unreadable(path):
@@ -149,8 +159,9 @@ def _unreadable(path: str | Path) -> Iterator[None]:
 class _Members:
     """The members of a volume's zip, by their names in the release.
 
-    A zip that was packed again may have a folder on top, backslashes or capital letters in its names.
-    Raises `OverBounds`, and `Unreadable` if several folders could be the top.
+    A zip that was packed again may have a folder on top, backslashes or capital letters
+    in its names. Raises `OverBounds`, and `Unreadable` if several folders could be the
+    top.
     """
 
     def __init__(self, archive: zipfile.ZipFile, bounds: Bounds) -> None:
@@ -208,7 +219,9 @@ def _read_zip(
 def _zip_case(
     path: Path, members: _Members, metadata: Any, number: int, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
-    """Yield the opinions and faults of one case; ``number`` is its place in the metadata."""
+    """Yield the opinions and faults of one case; ``number`` is its place in the
+    metadata.
+    """
     name = metadata.get("file_name") if isinstance(metadata, dict) else None
     if not isinstance(name, str):
         yield Fault(path.name, f"{METADATA}, case {number}", "it names no file", "case")
@@ -318,7 +331,9 @@ def _decoded(raw: bytes) -> str:
 
 
 def _cleaned(text: str) -> tuple[str, list[str]]:
-    """The text with control characters replaced by spaces, and a message if there were any."""
+    """The text with control characters replaced by spaces, and a message if there were
+    any.
+    """
     text, count = CONTROL.subn(" ", text)
     if not count:
         return text, []
@@ -346,7 +361,9 @@ def _fault_of(body: Casebody) -> str:
 def _opinions(
     path: Path, where: str, case: Case, body: Casebody, seen: dict[int, str]
 ) -> Iterator[Opinion | Fault]:
-    """Yield the opinions of a valid case, and a `Fault` for what is dropped or unusual."""
+    """Yield the opinions of a valid case, and a `Fault` for what is dropped or
+    unusual.
+    """
     why = _fault_of(body)
     if why:
         yield Fault(path.name, where, why, "case")
@@ -391,7 +408,8 @@ def _opinions(
 
 def _columns(case: Case) -> dict[str, Any]:
     """The columns that all opinions of a case share."""
-    # The official citation is the one whose volume this is, so its pages are the labelled ones.
+    # The official citation is the one whose volume this is, so its pages are the
+    # labelled ones.
     ordered = sorted(case.citations, key=lambda citation: citation.type != "official")
     cites = [" ".join(citation.cite.split()) for citation in ordered]
     citations = tuple(dict.fromkeys(cites))
@@ -418,7 +436,8 @@ def _columns(case: Case) -> dict[str, Any]:
 def _in_order(pages: tuple[Page, ...]) -> tuple[tuple[Page, ...], list[str]]:
     """The pages without the numbered labels that break their order, and those labels.
 
-    Keeps the longest ascending run of labels, so that a misprint removes only one label.
+    Keeps the longest ascending run of labels, so that a misprint removes only one
+    label.
     """
     numbers = {}
     for at, page in enumerate(pages):
@@ -462,8 +481,8 @@ def _longest_ascending(numbers: Mapping[int, int]) -> set[int]:
 def _from_start(pages: tuple[Page, ...], running: str) -> tuple[Page, ...]:
     """Put the page on which the opinion starts before the labels in it.
 
-    That page is one less than the first label; without a label, the page still running when the
-    opinion starts.
+    That page is one less than the first label; without a label, the page still running
+    when the opinion starts.
     """
     first = ""
     before = running

@@ -1,9 +1,9 @@
 """The volumes that a configuration names, determined before anything is fetched.
 
 A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded with
-static.case.law's list of volumes if a mirror has the list or it was fetched before; otherwise every number
-in the range is taken. A reporter alone is all of its volumes in the list, or without a list in the mirrors.
-`all` is every volume of the list.
+static.case.law's list of volumes if a mirror has the list or it was fetched before;
+otherwise every number in the range is taken. A reporter alone is all of its volumes in
+the list, or without a list in the mirrors.  `all` is every volume of the list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,8 +29,9 @@ Volumes = Mapping[int, Sequence[str]]
 class Collection:
     """The collection: its reporters, and the volumes of the listed ones.
 
-    ``listed`` maps a reporter to the names of its volumes by number; a number may have several (`138`
-    and `138-2`).  Without a list it is empty.  ``mirrored`` has the same for the volumes in the mirrors.
+    ``listed`` maps a reporter to the names of its volumes by number; a number may have
+    several (`138` and `138-2`).  Without a list it is empty.  ``mirrored`` has the same
+    for the volumes in the mirrors.
     """
 
     reporters: frozenset[str]
@@ -56,8 +57,8 @@ class Collection:
     def volumes(self, text: str) -> Volumes:
         """Return the volumes that a range names.
 
-        Raises `BadInput` for a reversed range, an unknown reporter, and more volumes than the reporter (if
-        not listed: any reporter) has.
+        Raises `BadInput` for a reversed range, an unknown reporter, and more volumes
+        than the reporter (if not listed: any reporter) has.
         """
         reporter, _, span = text.partition(":")
         if reporter not in self.reporters:
@@ -90,7 +91,9 @@ class Collection:
         return {number: listed[number] for number in numbers}
 
     def knows(self, reporter: str) -> bool:
-        """Return whether the volumes of a reporter are known, from the list or from a mirror."""
+        """Return whether the volumes of a reporter are known, from the list or from a
+        mirror.
+        """
         return reporter in self.listed or reporter in self.mirrored
 
     def _all_volumes(self, reporter: str) -> Volumes:
@@ -108,10 +111,12 @@ def _bad_range(text: str, what: str, do: str) -> BadInput:
 
 
 def known(mirrors: Sequence[Path], fetched: Path) -> Collection:
-    """Return the collection as known from the mirrors' folders ``caselaw`` and the folder ``fetched``.
+    """Return the collection as known from the mirrors' folders ``caselaw`` and the
+    folder ``fetched``.
 
-    The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.  A fetched list that cannot
-    be read counts as missing.  Raises `BadInput` for such a list in a mirror.
+    The first `VolumesMetadata.json` is used; volumes in a mirror are added to it.  A
+    fetched list that cannot be read counts as missing.  Raises `BadInput` for such a
+    list in a mirror.
     """
     listed = {}
     for folder in [*(mirror / "caselaw" for mirror in mirrors), fetched]:
@@ -173,9 +178,10 @@ def shards(
 ) -> dict[str, list[str]]:
     """Cut ranges into shards of ``size`` volume numbers, named by their first volume.
 
-    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438": ["us/438"]}``. Remainders
-    and short reporters share shards, because most reporters have few volumes. Raises `BadInput` as
-    `Collection.volumes` does, and for a volume that is named twice.
+    ``["us:436-438"]`` with size 2 is ``{"us-436": ["us/436", "us/437"], "us-438":
+    ["us/438"]}``. Remainders and short reporters share shards, because most reporters
+    have few volumes. Raises `BadInput` as `Collection.volumes` does, and for a volume
+    that is named twice.
     """
     by_name: dict[str, list[str]] = {}
     shard: list[str] = []
@@ -190,7 +196,9 @@ def shards(
 
 
 def _chosen(ranges: Iterable[str], collection: Collection) -> Mapping[str, Volumes]:
-    """Return {reporter: its volumes in ``ranges``}; `BadInput` for a volume named twice."""
+    """Return {reporter: its volumes in ``ranges``}; `BadInput` for a volume named
+    twice.
+    """
     chosen: dict[str, dict[int, Sequence[str]]] = {}
     for text in collection.expanded(ranges):
         reporter = text.partition(":")[0]

@@ -1,7 +1,9 @@
-"""The contracts of a quarter: from EDGAR's full index and the submissions to rows of text.
+"""The contracts of a quarter: from EDGAR's full index and the submissions to rows of
+text.
 
-The index is read from ``master.idx``, whose five fields are separated by bars.  The columns of ``form.idx``
-have changed width over the years and run together when a name is long.
+The index is read from ``master.idx``, whose five fields are separated by bars.  The
+columns of ``form.idx`` have changed width over the years and run together when a name
+is long.
 """
 
 import hashlib
@@ -102,7 +104,9 @@ _log = logging.getLogger("lextables.corpora.edgar")
 
 
 class Faults:
-    """Errors that do not stop a run, counted by kind; all go to the log, the first `SHOWN` to the report."""
+    """Errors that do not stop a run, counted by kind; all go to the log, the first
+    `SHOWN` to the report.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -117,7 +121,9 @@ class Faults:
         _log.info("%s: %s", kind, sentence)
 
     def record(self) -> JsonObject:
-        """``{kind: {"count": n, "sentences": [the first ones]}}``, kinds in alphabetical order."""
+        """``{kind: {"count": n, "sentences": [the first ones]}}``, kinds in
+        alphabetical order.
+        """
         return {
             kind: {"count": self.counts[kind], "sentences": self.sentences[kind]}
             for kind in sorted(self.counts)
@@ -149,8 +155,9 @@ class Quarter:
 def quarter(text: str, today: date) -> Quarter:
     """Return the quarter that is written ``2020-QTR1``.
 
-    Raises `BadInput` for a quarter before EDGAR's first, and one that is not over on ``today``:
-    its index still grows, so the same run would give other contracts tomorrow.
+    Raises `BadInput` for a quarter before EDGAR's first, and one that is not over on
+    ``today``: its index still grows, so the same run would give other contracts
+    tomorrow.
     """
     year, number = text.split("-QTR")
     parsed = Quarter(int(year), int(number))
@@ -170,9 +177,10 @@ FIRST = Quarter(1993, 1)
 class Filing:
     """One filing; filings sort by date, then accession number.
 
-    ``path`` is that of the full submission text below the archive's base address.  A filing of several
-    companies has a line for each in the index, all with one text: ``cik`` and ``filer`` are the
-    lowest-numbered company's, ``co_filers`` the other CIKs in ascending order.
+    ``path`` is that of the full submission text below the archive's base address.  A
+    filing of several companies has a line for each in the index, all with one text:
+    ``cik`` and ``filer`` are the lowest-numbered company's, ``co_filers`` the other
+    CIKs in ascending order.
     """
 
     date_filed: date
@@ -187,7 +195,8 @@ class Filing:
 def filings(
     lines: Iterable[bytes], forms: Collection[str], where: str, faults: Faults
 ) -> list[Filing]:
-    """Return the filings of ``forms`` in an index, each once, by date and accession number.
+    """Return the filings of ``forms`` in an index, each once, by date and accession
+    number.
 
     A line that does not parse is counted as ``index line``.  Raises
     `BadInput` if ``lines`` have no index header.
@@ -249,13 +258,14 @@ def collect(
     forms: Collection[str],
     exhibits: Collection[str],
 ) -> JsonObject:
-    """Write a quarter's contracts to ``path`` (see `TABLE`) and return what was counted.
+    """Write a quarter's contracts to ``path`` (see `TABLE`) and return what was
+    counted.
 
-    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``, which must match completely:
-    "8-K" is not "8-K/A".  Memory: one filing and one
-    row group.  The same pages give the same bytes.  Cached pages are not fetched again, so an interrupted run
-    continues.  Raises `BadInput` if the quarter has no index or EDGAR keeps refusing; other faults are
-    counted and skipped.
+    Takes the exhibits of the types ``exhibits`` from the filings of ``forms``, which
+    must match completely: "8-K" is not "8-K/A".  Memory: one filing and one row group.
+    The same pages give the same bytes.  Cached pages are not fetched again, so an
+    interrupted run continues.  Raises `BadInput` if the quarter has no index or EDGAR
+    keeps refusing; other faults are counted and skipped.
     """
     faults = Faults()
     address = pages.address(quarter.path)
@@ -291,10 +301,11 @@ def collect(
 def contracts(
     chosen: Iterable[Filing], pages: Pages, exhibits: Collection[str], faults: Faults
 ) -> Iterator[Row]:
-    """Yield a row of `TABLE` for each exhibit of the types ``exhibits``, in the order of the filings.
+    """Yield a row of `TABLE` for each exhibit of the types ``exhibits``, in the order
+    of the filings.
 
-    ``faults`` counts what is dropped (``not found``, ``cut short``, ``no exhibit``, ``binary``, ``empty``)
-    and what is kept with a repair (``charset``, ``sequence``).
+    ``faults`` counts what is dropped (``not found``, ``cut short``, ``no exhibit``,
+    ``binary``, ``empty``) and what is kept with a repair (``charset``, ``sequence``).
     """
     is_wanted = in_families(exhibits)
     for filing in chosen:
@@ -362,7 +373,9 @@ def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
 
 
 def _announce(quarter: Quarter, chosen: Collection[Filing], pages: Pages) -> None:
-    """Report, before the first request, how many filings to fetch and the minimum time."""
+    """Report, before the first request, how many filings to fetch and the minimum
+    time.
+    """
     missing = sum(not pages.cache_path(filing.path).exists() for filing in chosen)
     pace = pages.pace.per_second
     least = tqdm.format_interval(missing / pace)

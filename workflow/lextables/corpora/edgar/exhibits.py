@@ -1,12 +1,15 @@
-"""Exhibits of a filing: the documents of its full submission, and their text in paragraphs.
+"""Exhibits of a filing: the documents of its full submission, and their text in
+paragraphs.
 
-A submission is SGML, read as a stream of lines.  Each document is between ``<DOCUMENT>`` and
-``</DOCUMENT>``: a head of unclosed tags, one per line, then the body between ``<TEXT>`` and ``</TEXT>``.
+A submission is SGML, read as a stream of lines.  Each document is between
+``<DOCUMENT>`` and ``</DOCUMENT>``: a head of unclosed tags, one per line, then the body
+between ``<TEXT>`` and ``</TEXT>``.
 
-The text of an HTML or plain text body has paragraphs separated by a blank line.  A plain text keeps its lines
-as filed; in HTML a line is a block, a ``<br>`` or a table row, with cells separated by spaces.  Hidden
-and struck text is left out.  Page breaks and page numbers are dropped, and a sentence that runs over a page
-break is joined again.  Running heads are kept because they cannot be distinguished from headings.
+The text of an HTML or plain text body has paragraphs separated by a blank line.  A
+plain text keeps its lines as filed; in HTML a line is a block, a ``<br>`` or a table
+row, with cells separated by spaces.  Hidden and struck text is left out.  Page breaks
+and page numbers are dropped, and a sentence that runs over a page break is joined
+again.  Running heads are kept because they cannot be distinguished from headings.
 """
 
 import codecs
@@ -37,7 +40,8 @@ _HEAD_TAG = re.compile(
     rb"(?=</?(?:DOCUMENT|TEXT)>|<(?:TYPE|SEQUENCE|FILENAME|DESCRIPTION)>)",
     re.IGNORECASE,
 )
-# A tag ends behind its name or has attributes; <p.roe@example.org> and "a <p or b> q" are no tags.
+# A tag ends behind its name or has attributes; <p.roe@example.org> and "a <p or b> q"
+# are no tags.
 _HTML = re.compile(
     r"<(?:html|body|div|p|font|center|br|t[rdh])(?:\s*/?>|\s+(?:[\w:-]+\s*=|nowrap\b|hidden\b))",
     re.IGNORECASE,
@@ -47,7 +51,8 @@ _ADDRESS = re.compile(
     r"<(\w[^\s<>=\"'/]{0,100}[.@][^\s<>=\"']{0,100}|(?:https?|ftp|mailto):[^\s<>\"']{1,300})>",
     re.IGNORECASE,
 )
-# Elements that a parser compares with all that are open, and formats that it repeats in each paragraph.
+# Elements that a parser compares with all that are open, and formats that it repeats in
+# each paragraph.
 _CONTAINERS = frozenset(
     """
     address applet article aside blockquote body center details dialog dir div dl fieldset figure footer form
@@ -96,7 +101,9 @@ class CutShort(Exception):
 
 @dataclass(frozen=True)
 class Document:
-    """One document of a submission; ``sequence`` is None if the head gives no number."""
+    """One document of a submission; ``sequence`` is None if the head gives no
+    number.
+    """
 
     type: str
     sequence: int | None
@@ -108,7 +115,8 @@ class Document:
 def in_families(families: Iterable[str]) -> Callable[[str], bool]:
     """Return the test whether an exhibit type belongs to one of ``families``.
 
-    ``EX-10`` takes EX-10, EX-10.1, EX-10.(A) and EX-10-B, and neither EX-101.INS, which is XBRL, nor EX-100.
+    ``EX-10`` takes EX-10, EX-10.1, EX-10.(A) and EX-10-B, and neither EX-101.INS, which
+    is XBRL, nor EX-100.
     """
     stems = "|".join(re.escape(family) for family in families)
     pattern = re.compile(rf"(?:{stems})(?!\d)", re.IGNORECASE)
@@ -127,8 +135,8 @@ def documents(
     take = dashed = False
     for number, line in enumerate(_sgml_lines(lines)):
         if number == 0:
-            # Until 2000 texts went out as privacy-enhanced mail, which puts "- " before a line that starts
-            # with a dash.
+            # Until 2000 texts went out as privacy-enhanced mail, which puts "- " before
+            # a line that starts with a dash.
             dashed = line.startswith(b"-----BEGIN PRIVACY-ENHANCED MESSAGE")
         elif dashed and line.startswith(b"- "):
             line = line[2:]
@@ -163,7 +171,9 @@ def documents(
 
 
 def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, also where only carriage returns end them; tags of a document's first line stand apart."""
+    """The lines, also where only carriage returns end them; tags of a document's first
+    line stand apart.
+    """
     for joined in lines:
         for line in joined.splitlines(keepends=True):
             if line[:16].lstrip().upper().startswith(b"<DOCUMENT>"):
@@ -193,7 +203,9 @@ def _words(raw: bytes) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A text in paragraphs, its format as filed (``html`` or ``plain``), and its encoding fault or empty."""
+    """A text in paragraphs, its format as filed (``html`` or ``plain``), and its
+    encoding fault or empty.
+    """
 
     text: str
     format: str
@@ -211,8 +223,8 @@ class NoText(Exception):
 def contract_text(body: bytes) -> Text:
     """Return the text of an exhibit's body.
 
-    Raises `NoText` if the body is binary (a PDF or an encoded file), if its elements are nested too deeply to
-    be read, or if no text is in it.
+    Raises `NoText` if the body is binary (a PDF or an encoded file), if its elements
+    are nested too deeply to be read, or if no text is in it.
     """
     if _BINARY.match(body[:2048]):
         raise NoText("binary", "the exhibit is a PDF or another encoded file, not text")
@@ -230,7 +242,9 @@ def contract_text(body: bytes) -> Text:
 
 
 def _check_nesting(text: str) -> None:
-    """Raise `NoText` for HTML whose time to parse grows with the square of its length."""
+    """Raise `NoText` for HTML whose time to parse grows with the square of its
+    length.
+    """
     depth = 0
     formats: Counter[str] = Counter()  # open ones with their attributes
     last: dict[str, list[str]] = {}
@@ -263,7 +277,8 @@ def _decoded(body: bytes) -> tuple[str, str]:
         codec = codecs.lookup(name).name if name else ""
     except LookupError:
         codec = ""
-    # As in browsers, Latin-1 means Windows-1252. A page whose charset reads as ASCII is not UTF-16.
+    # As in browsers, Latin-1 means Windows-1252. A page whose charset reads as ASCII is
+    # not UTF-16.
     if codec in ("iso8859-1", "ascii"):
         codec = "cp1252"
     if codec and not codec.startswith(("utf", "idna", "punycode")):
@@ -295,7 +310,9 @@ def _from_html(text: str) -> str:
 
 
 def _struck_tags(text: str) -> set[str]:
-    """The tags of struck text that are closed each time; an open <S> is a column of an SGML table."""
+    """The tags of struck text that are closed each time; an open <S> is a column of an
+    SGML table.
+    """
     tags = set()
     for tag in _STRUCK:
         opened = len(re.findall(rf"<{tag}[\s>]", text, re.IGNORECASE))
@@ -306,7 +323,9 @@ def _struck_tags(text: str) -> set[str]:
 
 
 class _Flow:
-    """Walks a tree and writes its text; ``gap`` is the widest gap requested since the last words."""
+    """Walks a tree and writes its text; ``gap`` is the widest gap requested since the
+    last words.
+    """
 
     def __init__(self, struck: Set[str]) -> None:
         """``struck`` are the tags whose text is left out because it is struck."""
@@ -399,7 +418,9 @@ class _Flow:
 
 
 def _joined(text: str, within: str) -> str:
-    """Join the pages of a text, which form feeds separate; ``within`` joins the halves of a sentence."""
+    """Join the pages of a text, which form feeds separate; ``within`` joins the halves
+    of a sentence.
+    """
     text = text.translate(_PLAIN)
     pages = INVISIBLE.sub("", _CONTROL.sub("", text)).split("\f")
     joined = ""

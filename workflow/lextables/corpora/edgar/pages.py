@@ -1,11 +1,12 @@
 """Pages of the archive, fetched once within EDGAR's rate limit and cached by address.
 
-EDGAR allows ten requests per second.  The limit for all jobs of one machine uses a locked file (on a disk
-without locks, jobs that start a request at the same moment may exceed it).  A Snakemake
-resource would count jobs instead of requests, and is not shared with other Snakemake processes, checkouts or
-scripts.  The file has the time of the next free slot.  A process waits for that slot and advances the time;
-after a refusal it advances it further, so that all processes wait.  On a cluster the rule runs on the machine
-of the Snakemake process, because EDGAR counts by network address.
+EDGAR allows ten requests per second.  The limit for all jobs of one machine uses a
+locked file (on a disk without locks, jobs that start a request at the same moment may
+exceed it).  A Snakemake resource would count jobs instead of requests, and is not
+shared with other Snakemake processes, checkouts or scripts.  The file has the time of
+the next free slot.  A process waits for that slot and advances the time; after a
+refusal it advances it further, so that all processes wait.  On a cluster the rule runs
+on the machine of the Snakemake process, because EDGAR counts by network address.
 """
 
 import gzip
@@ -35,12 +36,15 @@ from lextables.sources.transfer import (
     retry_after,
 )
 
-# EDGAR allows ten and counts arrivals.  Requests sent a tenth of a second apart can arrive eleven in a
-# second, so the pace leaves a tenth of a second for what the network adds.
+# EDGAR allows ten and counts arrivals.  Requests sent a tenth of a second apart can
+# arrive eleven in a second, so the pace leaves a tenth of a second for what the network
+# adds.
 PER_SECOND = 9.0
-# The longest wait that a refusal may ask for.  A time further ahead comes from a clock that was set back.
+# The longest wait that a refusal may ask for.  A time further ahead comes from a clock
+# that was set back.
 LONGEST_HOLD = 3600.0
-# With a first wait of one second the waits double to 1,023 s in all: a block lasts ten minutes.
+# With a first wait of one second the waits double to 1,023 s in all: a block lasts ten
+# minutes.
 CLIENT = Client(attempts=11, patience=LONGEST_HOLD, timeouts=(30, 120))
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
@@ -58,7 +62,9 @@ def default_file() -> Path:
 
 
 class Pace:
-    """Slots for requests, shared through ``path`` by every process and thread that names it."""
+    """Slots for requests, shared through ``path`` by every process and thread that
+    names it.
+    """
 
     def __init__(self, path: str | Path, per_second: float = PER_SECOND) -> None:
         self.path = Path(path)
@@ -72,7 +78,8 @@ class Pace:
                 now = time.time()
                 ahead = _next_time(self.path, now) - now
                 if ahead <= apart:
-                    # Sleep under the lock: a process that wakes late delays the slots of the others too.
+                    # Sleep under the lock: a process that wakes late delays the slots
+                    # of the others too.
                     time.sleep(max(0.0, ahead))
                     _store(self.path, time.time() + apart)
                     return
@@ -126,8 +133,8 @@ def user_agent(contact: str) -> str:
 class Pages:
     """The archive below ``base``, cached in ``folder``.
 
-    A page is stored at ``<folder>/<host>/<path>.gz``, completely or not at all.  While a process fetches
-    a page, other processes wait for it.
+    A page is stored at ``<folder>/<host>/<path>.gz``, completely or not at all.  While
+    a process fetches a page, other processes wait for it.
     """
 
     def __init__(
@@ -165,10 +172,11 @@ class Pages:
         return place.with_name(place.name + ".gz")
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """Yield the page's lines with their ends, fetching it first if it is not cached.
+        """Yield the page's lines with their ends, fetching it first if it is not
+        cached.
 
-        Raises `Gone` if there is no such page, and `BadInput` if EDGAR keeps refusing or the cached page is
-        damaged.
+        Raises `Gone` if there is no such page, and `BadInput` if EDGAR keeps refusing
+        or the cached page is damaged.
         """
         file = self.fetch(path)
         try:
@@ -190,7 +198,8 @@ class Pages:
         with exclusive(self.folder / ".locks" / f"{number:02x}") as locked:
             if cached.exists():
                 return cached
-            # Left by a killed process, if this one has the lock: a live one would have it.
+            # Left by a killed process, if this one has the lock: a live one would have
+            # it.
             if locked:
                 for stale in cached.parent.glob(f".{cached.name}.*.{MARK}.part"):
                     stale.unlink()
@@ -198,7 +207,9 @@ class Pages:
         return cached
 
     def _fetch(self, address: str, cached: Path) -> None:
-        """Fetch a page to the cache; raise `Gone`, or `BadInput` if it cannot be had."""
+        """Fetch a page to the cache; raise `Gone`, or `BadInput` if it cannot be
+        had.
+        """
 
         def hold(failure: BaseException, seconds: float) -> None:
             if isinstance(failure, _Refused):
@@ -229,8 +240,8 @@ class Pages:
                 return
             status = f"answered {answer.status_code} {quoted(answer.reason)}"
             after = retry_after(answer.headers.get("Retry-After", ""))
-            # The store behind EDGAR answers 404 or 403 in XML for what it does not have; EDGAR's own refusal
-            # is a web page.
+            # The store behind EDGAR answers 404 or 403 in XML for what it does not
+            # have; EDGAR's own refusal is a web page.
             beginning = b""
             if answer.status_code == 403:
                 beginning = next(self.client.body(answer, decoded=True), b"")
@@ -243,13 +254,16 @@ class Pages:
         raise DownloadFailed(status)
 
     def _write_cached(self, answer: requests.Response, cached: Path) -> None:
-        """Write the body of an answer to the cache; raise `TemporaryFailure` if it is cut."""
+        """Write the body of an answer to the cache; raise `TemporaryFailure` if it is
+        cut.
+        """
         encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("gzip", "x-gzip", "identity", ""):
             raise TemporaryFailure(f"sent a page encoded as {quoted(encoding)}")
         received = 0
         with replacing(cached) as part:
-            # Gzip answers are stored as received, others are compressed to about a fifth.
+            # Gzip answers are stored as received, others are compressed to about a
+            # fifth.
             with (
                 part.open("wb")
                 if "gzip" in encoding
@@ -265,7 +279,9 @@ class Pages:
 
 
 def _check(part: Path, name: str) -> None:
-    """Read a packed page to its end; EDGAR has also answered with its refusal under status 200."""
+    """Read a packed page to its end; EDGAR has also answered with its refusal under
+    status 200.
+    """
     try:
         with gzip.open(part) as page:
             beginning = page.read(2048)

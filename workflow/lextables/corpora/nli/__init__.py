@@ -1,1 +1,3 @@
-"""The public data sets of natural language inference, from their published files to pairs with a label."""
+"""The public data sets of natural language inference, from their published files to
+pairs with a label.
+"""

@@ -1,11 +1,14 @@
 """Labelled pairs from the published files of the public NLI data sets.
 
-SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), FEVER-NLI (Nie et al. 2019), ANLI (Nie et al.
-2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al. 2021) is an array, ContractNLI (Koreeda
-and Manning 2021) has the same hypotheses for every document.
+SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), FEVER-NLI (Nie et al. 2019),
+ANLI (Nie et al.
+2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al. 2021) is an
+array, ContractNLI (Koreeda and Manning 2021) has the same hypotheses for every
+document.
 
-The data set `anli` is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, which are repeated in training.
-ANLI's authors train on this mix, and so does LawngNLI (Appendix A.2.2).
+The data set `anli` is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, which are
+repeated in training. ANLI's authors train on this mix, and so does LawngNLI (Appendix
+A.2.2).
 """
 
 import hashlib
@@ -62,7 +65,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Form:
-    """The keys of a pair's record; ``spelt`` maps published labels to ours, None for no label."""
+    """The keys of a pair's record; ``spelt`` maps published labels to ours, None for no
+    label.
+    """
 
     premise: str
     hypothesis: str
@@ -71,7 +76,10 @@ class Form:
     records: Records = json_lines
 
     def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
-        """Yield the pairs of a file. Raises `BadInput` with the place of the first fault."""
+        """Yield the pairs of a file.
+
+        Raises `BadInput` with the place of the first fault.
+        """
         for where, record in self.records(stream, name):
             premise = value(record, self.premise, str, where)
             hypothesis = value(record, self.hypothesis, str, where)
@@ -86,8 +94,8 @@ class Form:
 def of_documents(stream: IO[bytes], name: str) -> Iterator[tuple[str, Record]]:
     """Yield (place, record) for each document and hypothesis of a file of ContractNLI.
 
-    The records have the keys text, hypothesis and choice. Only a document's first annotation set is used, as
-    in the authors' code; the published files have one each.
+    The records have the keys text, hypothesis and choice. Only a document's first
+    annotation set is used, as in the authors' code; the published files have one each.
     """
     content = json_object(stream, name)
     hypotheses = {}
@@ -156,7 +164,9 @@ CONTRACT_NLI = Form(
 
 @contextmanager
 def stream_of(path: Path, inside: str) -> Iterator[tuple[IO[bytes], str]]:
-    """Open a published file, or the member ``inside`` a zip; yield it with its name for messages."""
+    """Open a published file, or the member ``inside`` a zip; yield it with its name for
+    messages.
+    """
     if not inside:
         with path.open("rb") as stream:
             yield stream, path.name
@@ -173,8 +183,8 @@ def text_id(text: str) -> str:
 class Spool:
     """Examples in their order of arrival, and their texts sorted by id.
 
-    They are stored in a temporary folder (``TMPDIR``) that is as large as all texts uncompressed and is
-    removed with the spool.
+    They are stored in a temporary folder (``TMPDIR``) that is as large as all texts
+    uncompressed and is removed with the spool.
     """
 
     def __init__(self) -> None:
@@ -184,7 +194,8 @@ class Spool:
         self._examples = folder / "examples"
 
     def fill(self, examples: Iterable[tuple[Row, str, str, int]]) -> None:
-        """Store examples: (row without text ids, premise, hypothesis, number of repeats).
+        """Store examples: (row without text ids, premise, hypothesis, number of
+        repeats).
 
         Call it once, before reading.
         """
@@ -214,7 +225,9 @@ class Spool:
                     yield row | {"example_id": row["example_id"] + suffix}
 
     def texts(self, length: Callable[[str], int]) -> Iterator[Row]:
-        """Yield the distinct texts sorted by id; ``length`` counts the tokens of a text."""
+        """Yield the distinct texts sorted by id; ``length`` counts the tokens of a
+        text.
+        """
         for path in self._texts:
             with path.open(encoding="utf-8") as lines:
                 texts = dict(json.loads(line) for line in lines)
@@ -230,10 +243,11 @@ def _write_text(files: list[IO[str]], text: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One published file of pairs: ``file`` is its registry name, ``inside`` the member of a zip.
+    """One published file of pairs: ``file`` is its registry name, ``inside`` the member
+    of a zip.
 
-    Its pairs are repeated ``times`` times. Example ids start with the ``source``, the split and ``suffix``,
-    which distinguishes two files of a split.
+    Its pairs are repeated ``times`` times. Example ids start with the ``source``, the
+    split and ``suffix``, which distinguishes two files of a split.
     """
 
     source: str
@@ -252,9 +266,9 @@ class Part:
 def read(name: str, published: Published) -> Rows:
     """Return the data set ``name``: `anli`, `control`, `docnli` or `contractnli`.
 
-    Pairs without a label are dropped and counted in the notes; empty premises and hypotheses are kept and
-    counted. All files are read completely before the first row; the rows are then streamed from disk. Raises
-    `BadInput` for the first fault.
+    Pairs without a label are dropped and counted in the notes; empty premises and
+    hypotheses are kept and counted. All files are read completely before the first row;
+    the rows are then streamed from disk. Raises `BadInput` for the first fault.
     """
     parts = PARTS[name](published.given)
     head = ENTAILMENT if name == "docnli" else NLI
@@ -271,7 +285,9 @@ def read(name: str, published: Published) -> Rows:
 def _examples(
     part: Part, published: Published, head: Row, notes: Counter[str]
 ) -> Iterator[tuple[Row, str, str, int]]:
-    """Yield the examples of a published file as `Spool.fill` takes them; count ``notes``."""
+    """Yield the examples of a published file as `Spool.fill` takes them; count
+    ``notes``.
+    """
     with stream_of(published.file(part.file), part.inside) as (stream, name):
         for number, pair in enumerate(part.form.pairs(stream, name), 1):
             if pair.label is None:
@@ -291,7 +307,9 @@ def _examples(
 
 
 def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
-    """Yield the parts of the data set `anli`; ``settings`` has the repeats of each round."""
+    """Yield the parts of the data set `anli`; ``settings`` has the repeats of each
+    round.
+    """
     for split in SPLITS:
         yield Part("snli", split, SNLI, "snli", f"snli_1.0_{split}.jsonl")
         yield Part("fever", split, FEVER_NLI, "fever", f"{split}_fitems.jsonl")
@@ -308,7 +326,9 @@ def _anli(settings: Mapping[str, Mapping[str, int]]) -> Iterator[Part]:
 
 
 def _splits(source: str, form: Form, file: str, inside: str = "") -> list[Part]:
-    """A part for each split, whose name stands for ``{}`` in the name of a file or of a zip's member."""
+    """A part for each split, whose name stands for ``{}`` in the name of a file or of a
+    zip's member.
+    """
     return [
         Part(source, split, form, file.format(split), inside.format(split))
         for split in SPLITS

@@ -4,8 +4,8 @@ The release (Appendix C.5) has BEIR's format with explicit zeros: `corpus.jsonl`
 `queries.jsonl`, `qrels/{train,valid,test}.tsv` (tab-separated, csv-quoted, scores 0 to
 4).  Two supplements have the queries in three lengths and mean ratings (a workbook).
 
-The registry has a digest of the zip and a census of the rows: the content is not checked
-here.
+The registry has a digest of the zip and a census of the rows: the content is not
+checked here.
 """
 
 import csv
@@ -37,7 +37,8 @@ def read(name: str, published: Published) -> Rows:
 def read_release(
     path: Path, categories: Mapping[str, str], aliases: Mapping[str, str]
 ) -> Rows:
-    """Return the rows of the four tables, sorted by their keys, and counts of ratings left out.
+    """Return the rows of the four tables, sorted by their keys, and counts of ratings
+    left out.
 
     ``categories`` maps released to published category names; ``aliases`` maps a query's
     title in the supplements to its id where they differ.
@@ -97,7 +98,9 @@ def _clauses(archive: zipfile.ZipFile) -> list[Row]:
 
 
 def _normalized(text: str) -> str:
-    """Return the lower-case words of ``text``: titles differ in case, quotes and white space."""
+    """Return the lower-case words of ``text``: titles differ in case, quotes and white
+    space.
+    """
     return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
@@ -161,7 +164,9 @@ def _judgements(archive: zipfile.ZipFile) -> list[Row]:
 def _judged_clauses(
     clauses: Iterable[Row], judgements: Iterable[Row]
 ) -> dict[tuple[str, str], str]:
-    """Return {(query id, normalized text): first judged clause of the query with this text}."""
+    """Return {(query id, normalized text): first judged clause of the query with this
+    text}.
+    """
     text_of = {row["clause_id"]: _normalized(row["text"]) for row in clauses}
     clause_of: dict[tuple[str, str], str] = {}
     for row in judgements:

@@ -6,7 +6,9 @@ from lextables.registry.paper import Paper
 
 
 class Acord(Paper):
-    """`resources/papers/acord.yaml`: names in the paper of the release's categories and queries."""
+    """`resources/papers/acord.yaml`: names in the paper of the release's categories and
+    queries.
+    """
 
     categories: Mapping[str, str]
     query_aliases: Mapping[str, str]

@@ -1,4 +1,6 @@
-"""ACORD's data sets: clauses, queries, judgements, and the finer ratings of the supplement."""
+"""ACORD's data sets: clauses, queries, judgements, and the finer ratings of the
+supplement.
+"""
 
 import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """ACORD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the function of a table, and
-`lextables.tables.cells.build` joins its result with the published cells.  Appendix sections and
-table numbers are the paper's.
+Each function takes `Results` and returns cells; `cells` calls the function of a table,
+and `lextables.tables.cells.build` joins its result with the published cells.  Appendix
+sections and table numbers are the paper's.
 """
 
 import difflib
@@ -78,7 +78,9 @@ class Results(Inputs):
     def by_query(
         self, folders: Sequence[str], metric: str, group: str = "all"
     ) -> dict[str, float]:
-        """Return {scored query of a group: score}, the mean over runs that differ in their seed."""
+        """Return {scored query of a group: score}, the mean over runs that differ in
+        their seed.
+        """
         scored = self.scores[folders[0]]
         scores = {}
         for query in sorted(self.queries, key=lambda query: query["query_id"]):
@@ -96,8 +98,8 @@ class Scored:
 
     ``columns`` are {metric: its column}, and ``group`` and ``scale`` are as in `Score`.
     ``style`` is the form of the queries, and ``strict`` whether strict scores are shown
-    where they differ.  ``name`` is the system's name in comparisons, by default the row.
-    Single queries are not compared.
+    where they differ.  ``name`` is the system's name in comparisons, by default the
+    row.  Single queries are not compared.
     """
 
     columns: Mapping[str, str]
@@ -112,7 +114,9 @@ class Scored:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Sample queries: the query of the category with the most similar wording to the published one."""
+    """Sample queries: the query of the category with the most similar wording to the
+    published one.
+    """
     cells = []
     for printed in results.published:
         likeness = {}
@@ -143,7 +147,9 @@ def table_c1(results: Results) -> list[Cell]:
 
 
 def table_c2(results: Results) -> list[Cell]:
-    """Clauses rated k stars per query, over the queries that have any; sample standard deviation."""
+    """Clauses rated k stars per query, over the queries that have any; sample standard
+    deviation.
+    """
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     for judgement in results.judgements:
         counts[judgement["stars"]][judgement["query_id"]] += 1
@@ -193,7 +199,9 @@ def table_c3(results: Results) -> list[Cell]:
 
 
 def figure_c1(results: Results) -> list[Cell]:
-    """Words in clauses rated 2 to 5 stars: each clause once, each judged pair, and the histogram's bins."""
+    """Words in clauses rated 2 to 5 stars: each clause once, each judged pair, and the
+    histogram's bins.
+    """
     rated = [row["clause_id"] for row in results.judgements if row["stars"] >= 2]
     once = [results.words[clause_id] for clause_id in set(rated)]
     lengths_of = {
@@ -229,7 +237,9 @@ def _system_row(system: System) -> str:
 def _metric_cells(
     results: Results, system: System, row: str, scored: Scored
 ) -> list[Cell]:
-    """Return one cell per metric for one system, and its strict score where it differs."""
+    """Return one cell per metric for one system, and its strict score where it
+    differs.
+    """
     runs = runs_of(system, scored.style)
     kind, _, member = scored.group.partition(": ")
     is_single_query = kind == "query"
@@ -308,7 +318,9 @@ def table3(results: Results) -> list[Cell]:
 def _by_category(
     results: Results, system: System, name: str, label: str = ""
 ) -> list[Cell]:
-    """Return the cells of a system called ``name``; its rows by category end in ``label``."""
+    """Return the cells of a system called ``name``; its rows by category end in
+    ``label``.
+    """
     categories = [row.partition(" / ")[0] for row in results.published_rows]
     tested = {query["category"] for query in results.test_queries}
     cells = []
@@ -327,7 +339,9 @@ def _by_category(
 
 
 def _label(system: System) -> str:
-    """Return the name of an additional row in a table of rerankers; a first stage alone has its own name."""
+    """Return the name of an additional row in a table of rerankers; a first stage alone
+    has its own name.
+    """
     return system["reranker"] if system["reranked"] else system["retriever"]
 
 
@@ -344,7 +358,9 @@ def table_d1(results: Results) -> list[Cell]:
 
 
 def table_d2(results: Results) -> list[Cell]:
-    """BM25 with the cross-encoder by category, before and after fine-tuning; ours with their names."""
+    """BM25 with the cross-encoder by category, before and after fine-tuning; ours with
+    their names.
+    """
     cells = []
     for system in results.rows:
         name = _state(system)
@@ -364,18 +380,20 @@ def _state(system: System) -> str:
 
 
 def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
-    """Return scores before and after fine-tuning in percent, the change, and its paired interval.
+    """Return scores before and after fine-tuning in percent, the change, and its paired
+    interval.
 
-    The change of a model is relative to itself before fine-tuning, which for a bi-encoder
-    is a row without a reranker; a cross-encoder without a relevance head before is compared
-    with the retriever whose hits it reorders.
+    The change of a model is relative to itself before fine-tuning, which for a
+    bi-encoder is a row without a reranker; a cross-encoder without a relevance head
+    before is compared with the retriever whose hits it reorders.
     """
     bare = {}
     untuned = {}
     for system in systems:
         if system["reranker"] == "None":
             bare[system["retriever"]] = system
-        # A linear model over an encoder's vectors is trained too, and is not the encoder.
+        # A linear model over an encoder's vectors is trained too, and is not the
+        # encoder.
         if not system["trained"]:
             untuned[_tuned_from(system)] = system
     cells = []
@@ -401,7 +419,9 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
 
 
 def _tuned_from(system: System) -> tuple[str | None, str]:
-    """Return the key that a system shares with itself before fine-tuning: its retriever and its model."""
+    """Return the key that a system shares with itself before fine-tuning: its retriever
+    and its model.
+    """
     if system["reranker"] == "None":
         return None, system["model"]
     return system["retriever"], system["model"]
@@ -410,7 +430,9 @@ def _tuned_from(system: System) -> tuple[str | None, str]:
 def _change(
     results: Results, after: System, before: System, metric: str, place: tuple[str, str]
 ) -> Cell:
-    """Return the cell at ``place`` (row, column) with the mean change of the test queries."""
+    """Return the cell at ``place`` (row, column) with the mean change of the test
+    queries.
+    """
     runs = runs_of(after, SHORT)
     runs_before = runs_of(before, SHORT)
     if not runs or not runs_before:
@@ -451,14 +473,18 @@ def table_d4(results: Results) -> list[Cell]:
 
 
 def figure2(results: Results) -> list[Cell]:
-    """The bars of Figure 2: BM25 with the cross-encoder, before and after fine-tuning."""
+    """The bars of Figure 2: BM25 with the cross-encoder, before and after
+    fine-tuning.
+    """
     prefix = f"{results.entry.names['retriever']} / "
     cells = [cell for cell in table_d4(results) if cell.row.startswith(prefix)]
     return [cell for cell in cells if STRICT not in cell.column]
 
 
 def table_d5(results: Results) -> list[Cell]:
-    """Pointwise and pairwise reranking over BM25 by language models, and the baselines."""
+    """Pointwise and pairwise reranking over BM25 by language models, and the
+    baselines.
+    """
     cells = []
     for system in results.rows:
         row = _system_row(system)
@@ -486,10 +512,11 @@ def table_e1(results: Results) -> list[Cell]:
 
 
 def table_e2(results: Results) -> list[Cell]:
-    """Retrieval for the two queries in three formats; additional rows follow the paper's.
+    """Retrieval for the two queries in three formats; additional rows follow the
+    paper's.
 
-    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which model
-    names cannot contain.
+    The paper writes ``BM25 + Cross-Encoder``; an additional row has a slash, which
+    model names cannot contain.
     """
     tested = {query["query_id"] for query in results.test_queries}
     queries = results.paper.format_queries.items()

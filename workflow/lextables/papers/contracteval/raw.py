@@ -1,4 +1,5 @@
-"""Read CUAD's contracts and questions in SQuAD form; ContractEval asks about the test split.
+"""Read CUAD's contracts and questions in SQuAD form; ContractEval asks about the test
+split.
 
 ``data.zip`` has ``CUADv1.json`` (all contracts) and ``test.json``.  The released code
 takes the same test questions from the hub's copy of CUAD.
@@ -62,7 +63,9 @@ def _category(question_id: str, contract_id: str) -> str:
 
 
 def _examples(document: Document) -> Iterator[Row]:
-    """Yield a training example for each answer, and one for each question without an answer."""
+    """Yield a training example for each answer, and one for each question without an
+    answer.
+    """
     for question in document.questions:
         for number in range(max(1, len(question.answers))):
             example_id = f"{question.question_id}_{number}"

@@ -10,7 +10,8 @@ UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
-    """Return the computed cells of ``table``; precision and recall follow the published columns.
+    """Return the computed cells of ``table``; precision and recall follow the published
+    columns.
 
     Each score is followed by that of strict mode, if it differs.
     Rows that rest on the evaluator's leniency are not compared with others.

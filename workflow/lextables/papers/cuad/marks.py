@@ -1,6 +1,7 @@
 """Precision and recall of a review's marks, measured on the annotated test contracts.
 
-A review shows them by category and confidence, because a model's probabilities are hard to interpret.
+A review shows them by category and confidence, because a model's probabilities are hard
+to interpret.
 """
 
 from collections import defaultdict
@@ -46,7 +47,9 @@ MARKS = Table(
 
 @dataclass(frozen=True)
 class Marks:
-    """Passages: ``right`` of ``marked`` match an annotated one, ``found`` of ``annotated`` match a mark."""
+    """Passages: ``right`` of ``marked`` match an annotated one, ``found`` of
+    ``annotated`` match a mark.
+    """
 
     marked: int
     right: int
@@ -66,7 +69,9 @@ class Marks:
 
 @dataclass(frozen=True)
 class Band:
-    """``right`` of the ``marked`` passages with a confidence above ``low`` and up to ``high`` are right."""
+    """``right`` of the ``marked`` passages with a confidence above ``low`` and up to
+    ``high`` are right.
+    """
 
     low: float
     high: float
@@ -75,9 +80,11 @@ class Band:
 
 
 def marked_spans(rows: Iterable[Row], minimum: float) -> list[Row]:
-    """Return the spans of one question that a review marks, rows of `spans.schema.NBEST`.
+    """Return the spans of one question that a review marks, rows of
+    `spans.schema.NBEST`.
 
-    These are the spans above ``minimum``, most probable first, that do not overlap an earlier one.
+    These are the spans above ``minimum``, most probable first, that do not overlap an
+    earlier one.
     """
     likely = [row for row in rows if row["probability"] > minimum and row["start"] >= 0]
     likely.sort(key=lambda row: (-row["probability"], row["rank"]))
@@ -99,10 +106,12 @@ def count(
     relaxed: str | None,
     minimum: float,
 ) -> list[Row]:
-    """Return sorted rows of `MARKS`: above ``minimum`` and above each greater one of `CONFIDENCES`.
+    """Return sorted rows of `MARKS`: above ``minimum`` and above each greater one of
+    `CONFIDENCES`.
 
-    ``predictions`` are rows of `spans.schema.NBEST`; ``questions`` are rows of `squad.QUESTIONS` of one
-    split; ``relaxed`` is the category in which a mark may contain the answer.
+    ``predictions`` are rows of `spans.schema.NBEST`; ``questions`` are rows of
+    `squad.QUESTIONS` of one split; ``relaxed`` is the category in which a mark may
+    contain the answer.
     """
     rows_of: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
@@ -142,14 +151,18 @@ def count(
 
 @dataclass(frozen=True)
 class _Marked:
-    """Arrays of the marks: the question's place and the confidence of each; and their matches."""
+    """Arrays of the marks: the question's place and the confidence of each; and their
+    matches.
+    """
 
     question: np.ndarray
     confidence: np.ndarray
     matches: Matches
 
     def counts(self, inside: np.ndarray, above: float) -> Marks:
-        """Count the marks of more than this confidence in questions that are ``inside``, a mask."""
+        """Count the marks of more than this confidence in questions that are
+        ``inside``, a mask.
+        """
         matches = self.matches
         is_mark = inside[self.question] & (self.confidence > above)
         is_wrong = inside[matches.miss_question] & (matches.miss_confidence > above)

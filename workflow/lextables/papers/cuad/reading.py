@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowCount:
-    """Numbers of windows: all, read, the limit for a question (None: no limit), and all of a question."""
+    """Numbers of windows: all, read, the limit for a question (None: no limit), and all
+    of a question.
+    """
 
     windows: int
     read: int
@@ -36,10 +38,11 @@ def read_with_linear_model(
     weights: str | Path,
     output: str | Path,
 ) -> None:
-    """Write the most probable spans of each category in the contract's ``text``, rows of `NBEST`.
+    """Write the most probable spans of each category in the contract's ``text``, rows
+    of `NBEST`.
 
-    The model reads the text in plain characters.  ``settings`` are those of the run that read the test
-    contracts; ``weights`` is its model's folder.
+    The model reads the text in plain characters.  ``settings`` are those of the run
+    that read the test contracts; ``weights`` is its model's folder.
     """
     # Not needed by the other models.
     from lextables.tasks.spans import linear
@@ -60,7 +63,9 @@ def read_with_linear_model(
 def _in_source(
     rows: Iterable[Row], source: str, plain_text: PlainText
 ) -> Iterator[Row]:
-    """Yield ``rows`` about the plain text with the places and the words of the source."""
+    """Yield ``rows`` about the plain text with the places and the words of the
+    source.
+    """
     for row in rows:
         if row["start"] >= 0:
             start, end = plain_text.source_span(row["start"], row["end"])
@@ -83,10 +88,12 @@ def read_with_fine_tuned_model(
     device: "torch.device",
     output: str | Path,
 ) -> WindowCount:
-    """Write the most probable spans for each category's question (``wordings``), rows of `NBEST`.
+    """Write the most probable spans for each category's question (``wordings``), rows
+    of `NBEST`.
 
-    The model reads the text in plain characters.  ``reading`` is the folder of the reading run, which records
-    how contracts are cut into windows; ``weights`` is the model's folder.
+    The model reads the text in plain characters.  ``reading`` is the folder of the
+    reading run, which records how contracts are cut into windows; ``weights`` is the
+    model's folder.
     """
     # torch takes seconds to load, and linear models do not need it.
     from lextables.models.tokenizers import load_tokenizer

@@ -1,4 +1,6 @@
-"""The review of a user's contract: findings from n-best predictions, as an HTML page and as csv."""
+"""The review of a user's contract: findings from n-best predictions, as an HTML page
+and as csv.
+"""
 
 import csv
 import io
@@ -40,8 +42,8 @@ _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 class Finding:
     """A span of a category in the contract; start and end are -1 if there is none.
 
-    ``start`` and ``end`` are characters, half-open.  ``probability`` is the model's; for a category without a
-    span it is that of the empty prediction.
+    ``start`` and ``end`` are characters, half-open.  ``probability`` is the model's;
+    for a category without a span it is that of the empty prediction.
     """
 
     category: str
@@ -60,10 +62,10 @@ class Finding:
 class About:
     """Facts about the model and the reading that the page shows.
 
-    ``model`` describes the model.  ``scores``, ``categories`` and ``marks`` are from the test contracts:
-    metric to score (0 to 1), category to AUPR, and category to marks above `MINIMUM`; ``bands`` are the marks
-    of all categories by confidence.  ``warning`` is shown at the top; ``unread`` are notes on what was not
-    read.
+    ``model`` describes the model.  ``scores``, ``categories`` and ``marks`` are from
+    the test contracts: metric to score (0 to 1), category to AUPR, and category to
+    marks above `MINIMUM`; ``bands`` are the marks of all categories by confidence.
+    ``warning`` is shown at the top; ``unread`` are notes on what was not read.
     """
 
     model: str
@@ -81,11 +83,13 @@ def findings(
     categories: Mapping[str, str],
     minimum: float = MINIMUM,
 ) -> list[Finding]:
-    """Return the findings of a contract, in the order of ``categories`` and then of the text.
+    """Return the findings of a contract, in the order of ``categories`` and then of the
+    text.
 
-    ``predictions`` are rows of `spans.schema.NBEST` for one contract; ``categories`` maps question ids to
-    categories.  Spans are chosen by `marks.marked_spans`; a category without spans has an empty `Finding`.
-    Raises `BadInput` if a question has no predictions.
+    ``predictions`` are rows of `spans.schema.NBEST` for one contract; ``categories``
+    maps question ids to categories.  Spans are chosen by `marks.marked_spans`; a
+    category without spans has an empty `Finding`.  Raises `BadInput` if a question has
+    no predictions.
     """
     candidates = defaultdict(list)
     for row in predictions:
@@ -111,7 +115,8 @@ def findings(
 def scores_of(
     rows: Iterable[Mapping[str, Any]],
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the scores over all categories and the AUPR of each, from rows of `run.SCORES`.
+    """Return the scores over all categories and the AUPR of each, from rows of
+    `run.SCORES`.
 
     Interval ends, curves and strict scores are left out.
     """
@@ -183,9 +188,11 @@ FIELDS = (
 
 
 def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
-    """Return a line for each finding, and a line with ``found`` = no for a category without findings.
+    """Return a line for each finding, and a line with ``found`` = no for a category
+    without findings.
 
-    The last columns are precision and recall of the category's marks in the test contracts (``marked``).
+    The last columns are precision and recall of the category's marks in the test
+    contracts (``marked``).
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -212,7 +219,9 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
 
 @dataclass(frozen=True)
 class Passage:
-    """A finding on the page: its number in the order of the text, and its lane (level of underline)."""
+    """A finding on the page: its number in the order of the text, and its lane (level
+    of underline).
+    """
 
     number: int
     lane: int
@@ -239,7 +248,9 @@ LANES = 4  # levels of underlines
 
 
 def shown(category: str) -> str:
-    """Return a category's name with its abbreviations in capitals: ``IP Ownership Assignment``."""
+    """Return a category's name with its abbreviations in capitals: ``IP Ownership
+    Assignment``.
+    """
     return _ABBREVIATION.sub(lambda match: match[0].upper(), category)
 
 
@@ -254,7 +265,9 @@ def percent(probability: float) -> str:
 
 
 def passages(items: Iterable[Finding]) -> list[Passage]:
-    """Number the spans in the order of the text, with different lanes for overlapping ones."""
+    """Number the spans in the order of the text, with different lanes for overlapping
+    ones.
+    """
     spans = [finding for finding in items if finding.found]
     spans.sort(key=lambda finding: (finding.start, -finding.end, finding.category))
     end_of: dict[int, int] = {}  # {lane: end of its last passage}
@@ -289,10 +302,11 @@ def segments(
 
 
 def marked(text: str, placed: Sequence[Passage]) -> Markup:
-    """Return the contract's text as HTML with marked passages, each with a note at its start.
+    """Return the contract's text as HTML with marked passages, each with a note at its
+    start.
 
-    The marks of overlapping passages are nested, so that each has a separate underline.  Ligatures are shown
-    as letters, so that words can be searched.
+    The marks of overlapping passages are nested, so that each has a separate underline.
+    Ligatures are shown as letters, so that words can be searched.
     """
     pieces: list[str] = []
     for start, end, over in segments(len(text), placed):
@@ -341,7 +355,9 @@ def _slug(category: str) -> str:
 
 @dataclass(frozen=True)
 class _Group:
-    """Categories under one title: the passages of those ``found``, and those with ``none``."""
+    """Categories under one title: the passages of those ``found``, and those with
+    ``none``.
+    """
 
     key: str
     title: str
@@ -395,7 +411,9 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
 
 
 def _highlights(placed: Sequence[Passage]) -> str:
-    """Return the style of a passage's marks while its note is the link target or has the focus."""
+    """Return the style of a passage's marks while its note is the link target or has
+    the focus.
+    """
     selectors = []
     for passage in placed:
         name = f"f{passage.number}"

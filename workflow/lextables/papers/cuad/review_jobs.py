@@ -51,7 +51,9 @@ class ReviewJobs:
         return f"{self.jobs.project.results}/review/{self.name}.html"
 
     def reviewer_files(self, wildcards: Wildcards) -> list[str]:
-        """Input: the files of the reviewer's run; none if it was made under another configuration."""
+        """Input: the files of the reviewer's run; none if it was made under another
+        configuration.
+        """
         if wildcards.contract != self.name:
             raise BadInput(
                 f"{wildcards.contract} is not the review of {self.jobs.project.config.contract}",
@@ -67,7 +69,9 @@ class ReviewJobs:
         return self.jobs.file(self.reviewer.run, "marks.parquet")
 
     def predictions(self, wildcards: Wildcards) -> list[str]:
-        """Input: the predictions of a run; none if it was made under another configuration."""
+        """Input: the predictions of a run; none if it was made under another
+        configuration.
+        """
         run = self.jobs.run_of(wildcards)
         if run not in self.jobs.project.specs:
             return []
@@ -86,5 +90,7 @@ class ReviewJobs:
         return self.reviewer.record
 
     def weights(self, wildcards: Wildcards) -> str:
-        """Param: the folder of the reviewer's weights; "" for an off-the-shelf model."""
+        """Param: the folder of the reviewer's weights; "" for an off-the-shelf
+        model.
+        """
         return self.reviewer.weights(self.jobs.project.results)

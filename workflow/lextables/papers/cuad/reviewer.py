@@ -1,4 +1,6 @@
-"""A review of a user's contract: its name, its questions, and the model that reads the contract."""
+"""A review of a user's contract: its name, its questions, and the model that reads the
+contract.
+"""
 
 import hashlib
 import re
@@ -35,10 +37,12 @@ def question_id(category: str) -> str:
 
 
 def review_name(path: str) -> str:
-    """Return the name of a contract's review: its file name and eight digits of the SHA-256 of the file.
+    """Return the name of a contract's review: its file name and eight digits of the
+    SHA-256 of the file.
 
-    A character that is special in paths, URLs or Snakemake is replaced by ``_``, and a long name is cut.
-    Raises `BadInput` for what is no regular file, or too large, without reading it.
+    A character that is special in paths, URLs or Snakemake is replaced by ``_``, and a
+    long name is cut. Raises `BadInput` for what is no regular file, or too large,
+    without reading it.
     """
     contract = Path(path)
     check_file(contract)
@@ -52,11 +56,12 @@ def review_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class Reviewer:
-    """A run that read contracts, and the run with its weights (None for an off-the-shelf model).
+    """A run that read contracts, and the run with its weights (None for an
+    off-the-shelf model).
 
-    ``planned``: the rules produce the run under this configuration.  Otherwise it is in the results from
-    another configuration, and ``record`` is the digest of its `run.json`.  ``windows``: the model reads
-    windows, which linear models do not.
+    ``planned``: the rules produce the run under this configuration.  Otherwise it is in
+    the results from another configuration, and ``record`` is the digest of its
+    `run.json`.  ``windows``: the model reads windows, which linear models do not.
     """
 
     run: Run
@@ -76,7 +81,9 @@ class Reviewer:
             yield f"{self.weights_of.folder}/{WEIGHTS}"
 
     def weights(self, results: str | Path) -> str:
-        """Return the folder of the weights in ``results``; "" for an off-the-shelf model."""
+        """Return the folder of the weights in ``results``; "" for an off-the-shelf
+        model.
+        """
         if self.weights_of is None:
             return ""
         return f"{results}/{self.weights_of.folder}/{WEIGHTS}"
@@ -85,9 +92,10 @@ class Reviewer:
 def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
     """Return the best available model, or config's ``review_model``.
 
-    Of the finished runs in ``results``, the one with the best AUPR on the test contracts is used.  If there
-    is none, it is the first model in the paper's list ``review`` that has a run under this configuration.
-    Raises `BadInput` if there is no such run.
+    Of the finished runs in ``results``, the one with the best AUPR on the test
+    contracts is used.  If there is none, it is the first model in the paper's list
+    ``review`` that has a run under this configuration.  Raises `BadInput` if there is
+    no such run.
     """
     planned: dict[str, Run] = {}
     for run in sorted(plan.specs):
@@ -103,8 +111,8 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
     best_score = -1.0
     for score, reviewer in finished(results):
         is_candidate = not requested or reviewer.run.model in candidates
-        # Only a configuration that lists a user's off-the-shelf model knows the location
-        # of its weights.
+        # Only a configuration that lists a user's off-the-shelf model knows the
+        # location of its weights.
         has_weights = reviewer.weights_of or reviewer.run in plan.specs
         if is_candidate and has_weights and score > best_score:
             best = reviewer
@@ -130,7 +138,9 @@ def _planned(run: Run, plan: Plan) -> Reviewer:
 
 
 def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
-    """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a contract, sorted by run."""
+    """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a
+    contract, sorted by run.
+    """
     runs = []
     for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
         run = _run(record.parent)
@@ -160,7 +170,8 @@ def _reads_windows(settings: Mapping[str, Any]) -> bool:
 def _can_review(settings: Mapping[str, Any]) -> bool:
     """Whether a model can review a contract.
 
-    Not linear models that mark whole sentences as parties (the evaluator accepts these) or that need vectors.
+    Not linear models that mark whole sentences as parties (the evaluator accepts these)
+    or that need vectors.
     """
     if _reads_windows(settings):
         return True
@@ -184,7 +195,9 @@ def _run(folder: Path) -> Run:
 
 
 def _uses_all_training_data(run: Run) -> bool:
-    """Whether a run's model was trained on all training contracts, here or elsewhere."""
+    """Whether a run's model was trained on all training contracts, here or
+    elsewhere.
+    """
     if run.experiment != "read":
         return False
     released = ("as-released", "as-it-is", LINEAR)

@@ -1,4 +1,6 @@
-"""CUAD's data sets: contracts, categories, questions and answers, training examples, the clause table."""
+"""CUAD's data sets: contracts, categories, questions and answers, training examples,
+the clause table.
+"""
 
 import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """CUAD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the function of a table, and
-`lextables.tables.cells.build` joins its result with the published cells.  Sections and table
-numbers are the paper's.
+Each function takes `Results` and returns cells; `cells` calls the function of a table,
+and `lextables.tables.cells.build` joins its result with the published cells.  Sections
+and table numbers are the paper's.
 """
 
 import itertools
@@ -93,7 +93,9 @@ class Results(Inputs):
         return counts
 
     def annotations(self, percent: str, seed: int) -> int:
-        """Answers in the share of the training contracts that a run with this seed is trained on."""
+        """Answers in the share of the training contracts that a run with this seed is
+        trained on.
+        """
         drawn = part(self.training_annotations, int(percent), seed)
         return sum(self.training_annotations[name] for name in drawn)
 
@@ -132,7 +134,9 @@ def table3(results: Results) -> list[Cell]:
 
 
 def figure2(results: Results) -> list[Cell]:
-    """Figures on the data set in the text, the pages of a contract, and the histogram's bins."""
+    """Figures on the data set in the text, the pages of a contract, and the histogram's
+    bins.
+    """
     pages = [row["pages"] for row in results.contracts]
     types = {row["contract_type"] for row in results.contracts}
     clauses = list(read(results.data / "clauses.parquet", ["contract_id"]))
@@ -163,7 +167,9 @@ def figure2(results: Results) -> list[Cell]:
 
 
 def _labeled_shares(results: Results) -> tuple[float, float]:
-    """Return the mean labeled share of a contract, and the mean for a single category."""
+    """Return the mean labeled share of a contract, and the mean for a single
+    category.
+    """
     characters = {row["contract_id"]: row["characters"] for row in results.contracts}
     together: dict[str, list[Span]] = defaultdict(list)
     single = 0.0
@@ -208,7 +214,9 @@ def _folders(system: System) -> tuple[str, ...]:
 def _score_cells(
     results: Results, system: System, metric: str, row: str = ""
 ) -> list[Cell]:
-    """Return one score of one system over the test set, and its strict score where it differs."""
+    """Return one score of one system over the test set, and its strict score where it
+    differs.
+    """
     row = row or system["row"]
     column = COLUMNS[metric]
     score = Score(column, row, metric, "all", "contracts", 100)
@@ -233,7 +241,9 @@ def _precision_cells(results: Results, system: System, row: str = "") -> list[Ce
 
 
 def figure3(results: Results) -> list[Cell]:
-    """Precision at 80 % recall as in Table 2, and the curve: the best precision at a recall or above."""
+    """Precision at 80 % recall as in Table 2, and the curve: the best precision at a
+    recall or above.
+    """
     cells = []
     for system in results.rows:
         folders = _folders(system)
@@ -262,7 +272,9 @@ def _curve(scores: Scores) -> dict[int, float]:
 
 
 def figure4(results: Results) -> list[Cell]:
-    """The area by category: the published order, the values of every row that ran, and rank correlations."""
+    """The area by category: the published order, the values of every row that ran, and
+    rank correlations.
+    """
     from scipy.stats import spearmanr  # slow to load, and no other table needs it
 
     cells = _by_category(results, AUPR)
@@ -284,12 +296,16 @@ def figure4(results: Results) -> list[Cell]:
 
 
 def figure8(results: Results) -> list[Cell]:
-    """Precision at 80 % recall by category, in the order of Figure 4, which Figure 8 also has."""
+    """Precision at 80 % recall by category, in the order of Figure 4, which Figure 8
+    also has.
+    """
     return _by_category(results, AT_80)
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Return each category's rank, by the area of the ranking model, and its score of every row."""
+    """Return each category's rank, by the area of the ranking model, and its score of
+    every row.
+    """
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
     folders = _folders(model)
@@ -336,7 +352,8 @@ def _rank_cell(
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
-    """Return {published category: its rank by the area of these runs}, in the published order.
+    """Return {published category: its rank by the area of these runs}, in the published
+    order.
 
     Categories with the same area have the mean of their ranks.
     """
@@ -363,7 +380,9 @@ def _category_score(
 
 
 def figure5(results: Results) -> list[Cell]:
-    """Precision at 80 % recall: each model's, then each class's mean, of the published values and of ours."""
+    """Precision at 80 % recall: each model's, then each class's mean, of the published
+    values and of ours.
+    """
     classes: dict[str, dict[str, float]] = defaultdict(dict)
     row_of = {}
     for printed in results.published:
@@ -399,7 +418,9 @@ def figure5(results: Results) -> list[Cell]:
 def _class_mean(
     results: Results, row: str, column: str, of_models: Sequence[tuple[str, ...]]
 ) -> Cell:
-    """Return the mean over the models of a class, given the runs of each, if all models ran."""
+    """Return the mean over the models of a class, given the runs of each, if all models
+    ran.
+    """
     means = [results.mean(folders, AT_80) for folders in of_models if folders]
     values = [mean for mean in means if mean is not None]
     runs = tuple(itertools.chain(*of_models))
@@ -415,7 +436,9 @@ def _class_mean(
 
 
 def figure6(results: Results) -> list[Cell]:
-    """The area by share of the training contracts, and the number of their annotations."""
+    """The area by share of the training contracts, and the number of their
+    annotations.
+    """
     cells = []
     published_shares = [_share(cell.row) for cell in results.published]
     for system in results.rows:
@@ -426,7 +449,8 @@ def figure6(results: Results) -> list[Cell]:
             folders = runs_of(system, share)
             measure = f"{AUPR} of {share}%"
             score = Score(measure, name, AUPR, "all", "contracts", 100)
-            # The authors' weights are those of all contracts; smaller shares are trained here.
+            # The authors' weights are those of all contracts; smaller shares are
+            # trained here.
             trained = system["trained"] or share != ALL_CONTRACTS
             cell = score_cell(
                 results,

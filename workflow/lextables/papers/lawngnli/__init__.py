@@ -1,1 +1,3 @@
-"""LawngNLI: long-premise NLI from the parentheticals of court opinions (Bruno and Roth, 2022)."""
+"""LawngNLI: long-premise NLI from the parentheticals of court opinions (Bruno and Roth,
+2022).
+"""

@@ -1,4 +1,6 @@
-"""The census of the finished LawngNLI in addition to its tables: the funnel, and its sources."""
+"""The census of the finished LawngNLI in addition to its tables: the funnel, and its
+sources.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,9 +16,11 @@ NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of Apr
 
 
 def total(steps: Iterable[Record]) -> StepCounts:
-    """Return the sum over shards of the counts of each step (records of `steps.write_counts`).
+    """Return the sum over shards of the counts of each step (records of
+    `steps.write_counts`).
 
-    The funnel has the steps in the order of their first occurrence, so each shard must list them in order.
+    The funnel has the steps in the order of their first occurrence, so each shard must
+    list them in order.
     """
     funnel: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -27,7 +31,9 @@ def total(steps: Iterable[Record]) -> StepCounts:
 
 
 def check_left(counts: Iterable[tuple[str, int]]) -> None:
-    """Raise `BadInput` with the first step that left nothing: training on an empty data set is impossible."""
+    """Raise `BadInput` with the first step that left nothing: training on an empty data
+    set is impossible.
+    """
     previous = ""
     for step, remaining in counts:
         if not remaining:
@@ -40,7 +46,8 @@ def check_left(counts: Iterable[tuple[str, int]]) -> None:
 
 
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
-    """Return the notes on the opinions that were read, and the volumes that were set aside.
+    """Return the notes on the opinions that were read, and the volumes that were set
+    aside.
 
     ``reports`` are those next to the files of opinions (`caselaw.ingest.report`).
     """
@@ -54,10 +61,12 @@ def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
 
 
 def volume_sources(shards: Iterable[Record]) -> list[Record]:
-    """Return the provenance of the volumes in the shards' records (`caselaw.fetching.fetch_volumes`).
+    """Return the provenance of the volumes in the shards' records
+    (`caselaw.fetching.fetch_volumes`).
 
-    Volumes with the same source, variant, licence and host of the address have one entry.  They were chosen
-    by the user and are not the paper's export, so they are never comparable.
+    Volumes with the same source, variant, licence and host of the address have one
+    entry.  They were chosen by the user and are not the paper's export, so they are
+    never comparable.
     """
     fields = ("source", "variant", "licence", "citation")
     sizes: dict[tuple[str, ...], list[int]] = defaultdict(list)

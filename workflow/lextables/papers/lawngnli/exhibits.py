@@ -66,7 +66,9 @@ def sections(data: Path) -> list[Section]:
 
 
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
-    """Return `EACH` (example, twin) pairs per label, difficult ones with readable premises first."""
+    """Return `EACH` (example, twin) pairs per label, difficult ones with readable
+    premises first.
+    """
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {
         label: [] for label in LABELS
     }
@@ -90,7 +92,9 @@ def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
 
 
 def _example(row: dataset.Row, twin: dataset.Row) -> Example:
-    """Return the page's example of a row: premise, hypothesis and the edit to its twin."""
+    """Return the page's example of a row: premise, hypothesis and the edit to its
+    twin.
+    """
     premise = cut(row["short_premise"], MAX_CHARACTERS)
     hypothesis = row["hypothesis"]
     statements = [

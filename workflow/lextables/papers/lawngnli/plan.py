@@ -35,10 +35,11 @@ Settings = dict[str, Any]  # of a parser or an encoder, as in a run's record
 
 @dataclass(frozen=True)
 class Construction:
-    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest is plain settings.
+    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest
+    is plain settings.
 
-    Those of the parser are its ``name`` and those of its weights (`resolve.model_settings`); without weights
-    ``weights`` is None.
+    Those of the parser are its ``name`` and those of its weights
+    (`resolve.model_settings`); without weights ``weights`` is None.
     """
 
     shards: dict[str, list[str]]
@@ -47,7 +48,8 @@ class Construction:
 
 
 def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
-    """Return a sentence on the parser that ``parser: auto`` chose; empty if it is the paper's.
+    """Return a sentence on the parser that ``parser: auto`` chose; empty if it is the
+    paper's.
 
     The sample never has the paper's parser, and says nothing.
     """
@@ -82,7 +84,9 @@ def construction(
 
 
 def parser_settings(construction: Construction, contents: Contents) -> Settings:
-    """Return the settings of the parser, with the digest of a model that a path names."""
+    """Return the settings of the parser, with the digest of a model that a path
+    names.
+    """
     settings = dict(construction.parser)
     if settings["weights"] and settings["found"] != NLTK_HUB:
         folder = place(settings["weights"])
@@ -145,7 +149,9 @@ def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
 def _cut(
     ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
 ) -> dict[str, list[str]]:
-    """The shards of ``size`` volumes; `auto` are small ones, or large ones if there would be too many."""
+    """The shards of ``size`` volumes; `auto` are small ones, or large ones if there
+    would be too many.
+    """
     chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
     if size == "auto" and len(chosen) > MANY_SHARDS:
         return shards(ranges, LARGE_SHARD, collection)
@@ -229,7 +235,8 @@ def _encoder(
 def pool_encoder(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
 ) -> Settings:
-    """Return the settings of the first available encoder of the registry's ``pool_encoders``.
+    """Return the settings of the first available encoder of the registry's
+    ``pool_encoders``.
 
     Raises `BadInput` if none is available.
     """

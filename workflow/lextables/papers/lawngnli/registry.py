@@ -10,7 +10,8 @@ from lextables.registry.paper import Paper
 class Lawngnli(Paper):
     """`resources/papers/lawngnli.yaml`: the settings of its construction.
 
-    ``anli_repeats`` is how often the pairs of each of ANLI's rounds are repeated in training.
+    ``anli_repeats`` is how often the pairs of each of ANLI's rounds are repeated in
+    training.
     """
 
     seed: int

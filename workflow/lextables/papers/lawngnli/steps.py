@@ -1,4 +1,6 @@
-"""What the steps over a shard of opinions share: columns, counts, and how libraries' warnings are counted."""
+"""What the steps over a shard of opinions share: columns, counts, and how libraries'
+warnings are counted.
+"""
 
 import json
 import logging
@@ -64,7 +66,8 @@ OUTCOME = (
 
 @dataclass(frozen=True)
 class StepCounts:
-    """How many are left after each step, what else was counted, and the first problems, a sentence each.
+    """How many are left after each step, what else was counted, and the first problems,
+    a sentence each.
 
     ``funnel`` has the steps in their order.
     """

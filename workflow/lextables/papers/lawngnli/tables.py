@@ -1,4 +1,6 @@
-"""LawngNLI's tables: statistics, the steps of the construction, and the annotated examples."""
+"""LawngNLI's tables: statistics, the steps of the construction, and the annotated
+examples.
+"""
 
 import math
 import re
@@ -48,7 +50,9 @@ PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 
 
 def table2(inputs: Inputs) -> list[Cell]:
-    """Table 2: the columns of the rebuilt data set, and of the available public NLI data sets."""
+    """Table 2: the columns of the rebuilt data set, and of the available public NLI
+    data sets.
+    """
     counter = TokenCounter()
     columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
@@ -77,7 +81,9 @@ def _public_cell(
     column: DatasetStatistics | None,
     inputs: Inputs,
 ) -> Cell:
-    """One cell of the public NLI data set ``name``, which may be comparable even if LawngNLI is not."""
+    """One cell of the public NLI data set ``name``, which may be comparable even if
+    LawngNLI is not.
+    """
     if row == FROM:
         reason = NAMED
     elif column is None:
@@ -105,7 +111,9 @@ def _missing(column: DatasetStatistics, row: str) -> str:
 
 
 def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
-    """The value of a row; lengths have the same number of decimals, without trailing zeros, as published."""
+    """The value of a row; lengths have the same number of decimals, without trailing
+    zeros, as published.
+    """
     match row:
         case "Premise length":
             numbers = re.findall(r"[\d.]+", printed)
@@ -132,7 +140,8 @@ def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str
 
 
 def table3(inputs: Inputs) -> list[Cell]:
-    """The funnel from citations to twinned examples, with each step's share of the one before.
+    """The funnel from citations to twinned examples, with each step's share of the one
+    before.
 
     The share is above 1 where a step adds (twinning).
     """
@@ -159,12 +168,13 @@ class FunnelCensus(BaseModel):
 
 
 def table4(inputs: Inputs) -> list[Cell]:
-    """Table 4: two blind annotations per example; gold labels are those that both annotators chose.
+    """Table 4: two blind annotations per example; gold labels are those that both
+    annotators chose.
 
-    Accuracy is balanced (macro-averaged recall), as stated in the caption.  Only short premises were
-    annotated, and only annotations of this data set count.  Additional rows have the plain accuracy, over all
-    and by automatic label.  Raises `BadInput` for an annotation of a pair of texts that the data set does not
-    have.
+    Accuracy is balanced (macro-averaged recall), as stated in the caption.  Only short
+    premises were annotated, and only annotations of this data set count.  Additional
+    rows have the plain accuracy, over all and by automatic label.  Raises `BadInput`
+    for an annotation of a pair of texts that the data set does not have.
     """
     data_set = counts_of(inputs.data / "census.json")["examples"]["rows_sha256"]
     readings = load_readings(READINGS)

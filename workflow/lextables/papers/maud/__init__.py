@@ -1,1 +1,3 @@
-"""MAUD: questions about the deal points of merger agreements, and the extraction of deal point texts."""
+"""MAUD: questions about the deal points of merger agreements, and the extraction of
+deal point texts.
+"""

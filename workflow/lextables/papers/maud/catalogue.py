@@ -27,7 +27,9 @@ NO_SUBQUESTION = "<NONE>"
 
 @dataclass(frozen=True)
 class Question:
-    """A question with its 1-based number in the catalogue; answers are in the order of labels."""
+    """A question with its 1-based number in the catalogue; answers are in the order of
+    labels.
+    """
 
     number: int
     question: str
@@ -39,7 +41,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Head:
-    """A classifier head: for a question, or for one answer (``subquestion``) of a multilabel question.
+    """A classifier head: for a question, or for one answer (``subquestion``) of a
+    multilabel question.
 
     ``head_id`` is the question's number, followed for a binary head by the place of its
     answer, as in ``06-00``.  Ids sort like ``position``, the 0-based place of the head.
@@ -77,7 +80,8 @@ class Catalogue:
         return any(collapse_space(each.question) == plain for each in self.questions)
 
     def head(self, wording: str, subquestion: str) -> Head | None:
-        """Return the head of a question, or of an answer of a multilabel question, or None.
+        """Return the head of a question, or of an answer of a multilabel question, or
+        None.
 
         ``subquestion`` is `NO_SUBQUESTION` for a whole question.  White space is
         normalized.
@@ -86,7 +90,9 @@ class Catalogue:
         return self._by_wording.get(key)
 
     def rows(self, author_numbers: Mapping[str, str]) -> list[Row]:
-        """Return the rows of the table ``questions``: a row for each head, with the authors' number."""
+        """Return the rows of the table ``questions``: a row for each head, with the
+        authors' number.
+        """
         return [
             {
                 "head_id": head.head_id,
@@ -146,7 +152,9 @@ def _head_id(question: Question, subquestion: str | None) -> str:
 
 @dataclass(frozen=True)
 class AuthorSettings:
-    """The authors' best settings for each head, their multi-task grid, and their numbers of heads."""
+    """The authors' best settings for each head, their multi-task grid, and their
+    numbers of heads.
+    """
 
     hyperparameters: list[Row]
     multi_task_grid: list[Row]
@@ -191,7 +199,9 @@ def read_author_settings(
 
 
 def author_number(written: str) -> str:
-    """Return the authors' number of a head, ``10.3`` in their result files and ``10-3`` in their code."""
+    """Return the authors' number of a head, ``10.3`` in their result files and ``10-3``
+    in their code.
+    """
     return written.strip().replace("-", ".")
 
 
@@ -224,7 +234,8 @@ def _author_numbers(
 
 
 def _grid(text: str, abridged: bool) -> Iterator[Row]:
-    """Yield the rows of the tables in a note; each follows a heading with the learning rate.
+    """Yield the rows of the tables in a note; each follows a heading with the learning
+    rate.
 
     Columns may have any order, and some lines begin with a row number.
     """

@@ -1,4 +1,5 @@
-"""Checks across MAUD's rows: the constraints of Appendix A.3, answers without test examples, split overlap.
+"""Checks across MAUD's rows: the constraints of Appendix A.3, answers without test
+examples, split overlap.
 
 No check stops a run; the results are tables.
 """
@@ -25,7 +26,9 @@ CONDITIONAL = "conditional question"
 
 @dataclass(frozen=True)
 class Condition:
-    """A question that may be asked only if the question ``needs`` has one of ``answers``."""
+    """A question that may be asked only if the question ``needs`` has one of
+    ``answers``.
+    """
 
     question: str
     needs: str
@@ -39,9 +42,10 @@ def constraint_violations(
 ) -> list[Row]:
     """Return the examples that break a constraint of Appendix A.3, sorted by example.
 
-    ``none_of_the_above`` maps a multilabel question to the answer that excludes the others.  A condition is
-    checked against the contract's answer in the main data, if there is one.  Case is ignored, because A.3 has
-    "Constructive Knowledge" and the data "Constructive knowledge".
+    ``none_of_the_above`` maps a multilabel question to the answer that excludes the
+    others.  A condition is checked against the contract's answer in the main data, if
+    there is one.  Case is ignored, because A.3 has "Constructive Knowledge" and the
+    data "Constructive knowledge".
     """
     alone = {_plain(key): _plain(answer) for key, answer in none_of_the_above.items()}
     condition_of = {_plain(condition.question): condition for condition in conditions}
@@ -95,12 +99,16 @@ def _plain(text: str) -> str:
 
 
 def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str]:
-    """Return the questions of ``conditions`` that are not in the catalogue and so not checked."""
+    """Return the questions of ``conditions`` that are not in the catalogue and so not
+    checked.
+    """
     return [each.question for each in conditions if not catalogue.has(each.question)]
 
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
-    """Return the rows of `answer_counts`: all answers of all heads that have examples, zeros included."""
+    """Return the rows of `answer_counts`: all answers of all heads that have examples,
+    zeros included.
+    """
     counts_of: dict[str, Counter[tuple[str, int, str]]] = defaultdict(Counter)
     for example in examples:
         key = (example["split"], example["label"], example["data_type"])
@@ -128,9 +136,9 @@ def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
 class Undefined:
     """The answers of a head whose AUPR is undefined on the test split.
 
-    The area under an answer's curve (Appendix A.5) needs examples with and without the answer.  An answer
-    without a test example has no curve.  If all test examples have the same answer, the head has no score.
-    The released code raises an error for both.
+    The area under an answer's curve (Appendix A.5) needs examples with and without the
+    answer.  An answer without a test example has no curve.  If all test examples have
+    the same answer, the head has no score.  The released code raises an error for both.
     """
 
     head_id: str
@@ -147,7 +155,9 @@ class Undefined:
 
 
 def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
-    """Return the heads with an answer that no test example has, in the order of ``counts``."""
+    """Return the heads with an answer that no test example has, in the order of
+    ``counts``.
+    """
     test: dict[str, dict[str, int]] = defaultdict(dict)
     for row in counts:
         if row["split"] == "test":
@@ -166,10 +176,11 @@ def undefined_in_test(counts: Iterable[Row]) -> list[Undefined]:
 
 
 def split_overlap(examples: Iterable[Row]) -> list[Row]:
-    """Return the contracts and texts that occur in more than one split, sorted by kind and key.
+    """Return the contracts and texts that occur in more than one split, sorted by kind
+    and key.
 
-    ``heads`` counts the heads whose own examples have the contract or text in several splits: only their
-    single-task models are trained and tested on it.
+    ``heads`` counts the heads whose own examples have the contract or text in several
+    splits: only their single-task models are trained and tested on it.
     """
     examples_of: dict[str, dict[str, list[Row]]] = {
         "contract": defaultdict(list),
@@ -207,7 +218,9 @@ def _heads_in_several_splits(examples: Iterable[Row]) -> int:
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many contracts and texts occur in each pair of splits, and in two splits of one head."""
+    """Return how many contracts and texts occur in each pair of splits, and in two
+    splits of one head.
+    """
     rows = list(rows)
     notes = {}
     for kind in ("contract", "text"):

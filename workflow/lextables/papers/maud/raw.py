@@ -5,8 +5,8 @@ as ``contracts/contract_N.txt``.  The extraction task has a SQuAD file for each 
 (Appendix A.14).  If these are not available, LegalBench-RAG's spans of the agreements
 are used.
 
-The registry has a digest of each file.  No complete release was read so far, so rows are
-held to the recorded questions and answers.
+The registry has a digest of each file.  No complete release was read so far, so rows
+are held to the recorded questions and answers.
 """
 
 import hashlib
@@ -64,7 +64,9 @@ def read(name: str, published: Published) -> Rows:
 
 
 def _classification(published: Published, catalogue: Catalogue) -> Rows:
-    """Return questions, texts and answers, the authors' settings, and checks of the rows."""
+    """Return questions, texts and answers, the authors' settings, and checks of the
+    rows.
+    """
     path = published.file("release")
     rules = published.given["constraints"]
     settings = read_author_settings(
@@ -112,7 +114,9 @@ def _classification(published: Published, catalogue: Catalogue) -> Rows:
 
 
 def published_settings(settings: AuthorSettings) -> Iterator[Row]:
-    """Yield the authors' best settings: for each head, and with the abridged data for all heads."""
+    """Yield the authors' best settings: for each head, and with the abridged data for
+    all heads.
+    """
     for row in settings.hyperparameters:
         yield {
             "model": row["model"],
@@ -184,7 +188,8 @@ def read_release(path: Path, catalogue: Catalogue) -> tuple[list[Row], list[Row]
 
 
 def _records(path: Path) -> Iterator[tuple[str, int, str, dict[str, str]]]:
-    """Yield (split, 1-based place in its file, place for messages, record) of the csv files.
+    """Yield (split, 1-based place in its file, place for messages, record) of the csv
+    files.
 
     Columns may have any order; the string "None" is an answer.
     """
@@ -213,7 +218,8 @@ def _head(record: Mapping[str, str], catalogue: Catalogue, where: str) -> Head:
         labels = {text: str(label) for label, text in enumerate(answers)}
         label = labels.get(collapse_space(answer))
     else:
-        # Not stripped, as in the released code: an answer after two spaces does not count.
+        # Not stripped, as in the released code: an answer after two spaces does not
+        # count.
         label = str(int(record["subquestion"] in answer.split(", ")))
     if record["label"] != label:
         raise BadInput(
@@ -251,7 +257,9 @@ def _contract_members(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _extraction(published: Published, catalogue: Catalogue) -> Rows:
-    """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's spans."""
+    """Return the extraction task of a SQuAD file for each split, or of LegalBench-RAG's
+    spans.
+    """
     files = published.files["extraction"]
     settings = published.given
     if len(files) > 1:
@@ -264,7 +272,8 @@ def _extraction(published: Published, catalogue: Catalogue) -> Rows:
 def read_squad_release(
     files: Iterable[Path], catalogue: Catalogue, printed: Mapping[str, str]
 ) -> Rows:
-    """Return the rows of the extraction task's SQuAD files, whose names end in the split.
+    """Return the rows of the extraction task's SQuAD files, whose names end in the
+    split.
 
     ``printed`` maps a deal point type as spelled in these files to that of the
     catalogue, if they differ.  Raises `BadInput` for a question about an unknown type.
@@ -275,7 +284,8 @@ def read_squad_release(
     documents = []
     for path in files:
         split = path.stem.rpartition("_")[2]
-        # The type is in the question's wording, which the paper defines; ids may be anything.
+        # The type is in the question's wording, which the paper defines; ids may be
+        # anything.
         for document in squad.read_squad(path.read_bytes(), path.name, lambda *_: ""):
             documents.append((split, _with_types(document, types, path.name)))
     rows = _extraction_rows(documents)
@@ -380,7 +390,9 @@ def read_legalbench_rag(
 def _file_of(
     text: str, files: Mapping[str, Mapping[str | None, Sequence[Snippet]]]
 ) -> str | None:
-    """Return the file that has all its snippets at their places in a contract's text."""
+    """Return the file that has all its snippets at their places in a contract's
+    text.
+    """
     for file, snippets_of in files.items():
         snippets = itertools.chain.from_iterable(snippets_of.values())
         if all(text[slice(*each["span"])] == each["answer"] for each in snippets):
@@ -393,7 +405,9 @@ def _questions(
     snippets_of: Mapping[str | None, Sequence[Snippet]],
     text_types: Iterable[str],
 ) -> tuple[squad.AnnotatedQuestion, ...]:
-    """Return a contract's questions of the annotated types, in the catalogue's order."""
+    """Return a contract's questions of the annotated types, in the catalogue's
+    order.
+    """
     questions = []
     for text_type in text_types:
         if text_type in snippets_of:
@@ -412,7 +426,9 @@ def _questions(
 
 
 def split_contracts(contracts: Iterable[str]) -> dict[str, str]:
-    """Return {contract: split}, 80-10-10 as in Appendix A.14, in the order of the SHA-256 of contract ids."""
+    """Return {contract: split}, 80-10-10 as in Appendix A.14, in the order of the
+    SHA-256 of contract ids.
+    """
     digest_of = {}
     for contract in contracts:
         digest_of[contract] = hashlib.sha256(contract.encode()).hexdigest()

@@ -1,4 +1,6 @@
-"""MAUD's data sets: examples and their texts, the questions, contracts, and checks of them."""
+"""MAUD's data sets: examples and their texts, the questions, contracts, and checks of
+them.
+"""
 
 import pyarrow as pa
 

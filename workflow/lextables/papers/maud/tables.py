@@ -1,8 +1,8 @@
 """MAUD's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the function of a table, and
-`lextables.tables.cells.build` joins its result with the published cells.  Sections and table
-numbers are the paper's.
+Each function takes `Results` and returns cells; `cells` calls the function of a table,
+and `lextables.tables.cells.build` joins its result with the published cells.  Sections
+and table numbers are the paper's.
 """
 
 import math
@@ -64,7 +64,9 @@ class Results(Inputs):
 
     @cached_property
     def spans(self) -> Counter[tuple[str, str]]:
-        """{(deal point type, split): number of spans} of the extraction task, 0 for questions only."""
+        """{(deal point type, split): number of spans} of the extraction task, 0 for
+        questions only.
+        """
         path = self.data.parent / EXTRACTION / "questions.parquet"
         counts: Counter[tuple[str, str]] = Counter()
         for row in read(path, ["category", "split", "answers"]):
@@ -74,7 +76,9 @@ class Results(Inputs):
 
     @cached_property
     def random_scores(self) -> Scores:
-        """The expected values of random scores, over the heads of the first run, or of all data."""
+        """The expected values of random scores, over the heads of the first run, or of
+        all data.
+        """
         for system in self.rows:
             for folder in _folders(system):
                 return self.scores[folder]
@@ -117,7 +121,9 @@ def table1(results: Results) -> list[Cell]:
 
 
 def table2(results: Results) -> list[Cell]:
-    """Examples by split and data type, and contracts and texts in more than one split."""
+    """Examples by split and data type, and contracts and texts in more than one
+    split.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for example in results.examples:
         for data_type in (example["data_type"], "overall"):
@@ -142,7 +148,9 @@ def table2(results: Results) -> list[Cell]:
 
 
 def table9(results: Results) -> list[Cell]:
-    """Questions per category, and the share of examples with a long text, with and without special tokens."""
+    """Questions per category, and the share of examples with a long text, with and
+    without special tokens.
+    """
     counter = TokenCounter()
     tokens = {}
     for row in read(results.data / "texts.parquet", ["text_id", "text"]):
@@ -185,12 +193,16 @@ def _long_texts(row: str, lengths: Sequence[int]) -> list[Cell]:
 
 
 def table3(results: Results) -> list[Cell]:
-    """Single-task AUPR by category, and the number of questions in each model's overall score."""
+    """Single-task AUPR by category, and the number of questions in each model's overall
+    score.
+    """
     return _by_category(results, AUPR) + _trained(results)
 
 
 def table4(results: Results) -> list[Cell]:
-    """Multi-task AUPR by category, and the number of questions in each model's overall score."""
+    """Multi-task AUPR by category, and the number of questions in each model's overall
+    score.
+    """
     return _by_category(results, AUPR) + _trained(results)
 
 
@@ -216,7 +228,9 @@ def _by_category(results: Results, metric: str) -> list[Cell]:
 def _score_cells(
     results: Results, metric: str, groups: Mapping[str, str], missing: str
 ) -> list[Cell]:
-    """Return one row per group, {row: group}; the published columns first, then those of other models."""
+    """Return one row per group, {row: group}; the published columns first, then those
+    of other models.
+    """
     systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
     cells = []
@@ -232,7 +246,9 @@ def _score_cells(
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
-    """The expected values of random scores, computed exactly; a baseline of every table."""
+    """The expected values of random scores, computed exactly; a baseline of every
+    table.
+    """
     name = metric.replace(AUPR, RANDOM)
     value, _ = results.random_scores.get((name, group), (math.nan, 0))
     if math.isnan(value):
@@ -268,7 +284,9 @@ def _score(
 
 
 def _trained(results: Results) -> list[Cell]:
-    """Return a row per model that ran: the numbers in its overall score, and the range of its runs."""
+    """Return a row per model that ran: the numbers in its overall score, and the range
+    of its runs.
+    """
     cells = []
     for system in results.rows:
         folders = _folders(system)
@@ -295,7 +313,9 @@ def _range_text(values: Sequence[float]) -> str:
 
 
 def table6(results: Results) -> list[Cell]:
-    """AUPR over abridged and over main examples: over the released code's heads, and over the text's."""
+    """AUPR over abridged and over main examples: over the released code's heads, and
+    over the text's.
+    """
     groups = {row: f"data type: {row.lower()}" for row in results.published_rows}
     missing = "no head with every answer among the abridged test examples can be scored in these data"
     cells = _score_cells(results, AUPR, groups, missing)
@@ -349,7 +369,9 @@ def _curve(scores: Scores) -> dict[int, float]:
 
 
 def figure3(results: Results) -> list[Cell]:
-    """AUPR by share of the training examples, and the differences to all examples that the text reports."""
+    """AUPR by share of the training examples, and the differences to all examples that
+    the text reports.
+    """
     cells = []
     (row,) = results.published_rows
     for system in results.rows:
@@ -372,7 +394,9 @@ def figure3(results: Results) -> list[Cell]:
 def _difference_to_all(
     results: Results, system: System, row: str, column: str
 ) -> Cell | None:
-    """Return a system's AUPR on all examples less that on the share in the column's name, if both have it."""
+    """Return a system's AUPR on all examples less that on the share in the column's
+    name, if both have it.
+    """
     share, _, _ = column.partition("% ")
     folders = _folders(system)
     folders_of_share = runs_of(system, share)
@@ -450,7 +474,9 @@ def table12(results: Results) -> list[Cell]:
 
 
 def table_validation(results: Results) -> list[Cell]:
-    """AUPR by question: the authors' on their dev split, and ours on the test split of these data."""
+    """AUPR by question: the authors' on their dev split, and ours on the test split of
+    these data.
+    """
     tested: Counter[str] = Counter()
     for row in results.examples:
         tested[row["question"]] += row["split"] == "test"
@@ -472,7 +498,9 @@ def table_validation(results: Results) -> list[Cell]:
 
 
 def _authors(results: Results) -> dict[str, dict[str, float]]:
-    """Return {column: {question: validation AUPR}} in per cent, heads averaged into their question."""
+    """Return {column: {question: validation AUPR}} in per cent, heads averaged into
+    their question.
+    """
     question_of = {head["head_id"]: head["question"] for head in results.heads}
     values: dict[str, dict[str, list[float]]] = {}
     for row in read(results.data / "hyperparameters.parquet"):
@@ -509,7 +537,9 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
 
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
-    """Return the mean of each column; with the interval of the overall score if the mean is that score."""
+    """Return the mean of each column; with the interval of the overall score if the
+    mean is that score.
+    """
     values_of = defaultdict(list)
     for cell in cells:
         if isinstance(cell.value, float) and cell.column != "Test examples here":

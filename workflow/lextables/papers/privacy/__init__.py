@@ -1,1 +1,3 @@
-"""The privacy policy corpus: policies of websites, questions about them, and answers of law students."""
+"""The privacy policy corpus: policies of websites, questions about them, and answers of
+law students.
+"""

@@ -21,7 +21,8 @@ from lextables.pipeline.dataset import Published, Row, Rows
 from lextables.pipeline.errors import BadInput
 
 LIKERT_STEPS = 4  # from 1 to 5
-# Punkt stops after five seconds a match by default, which would depend on the load of the machine.
+# Punkt stops after five seconds a match by default, which would depend on the load of
+# the machine.
 redos.DEFAULT_TIMEOUT = None
 ABBREVIATIONS = frozenset(
     "e.g i.e etc inc ltd co corp llc no nos sec art mr mrs ms dr st jr sr vs cf al u.s u.k e.u d.c a.m p.m "
@@ -33,7 +34,9 @@ Highlight = tuple[str, int, int]  # document's label, places of paragraph and se
 
 @dataclass(frozen=True)
 class Response:
-    """A coder's answer: places of options, confidence from 0 to 1 or None, highlights."""
+    """A coder's answer: places of options, confidence from 0 to 1 or None,
+    highlights.
+    """
 
     coder: str
     options: tuple[int, ...]
@@ -45,8 +48,8 @@ class Response:
 class Release:
     """The released files.
 
-    ``policies`` maps a site to its documents, ``questions`` a question id to its record,
-    and ``codings`` (site, question id) to the coders' answers.
+    ``policies`` maps a site to its documents, ``questions`` a question id to its
+    record, and ``codings`` (site, question id) to the coders' answers.
     """
 
     policies: Mapping[str, Sequence[Record]]
@@ -129,11 +132,12 @@ def _punkt() -> PunktSentenceTokenizer:
 
 
 def sentence_spans(paragraph: str) -> list[tuple[int, int]]:
-    """Return (start, end) of each sentence of ``paragraph``, by Punkt (Kiss and Strunk 2006).
+    """Return (start, end) of each sentence of ``paragraph``, by Punkt (Kiss and Strunk
+    2006).
 
     The authors' coding tool uses NLTK's Punkt model for English news, which is a
-    download.  Here the algorithm has `ABBREVIATIONS` instead, so results may differ after
-    other abbreviations.
+    download.  Here the algorithm has `ABBREVIATIONS` instead, so results may differ
+    after other abbreviations.
     """
     return list(_punkt().span_tokenize(paragraph)) if paragraph.strip() else []
 
@@ -271,7 +275,9 @@ def _highlights(release: Release, sentences: Sentences) -> Iterator[Row]:
 
 
 def _check_highlights(release: Release, highlights: Sequence[Row]) -> None:
-    """Raise `BadInput` for a highlight outside the documents of a site with a policy."""
+    """Raise `BadInput` for a highlight outside the documents of a site with a
+    policy.
+    """
     for row in highlights:
         if row["site"] in release.policies and not row["here"]:
             raise BadInput(

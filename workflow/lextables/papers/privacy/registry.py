@@ -8,8 +8,9 @@ from lextables.registry.paper import Paper
 class Privacy(Paper):
     """`resources/papers/privacy.yaml`.
 
-    ``categories`` maps released to published category names (Table 2).  ``other_snapshots`` are the variants
-    of the policies that differ from the coded texts, so that highlights may not match.
+    ``categories`` maps released to published category names (Table 2).
+    ``other_snapshots`` are the variants of the policies that differ from the coded
+    texts, so that highlights may not match.
     """
 
     categories: Mapping[str, str]

@@ -1,6 +1,8 @@
-"""The privacy policy corpus as tables: policies by site, document, paragraph, sentence; questions; codings.
+"""The privacy policy corpus as tables: policies by site, document, paragraph, sentence;
+questions; codings.
 
-A site's policy is the joined text of all its documents; the task of answers uses it as one document.
+A site's policy is the joined text of all its documents; the task of answers uses it as
+one document.
 """
 
 import pyarrow as pa

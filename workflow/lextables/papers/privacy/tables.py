@@ -1,7 +1,8 @@
 """The privacy policy corpus's tables: the computed value of each published cell.
 
-Each function takes `Results` and returns cells; `cells` calls the function of a table.  Sections and table
-numbers are the paper's.  Coders are interchangeable: the release does not identify them.
+Each function takes `Results` and returns cells; `cells` calls the function of a table.
+Sections and table numbers are the paper's.  Coders are interchangeable: the release
+does not identify them.
 """
 
 import io
@@ -50,7 +51,9 @@ Answer = frozenset[int]
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs in the form needed by these tables; ``systems`` are the rows of runs."""
+    """The inputs in the form needed by these tables; ``systems`` are the rows of
+    runs.
+    """
 
     paper: Privacy
 
@@ -70,7 +73,9 @@ class Results(Inputs):
 
     @cached_property
     def questions(self) -> dict[str, str]:
-        """{question id: the published name of its category}, in the order of their names."""
+        """{question id: the published name of its category}, in the order of their
+        names.
+        """
         category_of = {}
         for row in read(self.data / "questions.parquet", ["question_id", "category"]):
             category_of[row["question_id"]] = self.paper.categories[row["category"]]
@@ -86,7 +91,9 @@ class Results(Inputs):
 
     @cached_property
     def answers(self) -> dict[str, dict[str, list[Answer]]]:
-        """{question: {site: the set of options that each coder chose}}, without empty sets."""
+        """{question: {site: the set of options that each coder chose}}, without empty
+        sets.
+        """
         answers: dict[str, dict[str, list[Answer]]] = {
             name: defaultdict(list) for name in self.questions
         }
@@ -149,10 +156,11 @@ def table1(results: Results) -> list[Cell]:
 
 
 def table_agreement(results: Results) -> list[Cell]:
-    """Krippendorff's alpha and the share of equal answers, by question, by category and over all.
+    """Krippendorff's alpha and the share of equal answers, by question, by category and
+    over all.
 
-    An answer is the set of options that a coder chose.  A category's alpha is the mean of
-    its questions'.
+    An answer is the set of options that a coder chose.  A category's alpha is the mean
+    of its questions'.
     """
     alphas = {}
     for name, units in results.answers.items():
@@ -207,7 +215,9 @@ def _per_cent(shares: Sequence[float]) -> float:
 
 
 def _agreements(results: Results, questions: Iterable[str]) -> list[float]:
-    """Return the share of equal answers for each question and site with at least two coders."""
+    """Return the share of equal answers for each question and site with at least two
+    coders.
+    """
     shares = []
     for name in questions:
         for unit in results.answers[name].values():
@@ -218,7 +228,9 @@ def _agreements(results: Results, questions: Iterable[str]) -> list[float]:
 
 
 def figure1(results: Results) -> list[Cell]:
-    """Documents and words of each site with a policy in these data, by its traffic rank."""
+    """Documents and words of each site with a policy in these data, by its traffic
+    rank.
+    """
     if results.file is None:
         reason = "config key traffic_ranks is empty"
         return [Cell("All sites", "Documents", None, reason=reason)]
@@ -236,11 +248,12 @@ def figure1(results: Results) -> list[Cell]:
 
 
 def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
-    """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv of rank and domain.
+    """Return {site: rank} from a list such as Tranco's (Le Pochat et al. 2019): a csv
+    of rank and domain.
 
-    The csv may be packed as zip, as it is downloaded, or as gzip.  A site that is not in the list has the
-    rank of its parent domain; other sites are left out.  Raises `BadInput` for a row that is not a rank and a
-    domain.
+    The csv may be packed as zip, as it is downloaded, or as gzip.  A site that is not
+    in the list has the rank of its parent domain; other sites are left out.  Raises
+    `BadInput` for a row that is not a rank and a domain.
     """
     domains: set[str] = set()
     for site in sites:
@@ -269,13 +282,17 @@ def traffic_ranks(path: str | Path, sites: Collection[str]) -> dict[str, int]:
 
 
 def _domains(site: str) -> list[str]:
-    """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level domains."""
+    """`us.mouthshut.com` and `mouthshut.com`, the longest first; no top-level
+    domains.
+    """
     parts = site.lower().split(".")
     return [".".join(parts[at:]) for at in range(len(parts) - 1)]
 
 
 def figure3(results: Results) -> list[Cell]:
-    """The share of equal answers by the coders' mean confidence (Likert scale), rounded to halves."""
+    """The share of equal answers by the coders' mean confidence (Likert scale), rounded
+    to halves.
+    """
     confidences: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in results.responses:
         if row["confidence"] is not None:
@@ -336,7 +353,9 @@ def _coded(answers: Sequence[Answer]) -> list[int]:
 
 
 def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Cell]:
-    """Return the mean over the pairs of a category's questions, and over all pairs across categories."""
+    """Return the mean over the pairs of a category's questions, and over all pairs
+    across categories.
+    """
     pooled: dict[str, list[float]] = defaultdict(list)
     for (first, second), value in values.items():
         row = "Pairs across categories"
@@ -355,7 +374,9 @@ def _means(results: Results, values: Mapping[tuple[str, str], float]) -> list[Ce
 
 
 def table2(results: Results) -> list[Cell]:
-    """Loss of the holistic classification by category, and further scores of our own runs."""
+    """Loss of the holistic classification by category, and further scores of our own
+    runs.
+    """
     groups = dict.fromkeys(results.published_rows, "all")
     for category, printed in results.paper.categories.items():
         if printed in groups:
@@ -401,7 +422,8 @@ def _by_group(
             score = Score(row, column, metric, group, UNITS, lower=metric != ACCURACY)
             system = results.systems.get(name)
             cell = _score(results, system, row, column, decimals, score)
-            # An additional row has only cells with a value, unless none of its runs ran.
+            # An additional row has only cells with a value, unless none of its runs
+            # ran.
             is_idle = system is not None and not system["runs"]
             if is_idle or _is_shown(results, cell):
                 cells.append(cell)
@@ -421,7 +443,9 @@ def _score(
     decimals: int,
     score: Score,
 ) -> Cell:
-    """A score of a system; scores of single questions are not compared, and losses have no baseline."""
+    """A score of a system; scores of single questions are not compared, and losses have
+    no baseline.
+    """
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
     cell = score_cell(
@@ -452,7 +476,9 @@ def table3(results: Results) -> list[Cell]:
 
 
 def marking_by_question(results: Results) -> list[Cell]:
-    """Marking of paragraphs by question: the published model's four scores, and F1 of the others."""
+    """Marking of paragraphs by question: the published model's four scores, and F1 of
+    the others.
+    """
     printed = results.entry.names["printed"]
     columns = {column: (printed, metric) for column, metric in MARKING.items()}
     for name in results.systems:

@@ -47,7 +47,9 @@ def named(key: Key) -> str:
 
 
 def under_view(rows: Iterable[Row], view: View | None) -> Iterator[Row]:
-    """Yield examples with the ``text_id`` and ``pair_id`` of a view; None: unchanged."""
+    """Yield examples with the ``text_id`` and ``pair_id`` of a view; None:
+    unchanged.
+    """
     for row in rows:
         if view:
             text_id, pair_id = key_of(row, view)
@@ -151,8 +153,9 @@ def texts_of(
 ) -> Iterator[Text]:
     """Yield the texts and pairs of the examples, each once, in the order of ``texts``.
 
-    These are the texts and pairs under all ``views``, or under `PLAIN` without views.  A blank comes last.
-    Only second texts are held in memory.  Raises `BadInput` for a missing second text.
+    These are the texts and pairs under all ``views``, or under `PLAIN` without views.
+    A blank comes last.  Only second texts are held in memory.  Raises `BadInput` for a
+    missing second text.
     """
     several = list(views) or [PLAIN]
     blank = [(BLANK, " ")] if any(view.has_blank for view in several) else []
@@ -194,7 +197,8 @@ Labels = Sequence[Sequence[int]]  # the right answers of each example of a head
 def subset(
     rows: Sequence[Row], fraction: float, seed: int, *, multi_label: bool = False
 ) -> list[Row]:
-    """Return a random share of the examples of each answer of each head, in their order.
+    """Return a random share of the examples of each answer of each head, in their
+    order.
 
     Of n examples of an answer ⌈n × fraction⌉ are kept, so at least one (MAUD, Figure 3;
     released `keep_data_part`, there without a seed); if ``multi_label``, of the n
@@ -222,10 +226,10 @@ def _generator(seed: int, *names: str) -> np.random.Generator:
 def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
     """Yield indices into ``labels`` endlessly, every answer equally often (MAUD, A.4).
 
-    Each of the ``labels`` is one answer.  In a shuffled pass each answer appears as often
-    as the most frequent one has examples.  Within an answer, examples repeat evenly; those
-    with one more repetition are drawn for each pass (the released `oversample` always
-    takes the first).
+    Each of the ``labels`` is one answer.  In a shuffled pass each answer appears as
+    often as the most frequent one has examples.  Within an answer, examples repeat
+    evenly; those with one more repetition are drawn for each pass (the released
+    `oversample` always takes the first).
     """
     answers = np.array([answer for (answer,) in labels])
     indices_by_answer = [
@@ -259,10 +263,10 @@ def draws(
     """Return ``total`` training examples in drawing order: int64 (total, 2).
 
     The columns are the number of the head and that of the example.  Heads, numbered in
-    sorted order, take turns of one example, in rounds with a new order each (MAUD's text;
-    each update of its released multi-task script is of one head).  Each head has its own
-    queue (one of `QUEUES`), which does not depend on the other heads.  ``labels`` are
-    those of each head's training examples.
+    sorted order, take turns of one example, in rounds with a new order each (MAUD's
+    text; each update of its released multi-task script is of one head).  Each head has
+    its own queue (one of `QUEUES`), which does not depend on the other heads.
+    ``labels`` are those of each head's training examples.
     """
     queues = []
     for head, head_labels in sorted(labels.items()):

@@ -72,12 +72,13 @@ class Tokens:
 def tokenise(
     texts: Iterable[Text], folder: str, max_length: int, path: str | Path
 ) -> dict[str, int]:
-    """Write the `TOKENS` of ``texts`` to ``path``, by the tokenizer of a model's folder.
+    """Write the `TOKENS` of ``texts`` to ``path``, by the tokenizer of a model's
+    folder.
 
     Texts are truncated to ``max_length`` tokens, pairs from the end of the longer text.
     Memory use is bounded by one row group.  Returns the counts ``texts``, ``cut`` and
-    ``longest`` (tokens).  Raises `BadInput` for an empty or repeated text or pair, or if
-    the model cannot read ``max_length`` tokens.
+    ``longest`` (tokens).  Raises `BadInput` for an empty or repeated text or pair, or
+    if the model cannot read ``max_length`` tokens.
     """
     tokenizer = load_tokenizer(folder)
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -110,7 +111,9 @@ def tokenise(
 
 
 def _not_empty(text: Text) -> Text:
-    """Return the text; one side of a pair may be blank, as in some published data sets."""
+    """Return the text; one side of a pair may be blank, as in some published data
+    sets.
+    """
     if not text.text.strip() and not (text.second or "").strip():
         raise BadInput("the text is empty", where=f"text {text.key[0]}")
     return text
@@ -118,7 +121,9 @@ def _not_empty(text: Text) -> Text:
 
 @dataclass(frozen=True)
 class _Encoding:
-    """The ``ids`` and segments (``types``) of a truncated text, and the ``length`` of the whole one."""
+    """The ``ids`` and segments (``types``) of a truncated text, and the ``length`` of
+    the whole one.
+    """
 
     ids: Sequence[int]
     types: Sequence[int]
@@ -128,7 +133,9 @@ class _Encoding:
 def _encodings(
     tokenizer: PreTrainedTokenizerBase, texts: Sequence[Text], max_length: int
 ) -> Iterator[_Encoding]:
-    """Yield the encodings of ``texts``, as `tokenizer` truncates them, each tokenised once."""
+    """Yield the encodings of ``texts``, as `tokenizer` truncates them, each tokenised
+    once.
+    """
     if not tokenizer.is_fast:
         for text in texts:
             yield _slow_encoding(tokenizer, text, max_length)

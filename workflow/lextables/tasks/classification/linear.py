@@ -3,9 +3,9 @@
 One logistic regression (one against the rest) for each answer of each head.  Word
 features are n-grams of words, separate for the two texts of a pair.  Numeric features
 come in blocks: the word overlap of a pair, its lengths and its counts of negations; for
-frozen sentence vectors, both vectors, their product and difference, and the similarity of
-the second text to the closest piece of the first.  Features are first weighted by their
-association with the answer (`models.linear.fit_weighed`).
+frozen sentence vectors, both vectors, their product and difference, and the similarity
+of the second text to the closest piece of the first.  Features are first weighted by
+their association with the answer (`models.linear.fit_weighed`).
 """
 
 import re
@@ -68,7 +68,9 @@ Side = Sequence[tuple[str, str]]  # (text id, text) of one side of each text or 
 
 @dataclass(frozen=True)
 class Features:
-    """``words`` float32 (texts, buckets), and ``blocks`` float32 (texts, columns) each."""
+    """``words`` float32 (texts, buckets), and ``blocks`` float32 (texts, columns)
+    each.
+    """
 
     words: csr_matrix
     blocks: tuple[np.ndarray, ...]
@@ -80,7 +82,8 @@ class Features:
 
 
 def sides_of(texts: Iterable[Text], sides: Sides, *, pairs: bool) -> list[Side]:
-    """Return the sides that a model reads: both for ``pairs``, else the one of ``sides``.
+    """Return the sides that a model reads: both for ``pairs``, else the one of
+    ``sides``.
 
     Among pairs, a single text has an empty second side.  Raises `BadInput` for a single
     text if only the second side is read.
@@ -180,7 +183,9 @@ def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray
 
 
 def _pieces(side: Side, vectors: Vectors) -> list[np.ndarray]:
-    """Return the vectors of each text, float32 (pieces, dimensions); 0 for an empty one."""
+    """Return the vectors of each text, float32 (pieces, dimensions); 0 for an empty
+    one.
+    """
     width = next(iter(vectors.values())).shape[1] if vectors else 0
     pieces = []
     for text_id, text in side:
@@ -208,10 +213,11 @@ RARE = 0.1
 
 @dataclass(frozen=True)
 class HeadModel:
-    """The model of one head: its word ``columns``, and weights for these, then the blocks.
+    """The model of one head: its word ``columns``, and weights for these, then the
+    blocks.
 
-    It has one output per answer, or a single output (the second answer) if there are two
-    exclusive answers.
+    It has one output per answer, or a single output (the second answer) if there are
+    two exclusive answers.
     """
 
     answers: int
@@ -313,8 +319,8 @@ def learn(
 ) -> Classifier:
     """Train the models of the heads that have examples.
 
-    ``training`` are the labelled examples of each head (`examples.by_head`), ``answers``
-    its number of answers.  The result does not depend on ``threads``.
+    ``training`` are the labelled examples of each head (`examples.by_head`),
+    ``answers`` its number of answers.  The result does not depend on ``threads``.
     """
     pairs = settings.sides == "both" and any(text.second is not None for text in texts)
     sides = sides_of(texts, settings.sides, pairs=pairs)
@@ -450,10 +456,10 @@ def read_views(
 ) -> Iterator[Row]:
     """Yield the predictions for the examples of the splits ``test`` under each reading.
 
-    They are rows of `schema.PREDICTIONS` without readings in the settings, and otherwise
-    of `schema.READINGS`.  ``weights`` are the folders of the trainings; the ``source`` of
-    a reading is an index into them.  Examples of heads without a model are left out;
-    ``left_out`` gets the number of these heads by condition.
+    They are rows of `schema.PREDICTIONS` without readings in the settings, and
+    otherwise of `schema.READINGS`.  ``weights`` are the folders of the trainings; the
+    ``source`` of a reading is an index into them.  Examples of heads without a model
+    are left out; ``left_out`` gets the number of these heads by condition.
     """
     vectors = files.vectors_by_text()
     rows = list(of_heads(of_splits(read(files.examples), test), settings.only))

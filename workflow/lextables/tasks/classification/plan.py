@@ -1,7 +1,8 @@
-"""The runs of a classification task: one model for each head, or one encoder with a head for each.
+"""The runs of a classification task: one model for each head, or one encoder with a
+head for each.
 
-In a task with views, a model is trained with each of some views, and each trained model is
-tested with several.
+In a task with views, a model is trained with each of some views, and each trained model
+is tested with several.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,20 +64,24 @@ UNTRAINED = "none"  # the view of a model that is not trained on the task
 
 
 class ClassificationPanel(Panel):
-    """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or both.
+    """A model of the panel: whether it is trained ``single``-task, ``multi``-task, or
+    both.
 
-    ``grid`` names the part of the grid that it is trained with, by default the part of its setting.
-    ``published`` is the name of the model in the authors' own settings.  In a task with views, ``trained_on``
-    are the views that it is trained on (none: all of the task), ``heads`` its heads (none: those of the
-    task), and ``where`` a column that is true for its training examples.
+    ``grid`` names the part of the grid that it is trained with, by default the part of
+    its setting.  ``published`` is the name of the model in the authors' own settings.
+    In a task with views, ``trained_on`` are the views that it is trained on (none: all
+    of the task), ``heads`` its heads (none: those of the task), and ``where`` a column
+    that is true for its training examples.
 
-    ``after`` is another data set of the paper that the model is trained on first.  ``checkpoint`` is a
-    registered model that others trained in this way on this data set; it is used if it is available.  With
-    ``new_heads`` its heads are new, also after that training.
+    ``after`` is another data set of the paper that the model is trained on first.
+    ``checkpoint`` is a registered model that others trained in this way on this data
+    set; it is used if it is available.  With ``new_heads`` its heads are new, also
+    after that training.
 
-    A panel of kind `linear` has one model per head, with ``features``: words, the frozen sentence vectors of
-    ``model``, both, or, for pairs, only the overlap of their words; ``sides`` are the texts of a pair that it
-    reads.  One of kind `language-model` is not trained (`Asking`).
+    A panel of kind `linear` has one model per head, with ``features``: words, the
+    frozen sentence vectors of ``model``, both, or, for pairs, only the overlap of their
+    words; ``sides`` are the texts of a pair that it reads.  One of kind
+    `language-model` is not trained (`Asking`).
     """
 
     kind: Literal["encoder", "linear", "language-model"] = "encoder"
@@ -105,8 +110,9 @@ class ClassificationPanel(Panel):
 class TaskView(View):
     """The texts of an example that a model reads.
 
-    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, or `blank`.  Texts are cut at
-    ``max_length`` tokens if that is less than the model's limit.
+    ``text`` and, for a pair, ``pair`` are columns with the ids of the texts, or
+    `blank`.  Texts are cut at ``max_length`` tokens if that is less than the model's
+    limit.
     """
 
     max_length: PositiveInt | None = None
@@ -119,10 +125,11 @@ class TaskView(View):
 class ClassificationGrid(Grid):
     """The search grid, and how heads are trained.
 
-    ``updates`` are the numbers of updates to try, all of them in one training; or ``epochs`` are the numbers
-    of epochs, of ``updates_per_epoch`` each; or ``passes`` is the number of passes over the examples.
-    ``head`` is the kind of classification head; ``heads`` limits the number of single-task models.
-    ``trained_on`` are the views to train on (none: all of the panel).
+    ``updates`` are the numbers of updates to try, all of them in one training; or
+    ``epochs`` are the numbers of epochs, of ``updates_per_epoch`` each; or ``passes``
+    is the number of passes over the examples. ``head`` is the kind of classification
+    head; ``heads`` limits the number of single-task models. ``trained_on`` are the
+    views to train on (none: all of the panel).
     """
 
     updates: tuple[int, ...] = ()
@@ -152,7 +159,8 @@ class ClassificationGrid(Grid):
 
 
 class LinearGrid(FeatureSettings):
-    """Settings of linear models; all were chosen on the final splits, by cross-validation.
+    """Settings of linear models; all were chosen on the final splits, by
+    cross-validation.
 
     A panel with ``shares`` is also trained on ``percents`` of the examples.
     """
@@ -161,11 +169,12 @@ class LinearGrid(FeatureSettings):
 
 
 class ClassificationAsking(Asking):
-    """How language models are asked about examples, whose answers are the options of a question.
+    """How language models are asked about examples, whose answers are the options of a
+    question.
 
     The text of the prompt has the fields `text`, `options`, of pairs `second`, and
-    `question` if a column of the heads is the ``question``.  ``wordings`` replace the words
-    of some answers.  In a task with views, ``views`` are those of the questions.
+    `question` if a column of the heads is the ``question``.  ``wordings`` replace the
+    words of some answers.  In a task with views, ``views`` are those of the questions.
     """
 
     question: str = ""
@@ -183,26 +192,31 @@ class ClassificationTables(Entry):
 class ClassificationTask(Entry):
     """The settings of a classification task that a paper fixed.
 
-    A search trains on the splits ``training`` and predicts ``validation``; the chosen settings are trained on
-    ``final`` and predict ``test``.  ``evaluator`` is `general`, with ``metrics`` of `metrics.classification`
-    and ``choose_by`` as the one that a search maximises; or it is the name of a released evaluator.
-    ``unit`` is the column of the examples whose values are drawn together for intervals.
+    A search trains on the splits ``training`` and predicts ``validation``; the chosen
+    settings are trained on ``final`` and predict ``test``.  ``evaluator`` is `general`,
+    with ``metrics`` of `metrics.classification` and ``choose_by`` as the one that a
+    search maximises; or it is the name of a released evaluator.  ``unit`` is the column
+    of the examples whose values are drawn together for intervals.
 
-    Examples have one right answer (``label``, its place among the head's), or, ``multi_label``, any number
-    (``labels``).  ``loss`` is one of `multi_head.LOSSES`, ``sampling`` one of `sampling.QUEUES`; with
-    ``class_weights`` the answers of a head have equal weight in its loss.
+    Examples have one right answer (``label``, its place among the head's), or,
+    ``multi_label``, any number (``labels``).  ``loss`` is one of `multi_head.LOSSES`,
+    ``sampling`` one of `sampling.QUEUES`; with ``class_weights`` the answers of a head
+    have equal weight in its loss.
 
-    ``heads`` are the heads of a model whose panel names none (none: all of the data set).
+    ``heads`` are the heads of a model whose panel names none (none: all of the data
+    set).
 
-    ``views`` are the texts that a model can read.  ``readings`` are {view in training: views in the test};
-    the key `none` is for models that are not trained on the task.  Scores are also computed for the examples
-    for which a column of ``groups`` is true.
+    ``views`` are the texts that a model can read.  ``readings`` are {view in training:
+    views in the test}; the key `none` is for models that are not trained on the task.
+    Scores are also computed for the examples for which a column of ``groups`` is true.
 
-    With fewer than ``min_test`` test examples nothing is trained or scored, except on the sample.
+    With fewer than ``min_test`` test examples nothing is trained or scored, except on
+    the sample.
 
-    ``averages`` is the number of runs whose mean is a published score.  ``grids`` are {size of the search
-    (`paper`: the paper's): {`single`, `multi`, or the ``grid`` of a panel: grid}}.  ``linear``
-    is for panels of that kind, and ``asking`` for language models.
+    ``averages`` is the number of runs whose mean is a published score.  ``grids`` are
+    {size of the search (`paper`: the paper's): {`single`, `multi`, or the ``grid`` of a
+    panel: grid}}.  ``linear`` is for panels of that kind, and ``asking`` for language
+    models.
     """
 
     task: Literal["classification"]
@@ -434,7 +448,9 @@ class ClassificationPlanner(Planner):
         return self.task.grids[self.context.grid][panel.grid or setting]
 
     def by_authors(self, panel: ClassificationPanel) -> str | None:
-        """The model's name in the authors' settings, if the configuration uses these."""
+        """The model's name in the authors' settings, if the configuration uses
+        these.
+        """
         uses = self.context.config.hyperparameters == "published"
         return panel.published if uses else None
 
@@ -633,7 +649,9 @@ class ClassificationPlanner(Planner):
         return starts
 
     def start(self, panel: ClassificationPanel, seed: int) -> Start | Missing:
-        """The weights from which the training of a seed starts, or why there are none."""
+        """The weights from which the training of a seed starts, or why there are
+        none.
+        """
         if panel.after:
             other = self.others[panel.after]
             assert isinstance(other, ClassificationPlanner)
@@ -648,8 +666,8 @@ class ClassificationPlanner(Planner):
     def made(self, model: str, seed: int) -> Start | Missing:
         """The weights of a model after training on this data set, for another one.
 
-        A seed of the other data set goes on from the training with the same seed here, or from the first if
-        the grid has fewer seeds here.
+        A seed of the other data set goes on from the training with the same seed here,
+        or from the first if the grid has fewer seeds here.
         """
         keys = [key for key, panel in self.task.models.items() if panel.model == model]
         if not keys:
@@ -677,7 +695,9 @@ class ClassificationPlanner(Planner):
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
-        """The trainings of a model under a view, one per seed, for runs that use them."""
+        """The trainings of a model under a view, one per seed, for runs that use
+        them.
+        """
         panel = self.task.models[key]
         starts = self.starts(panel, self.seeds(self.grid(panel, "multi")))
         if isinstance(starts, Missing):
@@ -698,7 +718,9 @@ class ClassificationPlanner(Planner):
     def training(
         self, key: str, panel: ClassificationPanel, start: Start, view: str, seed: int
     ) -> Run:
-        """The run that trains with a view; with `UNTRAINED` it keeps the initial weights."""
+        """The run that trains with a view; with `UNTRAINED` it keeps the initial
+        weights.
+        """
         text_view = view
         if view == UNTRAINED:
             text_view = self.task.readings[UNTRAINED][0]

@@ -30,7 +30,8 @@ from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts
-# Probabilities from logits by the training loss: independent answers, or exclusive ones.
+# Probabilities from logits by the training loss: independent answers, or exclusive
+# ones.
 SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
@@ -47,10 +48,10 @@ def read_views(
 ) -> Iterator[Row]:
     """Yield the predictions for the examples of the splits ``test`` under each reading.
 
-    They are rows of `schema.PREDICTIONS` if the readings have no condition, and otherwise
-    of `schema.READINGS`.  ``weights`` are the folders of the trainings; the ``source`` of
-    a reading is an index into them.  ``tokens`` are the token files of the readings'
-    lengths, the shortest first.
+    They are rows of `schema.PREDICTIONS` if the readings have no condition, and
+    otherwise of `schema.READINGS`.  ``weights`` are the folders of the trainings; the
+    ``source`` of a reading is an index into them.  ``tokens`` are the token files of
+    the readings' lengths, the shortest first.
     """
     lengths = list({reading.max_length for reading in readings})
     lengths.sort(key=lambda length: length or 0)
@@ -76,7 +77,9 @@ def read_views(
 def inputs(
     tokens: Tokens, keys: Sequence[Key], padding: int
 ) -> dict[str, torch.Tensor]:
-    """Return a batch for a model: padded ids, their mask and, for pairs, the segments."""
+    """Return a batch for a model: padded ids, their mask and, for pairs, the
+    segments.
+    """
     batch = padded([tokens[key] for key in keys], padding)
     is_token = batch["attention_mask"].bool()
     firsts = torch.tensor([tokens.first(key) for key in keys])

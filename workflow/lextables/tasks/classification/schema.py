@@ -47,7 +47,8 @@ TRIED = Table(
     (Column("updates", pa.int32(), "optimiser updates done"), *_ANSWERS),
     key=("updates", "head_id", "example_id"),
 )
-# The tables of a simple data set; a data set with more columns or other names has its own schema.
+# The tables of a simple data set; a data set with more columns or other names has its
+# own schema.
 EXAMPLES = Table(
     "examples",
     "The text, head and label of each example.",
@@ -101,5 +102,8 @@ PUBLISHED_SETTINGS = Table(
 
 
 def content_id(text: str) -> str:
-    """Return an id of a text: the first 80 bits of its SHA-256, in hex.  Equal texts are stored once."""
+    """Return an id of a text: the first 80 bits of its SHA-256, in hex.
+
+    Equal texts are stored once.
+    """
     return hashlib.sha256(text.encode()).hexdigest()[:20]

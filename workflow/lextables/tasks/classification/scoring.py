@@ -1,4 +1,6 @@
-"""Scores of a run by the evaluator that the registry names, and the choice of trials."""
+"""Scores of a run by the evaluator that the registry names, and the choice of
+trials.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +44,9 @@ def score(
 ) -> Scored:
     """Score a run on the examples of the splits ``test``.
 
-    Returns sorted rows of `run.SCORES` and of `units.UNITS`.  For a task with views, each
-    ``condition`` of the predictions is scored separately (`by_condition`); submitted
-    predictions are a condition of their own.
+    Returns sorted rows of `run.SCORES` and of `units.UNITS`.  For a task with views,
+    each ``condition`` of the predictions is scored separately (`by_condition`);
+    submitted predictions are a condition of their own.
     """
     rows = list(predictions)
     tested = list(of_splits(examples, test))
@@ -64,9 +66,10 @@ def by_condition(
 ) -> Scored:
     """Score each condition separately; groups have the prefix `<condition>, `.
 
-    With the prefix `<condition>, <column>, ` they are also computed for the examples for
-    which a column of ``groups`` is true.  The metric `ANSWER` is the index of the predicted
-    answer of each example, `PROBABILITY` the probability of each of its answers.
+    With the prefix `<condition>, <column>, ` they are also computed for the examples
+    for which a column of ``groups`` is true.  The metric `ANSWER` is the index of the
+    predicted answer of each example, `PROBABILITY` the probability of each of its
+    answers.
     """
     predictions_by_condition: dict[str, list[Row]] = defaultdict(list)
     for row in predictions:
@@ -162,7 +165,9 @@ def _labelled(examples: Iterable[Row], heads: Iterable[str]) -> list[Row]:
 
 
 def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
-    """Return the jackknife pseudo-value of each unit, as sorted rows of `units.UNITS`."""
+    """Return the jackknife pseudo-value of each unit, as sorted rows of
+    `units.UNITS`.
+    """
     rows: list[Row] = []
     for left_out in jackknives:
         values = pseudo_values(left_out.value, left_out.without)
@@ -173,7 +178,8 @@ def _by_unit(jackknives: Iterable[Jackknife]) -> list[Row]:
 def published(
     settings: ChoiceSettings, heads: Iterable[str], best: Iterable[Row]
 ) -> dict[str, Trial]:
-    """Return the authors' best trial of each head, or of `JOINT` for a multi-task model.
+    """Return the authors' best trial of each head, or of `JOINT` for a multi-task
+    model.
 
     ``best`` are rows of `schema.PUBLISHED_SETTINGS`.
     """
@@ -206,10 +212,10 @@ def searched(
     """Return the trial with the best validation score of each head, or of `JOINT`.
 
     ``predictions`` are files of `schema.TRIED`, one for each of the settings' learning
-    rates; ``diverged`` are the heads, or `JOINT`, of trainings that diverged, which lack the predictions
-    from then on; ``examples`` are those of the validation splits.  The score is the mean over
-    seeds of the metric ``choose_by`` or, for a released evaluator, of its own.  Ties go to
-    the first trial.
+    rates; ``diverged`` are the heads, or `JOINT`, of trainings that diverged, which
+    lack the predictions from then on; ``examples`` are those of the validation splits.
+    The score is the mean over seeds of the metric ``choose_by`` or, for a released
+    evaluator, of its own.  Ties go to the first trial.
     """
     # {head: {(learning rate, updates): scores}}
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(dict)

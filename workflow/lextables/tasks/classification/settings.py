@@ -28,7 +28,9 @@ class View(StepSettings):
     text: str = "text_id"
     """Column with the id of the text; `BLANK`: a blank."""
     pair: str | None = None
-    """Column with the id of the second text; `BLANK`: a blank; None for single texts."""
+    """Column with the id of the second text; `BLANK`: a blank; None for single
+    texts.
+    """
 
     @property
     def has_blank(self) -> bool:
@@ -63,7 +65,9 @@ class ExampleSelection(StepSettings):
 
 
 class TrainingSettings(ExampleSelection, WeightSettings):
-    """A fine-tuning of an encoder with one head (`single`) or with all heads (`multi`)."""
+    """A fine-tuning of an encoder with one head (`single`) or with all heads
+    (`multi`).
+    """
 
     setting: Literal["single", "multi"]
     """One model for each head, or one for all (MAUD, A.4)."""
@@ -134,7 +138,9 @@ class InferenceSettings(ExampleSelection, WeightSettings):
 
 
 class FeatureSettings(StepSettings):
-    """Features of linear models; all values were chosen by cross-validation on training splits."""
+    """Features of linear models; all values were chosen by cross-validation on training
+    splits.
+    """
 
     longest: PositiveInt
     """Words of an n-gram, at most."""

@@ -1,4 +1,6 @@
-"""Submitted probabilities: JSON lines, or csv with a row for each answer or a row for each example."""
+"""Submitted probabilities: JSON lines, or csv with a row for each answer or a row for
+each example.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,13 +38,15 @@ class ExampleRow(SubmittedRow):
 def predictions(
     file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
-    """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples and heads.
+    """Return submitted probabilities as rows of `PREDICTIONS`; ``data`` are examples
+    and heads.
 
-    Logits are the log odds of the probabilities.  Examples of other splits, or of other heads than the task's
-    ``heads`` (if it names any), are skipped.  Raises `BadInput`, naming the line, for an unknown example,
-    head or answer, a repeated answer, an invalid probability, and probabilities that do not add up to one
-    although the task has exclusive answers and is trained with cross-entropy; and for a test example without
-    prediction.
+    Logits are the log odds of the probabilities.  Examples of other splits, or of other
+    heads than the task's ``heads`` (if it names any), are skipped.  Raises `BadInput`,
+    naming the line, for an unknown example, head or answer, a repeated answer, an
+    invalid probability, and probabilities that do not add up to one although the task
+    has exclusive answers and is trained with cross-entropy; and for a test example
+    without prediction.
     """
     examples, heads = data
     answers = {}
@@ -88,7 +92,8 @@ def predictions(
 
 
 def _csv(file: File) -> Records:
-    """A row for each answer (columns `answer` and `probability`), or for each example (a column an answer).
+    """A row for each answer (columns `answer` and `probability`), or for each example
+    (a column an answer).
 
     In the second form, cells of answers of other heads are empty.
     """

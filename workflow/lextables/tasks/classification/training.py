@@ -185,8 +185,8 @@ def prepare(
 ) -> Training:
     """Return a training with the examples, heads and tokens of parquet files.
 
-    ``passes`` over the training examples in the settings are converted to ``updates``, at
-    least one.
+    ``passes`` over the training examples in the settings are converted to ``updates``,
+    at least one.
     """
     rows = list(under_view(read(files.examples), settings.view))
     check_test_size(rows, settings)
@@ -302,7 +302,8 @@ def _work(run: Training, heads: Sequence[str], trial: Trial) -> Path:
 def _train_once(
     run: Training, heads: Sequence[str], trial: Trial, *, tried: bool
 ) -> tuple[Path, _OneModel]:
-    """Train one model unless it was finished before; return the path of its predictions.
+    """Train one model unless it was finished before; return the path of its
+    predictions.
 
     With ``tried`` these are the predictions until its training diverged, if it did.
     """
@@ -358,7 +359,9 @@ def _without_updates(parts: Sequence[Path]) -> Iterator[Row]:
 
 
 def _by_updates(parts: Sequence[Path]) -> Iterator[Row]:
-    """Yield the rows of files that each hold one model's heads, by updates, then head."""
+    """Yield the rows of files that each hold one model's heads, by updates, then
+    head.
+    """
     updates_of = {part: _updates(part) for part in parts}
     for updates in sorted(set().union(*updates_of.values())):
         with_updates = [part for part in parts if updates in updates_of[part]]

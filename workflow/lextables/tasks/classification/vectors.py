@@ -25,7 +25,9 @@ BATCH = 512  # texts encoded together
 
 
 def pieces(text: str, words: int) -> list[str]:
-    """Return the pieces of a text, of ``words`` words each; an empty text is one empty piece."""
+    """Return the pieces of a text, of ``words`` words each; an empty text is one empty
+    piece.
+    """
     parts = batched(text.split(), words)
     return [" ".join(part) for part in parts] or [""]
 
@@ -38,8 +40,8 @@ def encode_texts(
 ) -> int:
     """Write the `VECTORS` of all texts, including second texts, to ``path``.
 
-    ``encode`` returns a unit vector for each piece of ``words`` words.  Returns the number
-    of pieces.
+    ``encode`` returns a unit vector for each piece of ``words`` words.  Returns the
+    number of pieces.
     """
     distinct = _each_once(texts)
 

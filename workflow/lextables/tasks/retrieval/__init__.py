@@ -1,1 +1,3 @@
-"""Retrieval: queries, a pool of documents and graded judgements; a ranking of documents comes back."""
+"""Retrieval: queries, a pool of documents and graded judgements; a ranking of documents
+comes back.
+"""

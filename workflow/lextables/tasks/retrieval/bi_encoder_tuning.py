@@ -60,7 +60,9 @@ def finetune(
 
 
 def score(model: SentenceTransformer, pairs: Sequence[TextPair]) -> np.ndarray:
-    """Return the model's own similarity of each pair of a query's and a document's text."""
+    """Return the model's own similarity of each pair of a query's and a document's
+    text.
+    """
     query_texts = [query for query, _ in pairs]
     document_texts = [document for _, document in pairs]
     queries = bi_encoder.encode_queries(model, query_texts)
@@ -78,12 +80,14 @@ def graded_batches(
     documents: int,
     seed: int,
 ) -> list[Pair]:
-    """Return ``updates`` batches of ``batch_size`` (query, document) pairs, one after the other.
+    """Return ``updates`` batches of ``batch_size`` (query, document) pairs, one after
+    the other.
 
-    A query in a batch has ``documents`` documents, drawn from its gains in turn, the highest first, so that
-    rare gains are seen as often as frequent ones.  Queries, and the documents of a gain, repeat only after
-    all others, in an order fixed by ``seed``.  Queries without a relevant document are left out, since they
-    say nothing about order.
+    A query in a batch has ``documents`` documents, drawn from its gains in turn, the
+    highest first, so that rare gains are seen as often as frequent ones.  Queries, and
+    the documents of a gain, repeat only after all others, in an order fixed by
+    ``seed``.  Queries without a relevant document are left out, since they say nothing
+    about order.
     """
     generator = np.random.default_rng(seed)
     relevant = {query: of for query, of in sorted(judged.items()) if any(of.values())}
@@ -101,7 +105,9 @@ def graded_batches(
 def _by_gain(
     judged: Mapping[str, float], generator: np.random.Generator
 ) -> list[Iterator[str]]:
-    """Return an endless iterator over the documents of each gain, the highest gain first."""
+    """Return an endless iterator over the documents of each gain, the highest gain
+    first.
+    """
     documents: dict[float, list[str]] = {}
     for document, gain in sorted(judged.items()):
         documents.setdefault(gain, []).append(document)

@@ -1,4 +1,6 @@
-"""A retrieval data set as its runs read it (documents, queries, judgements), and predictions: ranked hits."""
+"""A retrieval data set as its runs read it (documents, queries, judgements), and
+predictions: ranked hits.
+"""
 
 import sys
 from collections import defaultdict
@@ -57,7 +59,9 @@ TRIED = Table(
 
 @dataclass(frozen=True)
 class Collection:
-    """The texts of documents, the queries, and for each query the gains of its judged documents."""
+    """The texts of documents, the queries, and for each query the gains of its judged
+    documents.
+    """
 
     documents: Mapping[str, str]
     queries: Mapping[str, Row]
@@ -65,7 +69,9 @@ class Collection:
     task: Task
 
     def of(self, *parts: str) -> dict[str, Row]:
-        """Return the queries of these parts (`training`, `validation`, `test`), sorted by id."""
+        """Return the queries of these parts (`training`, `validation`, `test`), sorted
+        by id.
+        """
         splits = {self.task[part] for part in parts}
         queries = {}
         for name, query in sorted(self.queries.items()):
@@ -76,7 +82,9 @@ class Collection:
     def texts(
         self, form: str, parts: Iterable[str], only: Sequence[str] | None = None
     ) -> dict[str, str]:
-        """Return {query id: its text in ``form``} of the queries of ``parts``, or of those in ``only``."""
+        """Return {query id: its text in ``form``} of the queries of ``parts``, or of
+        those in ``only``.
+        """
         texts = {}
         for name, query in self.of(*parts).items():
             if only is None or name in only:
@@ -84,7 +92,9 @@ class Collection:
         return texts
 
     def among(self, hits: Mapping[str, Iterable[str]]) -> "Collection":
-        """Return the collection with the pool of each test query restricted to its ``hits``."""
+        """Return the collection with the pool of each test query restricted to its
+        ``hits``.
+        """
         queries = {}
         judged = {}
         for name, query in self.of("test").items():
@@ -173,7 +183,9 @@ def best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def reorder(hits: Mapping[str, Iterable[str]], scores: Mapping[Pair, float]) -> Hits:
-    """Reorder each query's hits by ``scores`` of (query id, document id); ties keep their order."""
+    """Reorder each query's hits by ``scores`` of (query id, document id); ties keep
+    their order.
+    """
     reordered = {}
     for query_id, documents in sorted(hits.items()):
         scored = [(document, scores[query_id, document]) for document in documents]

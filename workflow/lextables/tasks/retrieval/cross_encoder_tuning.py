@@ -1,4 +1,6 @@
-"""Fine-tuning a cross-encoder on a retrieval data set (ACORD, Section F.2); a `training.Tuning`."""
+"""Fine-tuning a cross-encoder on a retrieval data set (ACORD, Section F.2); a
+`training.Tuning`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,9 @@ __all__ = ["finetune", "load", "score", "training_pairs"]
 
 
 def training_pairs(collection: Collection) -> tuple[list[TextPair], list[float]]:
-    """Return the judged pairs of the training queries, and their gains divided by the highest gain."""
+    """Return the judged pairs of the training queries, and their gains divided by the
+    highest gain.
+    """
     top_gain = collection.task["top_gain"]
     form = collection.task["forms"][0]
     pairs = []
@@ -30,7 +34,9 @@ def training_pairs(collection: Collection) -> tuple[list[TextPair], list[float]]
 
 
 def load(settings: TuningSettings, device: torch.device, seed: int) -> CrossEncoder:
-    """Load the encoder, with a relevance head initialised by ``seed`` if it has none."""
+    """Load the encoder, with a relevance head initialised by ``seed`` if it has
+    none.
+    """
     folder = weights_folder(settings.plain())
     return cross_encoder.load(
         folder, device, settings.max_length, seed, fresh_head=True
@@ -45,7 +51,9 @@ def finetune(
     work: Path,
     visit: Callable[[int], None],
 ) -> dict[str, int]:
-    """Fine-tune on all judged pairs of the training queries, every gain equally often."""
+    """Fine-tune on all judged pairs of the training queries, every gain equally
+    often.
+    """
     pairs, targets = training_pairs(collection)
     resumed = cross_encoder.finetune(model, pairs, targets, settings, seed, work, visit)
     return {"resumed_from_update": resumed, "training_pairs": len(pairs)}

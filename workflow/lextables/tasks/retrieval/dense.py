@@ -1,4 +1,6 @@
-"""First stages with vectors: documents and queries are encoded, and the pool is ranked by similarity."""
+"""First stages with vectors: documents and queries are encoded, and the pool is ranked
+by similarity.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +17,8 @@ from lextables.tasks.retrieval.ranking import Encoders, RankingSettings
 Parts = Sequence[str]  # the encoded texts of a document; the nearest one counts
 RunQuery = tuple[str, str]  # a condition and a query id
 
-# Texts encoded together: many enough to sort by length.  As many whole opinions take some
-# 600 MB, filtered ones 50 MB.
+# Texts encoded together: many enough to sort by length.  As many whole opinions take
+# some 600 MB, filtered ones 50 MB.
 BATCH = 16384
 
 
@@ -26,8 +28,8 @@ def retrieve(
     """Rank the pool of each validation and test query, ties by document id ascending.
 
     ``runs`` are by condition.  Every text is encoded once for all forms and queries.
-    Documents are processed in batches: memory holds `BATCH` texts and one number for each
-    document of each pool.  Returns {condition: hits}.
+    Documents are processed in batches: memory holds `BATCH` texts and one number for
+    each document of each pool.  Returns {condition: hits}.
     """
     hits: HitsByCondition = {}
     for read in sorted({run.documents for run in runs.values()}):
@@ -105,7 +107,9 @@ def _batches(
 def _similarities(
     batch: Batch, vectors: Mapping[str, np.ndarray], encoders: Encoders
 ) -> dict[tuple[str, str], float]:
-    """Return {(document id, text of a query): similarity}; each distinct part is encoded once."""
+    """Return {(document id, text of a query): similarity}; each distinct part is
+    encoded once.
+    """
     row_of: dict[str, int] = {}
     for by_text in batch.values():
         for part in chain(*by_text.values()):
@@ -121,11 +125,13 @@ def _similarities(
 
 
 def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> float:
-    """Return the largest similarity of a query's vector with those of a document's parts.
+    """Return the largest similarity of a query's vector with those of a document's
+    parts.
 
-    ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the similarity
-    is the inner product, else the negative distance.  `einsum` sums each product
-    separately, unlike a matrix product, so equal vectors give equal similarities.
+    ``query`` is float32 (d,), ``parts`` float32 (parts, d).  With `PRODUCTS` the
+    similarity is the inner product, else the negative distance.  `einsum` sums each
+    product separately, unlike a matrix product, so equal vectors give equal
+    similarities.
     """
     if similarity in PRODUCTS:
         similarities = np.einsum("ij,j->i", parts, query)
@@ -134,17 +140,21 @@ def nearest(query: np.ndarray, parts: np.ndarray, similarity: str = COSINE) -> f
     return float(similarities.max())
 
 
-# Ways to read a document: functions of its text that return a function of a query's text,
-# which returns the parts to compare with the query.
+# Ways to read a document: functions of its text that return a function of a query's
+# text, which returns the parts to compare with the query.
 
 
 def whole(text: str) -> Callable[[str], Parts]:
-    """Read a document as one part, which the encoder truncates at its maximum length."""
+    """Read a document as one part, which the encoder truncates at its maximum
+    length.
+    """
     return lambda query: [text]
 
 
 def paragraphs(text: str) -> Callable[[str], Parts]:
-    """Read a document's paragraphs (its lines that are not blank); the document if it has none."""
+    """Read a document's paragraphs (its lines that are not blank); the document if it
+    has none.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     return lambda query: lines or [text]
 

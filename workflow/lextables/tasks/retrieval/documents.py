@@ -12,12 +12,15 @@ from lextables.pipeline.dataset import batches, opened
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import damage_named
 
-# Bytes of texts in memory.  A thousand opinions for each of 2,644 queries have some 20 GB.
+# Bytes of texts in memory.  A thousand opinions for each of 2,644 queries have some 20
+# GB.
 KEPT_BYTES = 1 << 28
 
 
 def in_order(names: Set[str], documents: Mapping[str, str]) -> list[str]:
-    """Return ``names`` in the order of the table; `BadInput` for a name that is not in it."""
+    """Return ``names`` in the order of the table; `BadInput` for a name that is not in
+    it.
+    """
     ordered = [name for name in documents if name in names]
     if len(ordered) < len(names):
         unknown = min(names - documents.keys())
@@ -29,9 +32,9 @@ def in_order(names: Set[str], documents: Mapping[str, str]) -> list[str]:
 class Documents(Mapping[str, str]):
     """{document id: text} of a table in parquet, in the order of the table.
 
-    Texts are read a row group at a time, and the last row groups are kept, `KEPT_BYTES` of
-    them.  Whoever reads many documents reads them in the order of the table, so that each
-    row group is read once.  Memory: the ids and these row groups.
+    Texts are read a row group at a time, and the last row groups are kept, `KEPT_BYTES`
+    of them.  Whoever reads many documents reads them in the order of the table, so that
+    each row group is read once.  Memory: the ids and these row groups.
     """
 
     def __init__(self, path: str | Path, document: str, text: str) -> None:

@@ -8,7 +8,8 @@ from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 
 def load(ranking: Ranking) -> tuple[SentenceTransformer, Encoders]:
-    """Return the bi-encoder of a job and its encoders; the records get device and similarity.
+    """Return the bi-encoder of a job and its encoders; the records get device and
+    similarity.
 
     Vectors of weights that the settings identify are cached in the job's folder.
     """

@@ -1,4 +1,6 @@
-"""What a system reads of a document: all of it, or the paragraphs that BM25 finds for the query."""
+"""What a system reads of a document: all of it, or the paragraphs that BM25 finds for
+the query.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,10 +12,11 @@ from lextables.tasks.retrieval.documents import in_order
 def read_as(
     how: str, documents: Mapping[str, str], pairs: Sequence[tuple[str, str]]
 ) -> list[str]:
-    """Return the document's text for each (query's text, document id), ``whole`` or ``filtered``.
+    """Return the document's text for each (query's text, document id), ``whole`` or
+    ``filtered``.
 
-    Filtered texts are those of `Paragraphs.best`; a document is read and analysed once for
-    all its pairs.
+    Filtered texts are those of `Paragraphs.best`; a document is read and analysed once
+    for all its pairs.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for at, (_, document) in enumerate(pairs):

@@ -12,7 +12,8 @@ from lextables.tasks.resources import LEAST_MB
 
 MODULES = "retrieval.actions"
 TABLES = ("documents", "queries", "judgements")
-# The fields of the registry's task that hits depend on, and those that scores depend on.
+# The fields of the registry's task that hits depend on, and those that scores depend
+# on.
 RANKED_BY = ("names", "forms", "pool", "training", "validation", "test", "top_gain")
 SCORED_BY = (*RANKED_BY, "metrics", "groups", "choose_by")
 # A ranking by a system without a model on this machine.
@@ -66,7 +67,9 @@ class RetrievalJobs(TaskJobs):
         return {"documents": self.task.names.documents}
 
     def part(self, action: str, settings: JsonObject) -> str:
-        """The kind of system, as in the name of the module that ranks or trains with it."""
+        """The kind of system, as in the name of the module that ranks or trains with
+        it.
+        """
         if action in ("choose", "score", "submitted"):  # they use no system
             return super().part(action, settings)
         kind: str = settings["kind"].replace("-", "_")
@@ -81,7 +84,9 @@ class RetrievalJobs(TaskJobs):
         return {"searched": searched, "hits": hits}
 
     def values(self, action: str, spec: Spec, specs: Mapping[Run, Spec]) -> JsonObject:
-        """The seed and the learning rate of each search; the queries that are scored."""
+        """The seed and the learning rate of each search; the queries that are
+        scored.
+        """
         if action == "choose":
             searches = self.needs(action, spec.needs)["searched"]
             rates = []

@@ -1,4 +1,6 @@
-"""The runs of a retrieval task: retrievers, alone or with a reranker; both may be fine-tuned."""
+"""The runs of a retrieval task: retrievers, alone or with a reranker; both may be
+fine-tuned.
+"""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -53,24 +55,27 @@ NO_GPU = (
 class Retriever(Entry):
     """A first-stage system.
 
-    `bm25` has one ``index`` for each query, over its judged documents, or one over all documents.  `okapi` is
-    gensim's BM25, whose collection is the pool of a query (`lextables.models.okapi`), or one of the ``chunks``
-    of LawngNLI's released code.
+    `bm25` has one ``index`` for each query, over its judged documents, or one over all
+    documents.  `okapi` is gensim's BM25, whose collection is the pool of a query
+    (`lextables.models.okapi`), or one of the ``chunks`` of LawngNLI's released code.
 
-    A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys of other retrievers or
-    of fine-tuned bi-encoders, with the weights ``shares`` (none: equal).  With ``feedback`` it fuses twice;
-    in between, the query is moved towards its first ``feedback`` hits, in the vectors of the last system
+    A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys
+    of other retrievers or of fine-tuned bi-encoders, with the weights ``shares`` (none:
+    equal).  With ``feedback`` it fuses twice; in between, the query is moved towards
+    its first ``feedback`` hits, in the vectors of the last system
     (`lexical.fuse_with_feedback`).
 
-    A `linear` one is trained on the judgements of the training and validation queries, with words in
-    ``topics`` topics and, if it has a ``model``, with its vectors; ``penalty`` is scikit-learn's C.
-    ``baseline`` and ``lenient`` are those of a `Panel`.
+    A `linear` one is trained on the judgements of the training and validation queries,
+    with words in ``topics`` topics and, if it has a ``model``, with its vectors;
+    ``penalty`` is scikit-learn's C.  ``baseline`` and ``lenient`` are those of a
+    `Panel`.
 
-    ``documents`` are ways to read documents: `whole` (cut at the length of the model), `paragraphs` (the best
-    paragraph counts; only models with vectors) or `filtered` (cut to the paragraphs that BM25 finds for the
-    query; also `okapi`).  One job ranks with all of them.  Most tables show the first, and rerankers get the
-    hits of the last.  Those in ``needs_gpu`` are left out without a GPU, because encoding their texts takes
-    hours or days on a CPU.
+    ``documents`` are ways to read documents: `whole` (cut at the length of the model),
+    `paragraphs` (the best paragraph counts; only models with vectors) or `filtered`
+    (cut to the paragraphs that BM25 finds for the query; also `okapi`).  One job ranks
+    with all of them.  Most tables show the first, and rerankers get the hits of the
+    last.  Those in ``needs_gpu`` are left out without a GPU, because encoding their
+    texts takes hours or days on a CPU.
     """
 
     row: str
@@ -127,15 +132,17 @@ class Retriever(Entry):
 
 
 class Reranker(Entry):
-    """A second-stage system, which reads documents as the retriever whose first hits it ranks.
+    """A second-stage system, which reads documents as the retriever whose first hits it
+    ranks.
 
-    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model is asked
-    (`RerankingPrompts`);
-    if its row is published, it is asked with our prompt in an additional row.  A classifier reads a pair of a
-    document and a query: it is the ``model`` in the panel of the classification task ``of``, trained there,
-    under a ``view`` of the task, with ``max_length`` tokens (none: as in training).  Relevance is
-    the probability (or, with the ``score`` `logit`, the logit) of an answer of its ``head``: the one with the
-    name of the query's value in the column ``by``, or the one that ``answers`` gives for that value.
+    A bi-encoder and `okapi` rank the hits as they would rank a pool.  A language model
+    is asked (`RerankingPrompts`); if its row is published, it is asked with our prompt
+    in an additional row.  A classifier reads a pair of a document and a query: it is
+    the ``model`` in the panel of the classification task ``of``, trained there, under a
+    ``view`` of the task, with ``max_length`` tokens (none: as in training).  Relevance
+    is the probability (or, with the ``score`` `logit`, the logit) of an answer of its
+    ``head``: the one with the name of the query's value in the column ``by``, or the
+    one that ``answers`` gives for that value.
     """
 
     row: str
@@ -176,8 +183,9 @@ class Reranker(Entry):
 class RerankingPrompts(Entry):
     """Names of the prompts for language models that rerank, for each way of asking.
 
-    ``passes`` is the number of passes of pairwise comparisons.  Under a grid in ``hits``, only that number of
-    first hits of a query is ranked (none: all hits of the retriever).
+    ``passes`` is the number of passes of pairwise comparisons.  Under a grid in
+    ``hits``, only that number of first hits of a query is ranked (none: all hits of the
+    retriever).
     """
 
     pointwise: str
@@ -199,11 +207,12 @@ class RetrievalGrid(Grid):
 
 
 class Finetuned(Entry):
-    """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder retrieves.
+    """A model fine-tuned on the training queries: a cross-encoder reranks, a bi-encoder
+    retrieves.
 
-    ``grids`` replace the task's grids of the same names.  For a bi-encoder, ``temperature`` divides the
-    cosines in the loss (not other similarities), and ``documents`` is the number of documents for each query
-    of a batch.
+    ``grids`` replace the task's grids of the same names.  For a bi-encoder,
+    ``temperature`` divides the cosines in the loss (not other similarities), and
+    ``documents`` is the number of documents for each query of a batch.
     """
 
     row: str
@@ -219,7 +228,8 @@ class Finetuned(Entry):
 class RetrievalTables(Entry):
     """Names of the data set's tables and columns that the task reads.
 
-    ``order`` is a column of the judgements: the pool of a query has its descending order.
+    ``order`` is a column of the judgements: the pool of a query has its descending
+    order.
     """
 
     documents: str = "documents"
@@ -232,13 +242,15 @@ class RetrievalTables(Entry):
 class RetrievalTask(Entry):
     """The settings of a retrieval task that a paper fixed.
 
-    ``forms`` are columns with wordings of the queries; most tables show the first, and the others are ranked
-    only for ``form_queries``.  With the ``pool`` `judged`, a query's hits are among the documents judged for
-    it, else among all.  ``top`` is the number of hits that a retriever returns.  ``training``, ``validation``
-    and ``test`` are splits of the queries.  ``metrics`` are names of `metrics.ranking`; ``top_gain`` is the
-    highest gain, and ``groups`` are columns of the queries by which scores are grouped.  The best trial of a
-    grid has the best ``choose_by`` on the validation queries.  A published score of a tuned model is the mean
-    of ``averages`` runs; the grid `paper` has the paper's settings.  ``asking`` is for language models.
+    ``forms`` are columns with wordings of the queries; most tables show the first, and
+    the others are ranked only for ``form_queries``.  With the ``pool`` `judged`, a
+    query's hits are among the documents judged for it, else among all.  ``top`` is the
+    number of hits that a retriever returns.  ``training``, ``validation`` and ``test``
+    are splits of the queries.  ``metrics`` are names of `metrics.ranking`; ``top_gain``
+    is the highest gain, and ``groups`` are columns of the queries by which scores are
+    grouped.  The best trial of a grid has the best ``choose_by`` on the validation
+    queries.  A published score of a tuned model is the mean of ``averages`` runs; the
+    grid `paper` has the paper's settings.  ``asking`` is for language models.
     """
 
     task: Literal["retrieval"]
@@ -274,7 +286,9 @@ class RetrievalTask(Entry):
 
     @model_validator(mode="after")
     def _first_stages(self) -> Self:
-        """Raise `ValueError` for keys that are used twice, and for a wrong first stage."""
+        """Raise `ValueError` for keys that are used twice, and for a wrong first
+        stage.
+        """
         kinds = {reranker.kind for reranker in self.rerankers.values()}
         if "language-model" in kinds and not self.asking:
             raise ValueError(
@@ -342,7 +356,9 @@ class RetrievalPlanner(Planner):
         self.found: list[Row] = []
 
     def rows(self) -> list[Row]:
-        """The rows of retrievers, then those of fine-tuned retrievers and of fusions."""
+        """The rows of retrievers, then those of fine-tuned retrievers and of
+        fusions.
+        """
         retrievers = self.retrievers()
         fusions = {}
         first: dict[str, Found] = {}
@@ -370,7 +386,9 @@ class RetrievalPlanner(Planner):
         return self.found
 
     def retrievers(self) -> dict[str, Retriever]:
-        """The retrievers of the registry, then the user's, which read documents like the first encoder."""
+        """The retrievers of the registry, then the user's, which read documents like
+        the first encoder.
+        """
         retrievers = dict(self.task.retrievers)
         documents = [
             retriever.documents
@@ -404,7 +422,9 @@ class RetrievalPlanner(Planner):
         outcome: Found,
         pairwise: bool = False,
     ) -> Row:
-        """The row of a retriever, alone or with a reranker: its runs, or the reason without them."""
+        """The row of a retriever, alone or with a reranker: its runs, or the reason
+        without them.
+        """
         first_stage = Retriever(row="", kind="bi-encoder")
         if isinstance(retriever, Retriever):
             first_stage = retriever
@@ -533,7 +553,9 @@ class RetrievalPlanner(Planner):
         return self.task.retrievers.get(key) or self.task.finetuned[key]
 
     def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
-        """The runs of a fusion: for each form that all its systems have, one per seed of a trained system."""
+        """The runs of a fusion: for each form that all its systems have, one per seed
+        of a trained system.
+        """
         parts = []
         for name in fusion.of:
             runs = first[name]
@@ -580,7 +602,9 @@ class RetrievalPlanner(Planner):
         return registered.max_length if registered else None
 
     def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
-        """Add the rows of rerankers that are not trained here, for a retriever's hits."""
+        """Add the rows of rerankers that are not trained here, for a retriever's
+        hits.
+        """
         rerankers = dict(self.task.rerankers)
         # Not additional here, so that a reason is shown if their weights are missing.
         encoders = self.user_panels(
@@ -645,10 +669,11 @@ class RetrievalPlanner(Planner):
         reranker: Reranker,
         first: Found,
     ) -> None:
-        """The rows of a language model that reranks a retriever's hits; pairwise only for BM25's hits.
+        """The rows of a language model that reranks a retriever's hits; pairwise only
+        for BM25's hits.
 
-        A published row is not run, because its prompt is unknown; an additional row has our prompt.  A model
-        that is not in the paper reranks only BM25's hits.
+        A published row is not run, because its prompt is unknown; an additional row has
+        our prompt.  A model that is not in the paper reranks only BM25's hits.
         """
         is_bm25 = retriever.kind == "bm25"
         if retriever.additional or (reranker.additional and not is_bm25):
@@ -695,7 +720,9 @@ class RetrievalPlanner(Planner):
         reranker: Reranker,
         first: Found,
     ) -> None:
-        """The row of a classifier that reranks a retriever's hits, with one run per seed of its training."""
+        """The row of a classifier that reranks a retriever's hits, with one run per
+        seed of its training.
+        """
         trained = self.classifiers(reranker)
         if isinstance(trained, Missing) or isinstance(first, Missing):
             missing = trained if isinstance(trained, Missing) else first
@@ -731,7 +758,9 @@ class RetrievalPlanner(Planner):
         return other.trained(reranker.model, reranker.view)
 
     def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
-        """The settings of reranking with a classifier: its weights, tokenizer and the answer that counts."""
+        """The settings of reranking with a classifier: its weights, tokenizer and the
+        answer that counts.
+        """
         learnt = self.others[reranker.of].specs[training].settings
         return {
             "kind": reranker.kind,
@@ -745,7 +774,9 @@ class RetrievalPlanner(Planner):
         }
 
     def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
-        """The rows of fine-tuned cross-encoders; each retriever's hits select the best trial."""
+        """The rows of fine-tuned cross-encoders; each retriever's hits select the best
+        trial.
+        """
         for name, tuned in self.finetuned("cross-encoder").items():
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
@@ -773,7 +804,9 @@ class RetrievalPlanner(Planner):
         weights: Weights,
         hits: tuple[Run, ...],
     ) -> tuple[Run, ...]:
-        """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per seed."""
+        """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per
+        seed.
+        """
         runs = []
         model = f"{key}+{name}"
         for training in self.trained(name, tuned, weights, model, hits):
@@ -817,8 +850,9 @@ class RetrievalPlanner(Planner):
     ) -> list[Run]:
         """The trainings of a fine-tuned model, one per seed.
 
-        In a grid with several trials, the best trial is selected by reranking ``hits``, or without hits by
-        ranking all candidates; ``chosen`` is then the name of the model.
+        In a grid with several trials, the best trial is selected by reranking ``hits``,
+        or without hits by ranking all candidates; ``chosen`` is then the name of the
+        model.
         """
         grid = self.grid(tuned)
         budget = self.context.grid
@@ -848,7 +882,9 @@ class RetrievalPlanner(Planner):
         return [self.add(run, settings, choice=choice) for run in runs]
 
     def candidates(self) -> tuple[Run, ...]:
-        """The runs whose hits a search reranks: those of the published retrievers that are reranked."""
+        """The runs whose hits a search reranks: those of the published retrievers that
+        are reranked.
+        """
         runs = []
         for key, retriever in self.task.retrievers.items():
             run = self.run("retrieve", key, self.MAIN)

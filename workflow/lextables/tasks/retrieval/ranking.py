@@ -1,4 +1,6 @@
-"""What a job that ranks documents is given: its runs, the files that it reads, and its records."""
+"""What a job that ranks documents is given: its runs, the files that it reads, and its
+records.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +30,9 @@ class Encoders:
 
 
 class Chunks(Entry):
-    """The collections of BM25 in LawngNLI's released code (`rankers.okapi.released_chunks`)."""
+    """The collections of BM25 in LawngNLI's released code
+    (`rankers.okapi.released_chunks`).
+    """
 
     number: PositiveInt
     """The number of chunks, that of a pool's documents."""
@@ -61,11 +65,12 @@ class Ranking:
     """The runs of one system that a job makes: one for each condition.
 
     ``settings`` are {condition: settings of its run}, which differ only in those of
-    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it reads}.
-    ``trained`` are the folder of the weights and the record of another run, or empty if the
-    settings name the weights.  ``device`` is the config's choice, ``vectors`` the folder of
-    cached vectors, ``asking`` the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).  ``records`` are the records of the runs, in their order.
+    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it
+    reads}.  ``trained`` are the folder of the weights and the record of another run, or
+    empty if the settings name the weights.  ``device`` is the config's choice,
+    ``vectors`` the folder of cached vectors, ``asking`` the folder of cached answers
+    and the limits of language models (`models.spending.Limits`).  ``records`` are the
+    records of the runs, in their order.
     """
 
     collection: Collection
@@ -94,7 +99,9 @@ class Ranking:
 
     @cached_property
     def first_hits(self) -> dict[str, dict[str, list[str]]]:
-        """{condition: {query id: document ids of its hits, best first}}; empty for a retriever."""
+        """{condition: {query id: document ids of its hits, best first}}; empty for a
+        retriever.
+        """
         return {name: ranked(files[0]) for name, files in self.hits.items() if files}
 
     def note(self, **fields: Any) -> None:
@@ -103,7 +110,9 @@ class Ranking:
             record.update(fields)
 
     def note_training(self) -> None:
-        """Add the record of the training to those of all runs, if weights were trained here."""
+        """Add the record of the training to those of all runs, if weights were trained
+        here.
+        """
         if self.trained:
             self.note(trained=read_json(self.trained[1]))
 
@@ -111,7 +120,9 @@ class Ranking:
 def shared_out(
     files: Sequence[str], conditions: Iterable[str]
 ) -> dict[str, Sequence[str]]:
-    """Return {condition: its files}; each condition has as many of the ``files``, in their order."""
+    """Return {condition: its files}; each condition has as many of the ``files``, in
+    their order.
+    """
     names = list(conditions)
     size = len(files) // len(names)
     shares = {}

@@ -20,12 +20,14 @@ def scores(
     collection: Collection,
     only: Sequence[str] | None = None,
 ) -> list[Row]:
-    """Score the hits of a run on the test queries, or those in ``only``; sorted rows of `run.SCORES`.
+    """Score the hits of a run on the test queries, or those in ``only``; sorted rows of
+    `run.SCORES`.
 
-    With the pool ``judged`` only the documents judged for a query are ranked: other hits are dropped, since
-    their gain is unknown (ACORD, Appendix C.5.2).  With the pool ``all`` they remain, with gain 0.  A metric
-    that the paper's text defines differently from its tables also has the reading `, strict`, the text's.
-    Groups are ``all``, each value of the task's columns ``groups``, and each query.
+    With the pool ``judged`` only the documents judged for a query are ranked: other
+    hits are dropped, since their gain is unknown (ACORD, Appendix C.5.2).  With the
+    pool ``all`` they remain, with gain 0.  A metric that the paper's text defines
+    differently from its tables also has the reading `, strict`, the text's.  Groups are
+    ``all``, each value of the task's columns ``groups``, and each query.
     """
     task = collection.task
     queries = {}
@@ -61,7 +63,9 @@ def scores(
 
 
 def _groups(query: Row, task: Task) -> list[str]:
-    """Return the groups of a query: ``all``, and its value of each column in the task's ``groups``."""
+    """Return the groups of a query: ``all``, and its value of each column in the task's
+    ``groups``.
+    """
     groups = ["all"]
     for column in task["groups"]:
         groups.append(f"{column}: {query[column]}")
@@ -69,7 +73,9 @@ def _groups(query: Row, task: Task) -> list[str]:
 
 
 def _mean(values: Iterable[float]) -> tuple[float, int]:
-    """Return the mean of the values that are defined, NaN without any, and their number."""
+    """Return the mean of the values that are defined, NaN without any, and their
+    number.
+    """
     defined = [value for value in values if not math.isnan(value)]
     if not defined:
         return math.nan, 0
@@ -77,10 +83,11 @@ def _mean(values: Iterable[float]) -> tuple[float, int]:
 
 
 def by_query(scored: Iterable[Row], collection: Collection) -> list[Row]:
-    """Return each query's contribution to the means over queries in ``scored``, as rows of `units.UNITS`.
+    """Return each query's contribution to the means over queries in ``scored``, as rows
+    of `units.UNITS`.
 
-    The groups are ``all`` and each value of the task's columns ``groups``.  Queries for which a metric is
-    undefined are left out.
+    The groups are ``all`` and each value of the task's columns ``groups``.  Queries for
+    which a metric is undefined are left out.
     """
     queries = collection.of("test")
     rows = []
@@ -100,10 +107,12 @@ def choose(
 ) -> tuple[JsonObject, list[Row]]:
     """Choose learning rate and updates by validation queries (ACORD, Section F.2).
 
-    ``runs`` maps (learning rate, seed) to a file of `collection.TRIED`.  ``hits`` is the ranking that is
-    reordered; None if the model is itself a retriever, which ranks everything that it scored.  Returns the
-    trial with the highest mean of the task's ``choose_by`` over queries and seeds, and the table of means, in
-    which ``diverged`` is the number of seeds without scores.  Ties go to fewer updates, then to the lower rate.
+    ``runs`` maps (learning rate, seed) to a file of `collection.TRIED`.  ``hits`` is
+    the ranking that is reordered; None if the model is itself a retriever, which ranks
+    everything that it scored.  Returns the trial with the highest mean of the task's
+    ``choose_by`` over queries and seeds, and the table of means, in which ``diverged``
+    is the number of seeds without scores.  Ties go to fewer updates, then to the lower
+    rate.
     """
     metric = collection.task["choose_by"]
     validation = collection.of("validation")
@@ -149,7 +158,9 @@ def _candidates(pairs: Iterable[Pair]) -> dict[str, list[str]]:
 
 
 def _by_updates(path: str | Path) -> dict[int, dict[Pair, float]]:
-    """Return {updates: {(query id, document id): score}} of a file of `collection.TRIED`."""
+    """Return {updates: {(query id, document id): score}} of a file of
+    `collection.TRIED`.
+    """
     scores: dict[int, dict[Pair, float]] = defaultdict(dict)
     for row in read(path):
         pair = row["query_id"], row["document_id"]

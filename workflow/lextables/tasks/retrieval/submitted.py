@@ -55,11 +55,12 @@ Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
 def predictions(
     file: File, form: str, data: Sequence[str | Path], task: JsonObject
 ) -> Submitted:
-    """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of `collection.files`.
+    """Return submitted hits as rows of `PREDICTIONS`; ``data`` are the files of
+    `collection.files`.
 
-    Hits of other splits are skipped.  Raises `BadInput`, naming the line, for an unknown query or document, a
-    repeated document, a score that is not finite, and ranks that contradict the scores; and for a test query
-    without a hit.
+    Hits of other splits are skipped.  Raises `BadInput`, naming the line, for an
+    unknown query or document, a repeated document, a score that is not finite, and
+    ranks that contradict the scores; and for a test query without a hit.
     """
     collection = load(data, task)
     test = collection.of("test")
@@ -108,7 +109,9 @@ def _check_ranks(query: str, hits: Iterable[tuple[str, RankedHitRow]]) -> None:
 
 
 def _decoded(name: str, names: Collection[str]) -> str:
-    """Return the id in ``names``, also if blanks in ``name`` are percent-encoded (``as%20is``)."""
+    """Return the id in ``names``, also if blanks in ``name`` are percent-encoded
+    (``as%20is``).
+    """
     identifier = known(name, names)
     decoded = unquote(identifier)
     if identifier not in names and decoded in names:
@@ -117,9 +120,11 @@ def _decoded(name: str, names: Collection[str]) -> str:
 
 
 def _trec(file: File) -> Records:
-    """Yield the hits of lines of six fields, as trec_eval reads them: any white space separates fields.
+    """Yield the hits of lines of six fields, as trec_eval reads them: any white space
+    separates fields.
 
-    Trec_eval ignores what follows the tag.  The ids of queries here may contain blanks (`_fields`).
+    Trec_eval ignores what follows the tag.  The ids of queries here may contain blanks
+    (`_fields`).
     """
     names = ("query_id", "document_id", "rank", "score")
     for place, line in file.lines():
@@ -128,11 +133,13 @@ def _trec(file: File) -> Records:
 
 
 def _fields(line: str, place: str) -> tuple[str, str, str, str]:
-    """Return query, document, rank and score of a line; `BadInput` if it does not have six fields.
+    """Return query, document, rank and score of a line; `BadInput` if it does not have
+    six fields.
 
-    Six cells between tabs are the fields, and so are six words.  In a line of more words the query's id has
-    blanks, or the tag: the id ends before the first Q0 (or else 0) with numbers as rank and score.  Without
-    such a mark the last five words are the other fields, if they begin with a whole number.
+    Six cells between tabs are the fields, and so are six words.  In a line of more
+    words the query's id has blanks, or the tag: the id ends before the first Q0 (or
+    else 0) with numbers as rank and score.  Without such a mark the last five words are
+    the other fields, if they begin with a whole number.
     """
     cells = [cell.strip() for cell in line.split("\t")]
     while len(cells) > len(TREC) and not cells[-1]:
@@ -157,7 +164,9 @@ def _fields(line: str, place: str) -> tuple[str, str, str, str]:
 
 
 def _second_field(words: Sequence[str]) -> int | None:
-    """Return the position of the second field among the words of a line; None if there is none."""
+    """Return the position of the second field among the words of a line; None if there
+    is none.
+    """
     candidates = range(1, len(words) - AFTER_SECOND)
     marks = []
     if len(words) == len(TREC):

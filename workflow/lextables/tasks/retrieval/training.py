@@ -1,9 +1,11 @@
-"""Fine-tuning on a retrieval data set: searches of a grid, and the training that keeps its weights.
+"""Fine-tuning on a retrieval data set: searches of a grid, and the training that keeps
+its weights.
 
-A training has one learning rate and one seed.  A search scores the candidates of the validation queries at
-every number of updates of the grid, so that one training serves all of them, and deletes its weights; the
-training with the chosen settings keeps them.  How a kind of model is trained is its `Tuning`, the module
-`<kind>_tuning` beside this one: a change in one kind's module does not rerun the other's trainings.
+A training has one learning rate and one seed.  A search scores the candidates of the
+validation queries at every number of updates of the grid, so that one training serves
+all of them, and deletes its weights; the training with the chosen settings keeps them.
+How a kind of model is trained is its `Tuning`, the module `<kind>_tuning` beside this
+one: a change in one kind's module does not rerun the other's trainings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +50,8 @@ class Tuning(Protocol):
     ) -> dict[str, int]:
         """Train in place on the training queries; return what `run.json` records.
 
-        ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are in ``work``.
+        ``visit(n)`` is called after each n of the setting ``updates``; checkpoints are
+        in ``work``.
         """
 
     def score(self, model: Any, pairs: Sequence[TextPair]) -> Sequence[float]:
@@ -62,7 +65,9 @@ def pair_scores(
     texts: Mapping[str, str],
     hits: Pairs,
 ) -> dict[Pair, float]:
-    """Return {(query id, document id): score} of every hit; ``texts`` are those of the queries."""
+    """Return {(query id, document id): score} of every hit; ``texts`` are those of the
+    queries.
+    """
     pairs = []
     for query_id in sorted(hits):
         pairs += [(query_id, document) for document in hits[query_id]]
@@ -76,8 +81,8 @@ def pair_scores(
 class Training:
     """A training on the judgements of ``collection``.
 
-    ``identity`` (data, code, libraries, device), settings and seed identify the work under ``work_root``
-    whose checkpoints may be reused.
+    ``identity`` (data, code, libraries, device), settings and seed identify the work
+    under ``work_root`` whose checkpoints may be reused.
     """
 
     tuning: Tuning
@@ -100,10 +105,11 @@ class Training:
 
 
 def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
-    """Train, score the candidates at every number of updates, and write `TRIED` to ``output``.
+    """Train, score the candidates at every number of updates, and write `TRIED` to
+    ``output``.
 
-    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the training.  One that
-    diverges has no scores from then on.
+    ``candidates`` are the hits of retrievers.  Returns what `run.json` records of the
+    training.  One that diverges has no scores from then on.
     """
     form = run.collection.task["forms"][0]
     texts = run.collection.texts(form, ("validation",))
@@ -142,7 +148,9 @@ def search(run: Training, candidates: Sequence[Pairs], output: str) -> Record:
 
 
 def train(run: Training, output: str) -> Record:
-    """Train and save the model to ``output``; return what `run.json` records of the training."""
+    """Train and save the model to ``output``; return what `run.json` records of the
+    training.
+    """
     record = checkpoints.finished(run.work, output)
     if record:
         return record
@@ -152,7 +160,9 @@ def train(run: Training, output: str) -> Record:
 
 
 def save(model: Any, folder: str | Path) -> None:
-    """Write a model of sentence-transformers to ``folder`` as safetensors and JSON, atomically."""
+    """Write a model of sentence-transformers to ``folder`` as safetensors and JSON,
+    atomically.
+    """
     with replacing_folder(folder) as temporary:
         model.save_pretrained(str(temporary), create_model_card=False)
 
@@ -160,7 +170,9 @@ def save(model: Any, folder: str | Path) -> None:
 def _train(
     run: Training, visit: Callable[[torch.nn.Module, int], None]
 ) -> tuple[torch.nn.Module, Record]:
-    """Return the trained model and the record; ``visit`` gets the model at each number of updates."""
+    """Return the trained model and the record; ``visit`` gets the model at each number
+    of updates.
+    """
     model = run.tuning.load(run.settings, run.device, run.seed)
 
     def visit_unchanged(updates: int) -> None:

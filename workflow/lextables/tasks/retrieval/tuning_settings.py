@@ -8,7 +8,9 @@ from lextables.models.settings import UpdateSettings, WeightSettings
 
 
 class TuningSettings(WeightSettings, UpdateSettings):
-    """A training with one learning rate: the weights that it starts from, and its updates."""
+    """A training with one learning rate: the weights that it starts from, and its
+    updates.
+    """
 
     kind: Literal["cross-encoder", "bi-encoder"]
     """The kind of model."""

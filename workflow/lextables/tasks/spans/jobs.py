@@ -13,8 +13,9 @@ SHARDS = 8  # files of windows of each part of the data
 MODULES = "spans.actions"
 CONTRACTS = ("contracts", "questions")
 ASKING_MINUTES = 720
-# {action: {role of the windows: their part}}.  The model, or in a prediction the ranking of
-# windows, learns from the role `train`; the model then reads the role `read`.
+# {action: {role of the windows: their part}}.  The model, or in a prediction the
+# ranking of windows, learns from the role `train`; the model then reads the role
+# `read`.
 WINDOWS: Mapping[str, Mapping[str, str]] = {
     "search": {"train": "train", "read": "validation"},
     "train": {"train": "train"},
@@ -23,7 +24,9 @@ WINDOWS: Mapping[str, Mapping[str, str]] = {
 
 
 def window_files(folder: str, part: str) -> list[str]:
-    """Return the files of one part of the windows in ``folder``: train, validation or test."""
+    """Return the files of one part of the windows in ``folder``: train, validation or
+    test.
+    """
     files = [f"{folder}/{part}/features.json"]
     for shard in range(SHARDS):
         files.append(f"{folder}/{part}/tokens-{shard:02}.parquet")
@@ -82,7 +85,9 @@ class SpanJobs(TaskJobs):
     }
 
     def action(self, run: Run, settings: JsonObject) -> str:
-        """The action that makes a run; text outputs of language models have their own."""
+        """The action that makes a run; text outputs of language models have their
+        own.
+        """
         if run.experiment == ASK and self.task.quotes:
             return "write"
         return super().action(run, settings)

@@ -40,7 +40,8 @@ def choose(
     asked: Sequence[Row],
     answers: Iterable[Row],
 ) -> tuple[SpanTrial, list[float | None]]:
-    """Return the trial with the highest AUPR, and the AUPR of each trial (None: it diverged).
+    """Return the trial with the highest AUPR, and the AUPR of each trial (None: it
+    diverged).
 
     ``searched`` are the predictions of the trials, ``asked`` the questions about the
     held-out contracts.  Ties go to the first trial.
@@ -56,7 +57,9 @@ def choose(
 def _area(
     path: str | Path, gold: spans.Gold, settings: ScoringSettings
 ) -> float | None:
-    """Return the AUPR of predictions by the released evaluator; None without predictions."""
+    """Return the AUPR of predictions by the released evaluator; None without
+    predictions.
+    """
     nbest = spans.nbest_rows(read(path))
     if not nbest.question_ids:
         return None

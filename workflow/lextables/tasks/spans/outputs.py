@@ -39,14 +39,16 @@ ScoredSpans = Sequence[tuple[int, int, float]]
 class QuotingSettings(StepSettings):
     """Outputs that quote a linear model's spans, or that read no contract.
 
-    Those are the same for every question (fixed), or the whole contract for the categories
-    that training contracts answer most often (frequent).
+    Those are the same for every question (fixed), or the whole contract for the
+    categories that training contracts answer most often (frequent).
     """
 
     kind: Literal["linear", "fixed", "frequent"]
     """Which of them."""
     metric: str | None = None
-    """Metric for which a linear model's threshold, or the number of categories, is chosen."""
+    """Metric for which a linear model's threshold, or the number of categories, is
+    chosen.
+    """
     output: str | None = None
     """The fixed output; ${contract} is the contract's text."""
 

@@ -293,7 +293,9 @@ class SpanPlanner(Planner):
         return differences
 
     def pretraining_difference(self) -> Difference:
-        """The published row of a pretrained model can never run: its authors' contracts are not published."""
+        """The published row of a pretrained model can never run: its authors' contracts
+        are not published.
+        """
         contracts = ", ".join(self.context.config.edgar_quarters) or "the sample"
         needs = (
             "the contracts of its authors' pretraining, which were never published: "

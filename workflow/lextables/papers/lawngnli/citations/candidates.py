@@ -1,7 +1,8 @@
-"""LawngNLI, Appendix A.1.1 over one shard of opinions: the parentheticals that resolve to a case.
+"""LawngNLI, Appendix A.1.1 over one shard of opinions: the parentheticals that resolve
+to a case.
 
-This needs the index of the whole corpus (`case_index`), so that volumes can be worked on in any number of
-jobs.
+This needs the index of the whole corpus (`case_index`), so that volumes can be worked
+on in any number of jobs.
 """
 
 from array import array
@@ -112,10 +113,10 @@ def write_candidates(
 ) -> StepCounts:
     """Write the parentheticals of a file of opinions that resolve to a case (A.1.1).
 
-    ``path`` becomes a table of `CANDIDATES`, ``cites`` one of `CITES` with every resolved citation, with a
-    parenthetical or not.  A citation that belongs to two cases is not resolved, and counted; so is a
-    parenthesis that is never closed or too long.  Opinions of a case that an earlier file has are left out,
-    and counted.
+    ``path`` becomes a table of `CANDIDATES`, ``cites`` one of `CITES` with every
+    resolved citation, with a parenthetical or not.  A citation that belongs to two
+    cases is not resolved, and counted; so is a parenthesis that is never closed or too
+    long.  Opinions of a case that an earlier file has are left out, and counted.
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
@@ -152,7 +153,8 @@ def write_candidates(
                     pairs.extend((citing, cited))
             met_again: bool | None = None
             for read in reading.parentheticals:
-                # An opinion does not cite its own case: such a citation was resolved wrongly.
+                # An opinion does not cite its own case: such a citation was resolved
+                # wrongly.
                 if not isinstance(read.resource, int) or read.resource == citing:
                     continue
                 if met_again is None:

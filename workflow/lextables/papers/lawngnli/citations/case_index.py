@@ -1,8 +1,9 @@
 """An index of the cases of a corpus: by citation and by the names of the parties.
 
-Built once from all opinions, then shared read-only by the jobs that work on one volume each: three
-sorted arrays on disk, searched there.  Citations and parties are stored as 64-bit hashes; the
-probability that two different ones among ten million share a hash is 3 in a million.
+Built once from all opinions, then shared read-only by the jobs that work on one volume
+each: three sorted arrays on disk, searched there.  Citations and parties are stored as
+64-bit hashes; the probability that two different ones among ten million share a hash is
+3 in a million.
 """
 
 import hashlib
@@ -64,7 +65,9 @@ _log = logging.getLogger("lextables")
 
 @cache
 def reporter_name(reporter: str) -> str:
-    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or several."""
+    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or
+    several.
+    """
     editions = dict.fromkeys(
         edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ())
     )
@@ -74,7 +77,8 @@ def reporter_name(reporter: str) -> str:
 
 
 def citation_key(citation: str) -> str | None:
-    """Return a citation such as ``410 U. S. 113`` in the form in which citations are compared.
+    """Return a citation such as ``410 U. S. 113`` in the form in which citations are
+    compared.
 
     None unless it is a volume, a reporter and a page.
     """
@@ -98,8 +102,8 @@ def page_key(volume: str, reporter: str, page: str) -> str:
 class CaseRecord:
     """A case of the corpus: its jurisdiction, and where its single majority opinion is.
 
-    ``shard`` is a number in the list of opinion files, ``row`` a row in that file; ``row`` is None if
-    the case has no majority opinion, or several.
+    ``shard`` is a number in the list of opinion files, ``row`` a row in that file;
+    ``row`` is None if the case has no majority opinion, or several.
     """
 
     case_id: int
@@ -111,12 +115,13 @@ class CaseRecord:
 def build_case_index(
     shards: Sequence[str | Path], folder: str | Path
 ) -> dict[str, int]:
-    """Write the index of the cases in ``shards`` (files of `caselaw.ingest.OPINIONS`) to ``folder``.
+    """Write the index of the cases in ``shards`` (files of `caselaw.ingest.OPINIONS`)
+    to ``folder``.
 
-    Returns counts: cases, those with a single majority opinion, citations, and citations that belong
-    to two cases.  Reads no opinion's text.  The result does not depend on the files and the order
-    of the cases.  Of a case in two files the first is used, and the other is logged.  Raises `BadInput` if
-    there is no case.
+    Returns counts: cases, those with a single majority opinion, citations, and
+    citations that belong to two cases.  Reads no opinion's text.  The result does not
+    depend on the files and the order of the cases.  Of a case in two files the first is
+    used, and the other is logged.  Raises `BadInput` if there is no case.
     """
     codes: dict[str, int] = {}
     names = [Path(path).name for path in shards]
@@ -124,7 +129,8 @@ def build_case_index(
     _drop_repeated(tables, names)
     jurisdictions = sorted(codes)
     cases = _joined(_CASE, [part for part, _, _ in tables])
-    # Jurisdictions were numbered in order of occurrence, which depends on the division into volumes.
+    # Jurisdictions were numbered in order of occurrence, which depends on the division
+    # into volumes.
     renumbered = np.array([jurisdictions.index(name) for name in codes], dtype=np.int32)
     cases["jurisdiction"] = renumbered[cases["jurisdiction"]]
     if not len(cases):
@@ -163,7 +169,9 @@ class _Index(BaseModel):
 
 
 class CaseIndex:
-    """The index that `build_case_index` wrote; what it does not search by stays on disk."""
+    """The index that `build_case_index` wrote; what it does not search by stays on
+    disk.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         folder = Path(folder)
@@ -175,7 +183,8 @@ class CaseIndex:
                 arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         self._citations, self._cases, self._parties = arrays.values()
         record = read_json(folder / "index.json", _Index)
-        # A search needs its keys side by side: 8 bytes for each citation, case and name in memory.
+        # A search needs its keys side by side: 8 bytes for each citation, case and name
+        # in memory.
         self._citation_keys, self._case_ids, self._party_keys = (
             np.ascontiguousarray(array[field])
             for array, field in (
@@ -188,7 +197,9 @@ class CaseIndex:
         self._jurisdictions: list[str] = record["jurisdictions"]
 
     def case_of(self, key: str) -> int | None:
-        """Return the case that a `citation_key` is to: None if unknown, or `AMBIGUOUS`."""
+        """Return the case that a `citation_key` is to: None if unknown, or
+        `AMBIGUOUS`.
+        """
         start, end = _group(self._citation_keys, _hash(key))
         if start == end:
             return None
@@ -209,10 +220,11 @@ class CaseIndex:
         return CaseRecord(case_id, jurisdiction, shard, majority)
 
     def met_again(self, case: "CaseHeading") -> bool:
-        """Return whether a later case has the same party names, in the same or reverse order (A.1.2).
+        """Return whether a later case has the same party names, in the same or reverse
+        order (A.1.2).
 
-        Later is by date, as far as both dates are given; where those are equal, by volume and page of
-        one reporter.
+        Later is by date, as far as both dates are given; where those are equal, by
+        volume and page of one reporter.
         """
         if not parties(case.name):
             return False
@@ -241,8 +253,8 @@ class CaseHeading:
 def parties(name: str) -> tuple[str, ...]:
     """Return the parties in a case name, in order, normalised for comparison (A.1.2).
 
-    Lower case, without roles and punctuation: ``ROE, Plaintiff-Appellant, v. WADE, Appellee`` gives
-    ``("roe", "wade")``.
+    Lower case, without roles and punctuation: ``ROE, Plaintiff-Appellant, v. WADE,
+    Appellee`` gives ``("roe", "wade")``.
     """
     sides = (
         _NOT_A_LETTER.sub(" ", _ROLES.sub(" ", side.lower())).strip()
@@ -316,7 +328,9 @@ def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
 
 
 def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
-    """Remove the cases from ``tables``, one per file in ``names``, that an earlier file has."""
+    """Remove the cases from ``tables``, one per file in ``names``, that an earlier file
+    has.
+    """
     cases = _joined(_CASE, [part for part, _, _ in tables])
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1
     by_shard: dict[int, list[int]] = {}
@@ -337,7 +351,9 @@ def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
 
 
 def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
-    """The cases, citations and parties of one file; a new jurisdiction gets the next number of ``codes``."""
+    """The cases, citations and parties of one file; a new jurisdiction gets the next
+    number of ``codes``.
+    """
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []

@@ -1,8 +1,10 @@
-"""LawngNLI, Appendix A.1.1: citations of sources other than cases that eyecite does not know.
+"""LawngNLI, Appendix A.1.1: citations of sources other than cases that eyecite does not
+know.
 
-"Id." refers to the source cited last, whatever its kind.  eyecite knows cases, statutes, sections and many law
-journals.  The others (the record, briefs, reports, books, constitutions) are found here, so that "Id." after
-one of them does not refer to the case before.
+"Id." refers to the source cited last, whatever its kind.  eyecite knows cases,
+statutes, sections and many law journals.  The others (the record, briefs, reports,
+books, constitutions) are found here, so that "Id." after one of them does not refer to
+the case before.
 """
 
 import re
@@ -14,7 +16,8 @@ from lextables.papers.lawngnli.citations.pincites import read_pincite
 from lextables.papers.lawngnli.citations.resolution import LocatedCitation
 
 _YEAR = r"(?:1[6-9]|20)\d\d(?:-\d+)?"
-# A word of a title or a party: "for", "Petitioner", "(No.".  A word that begins a sentence is none.
+# A word of a title or a party: "for", "Petitioner", "(No.".  A word that begins a
+# sentence is none.
 _WORD = (
     r" (?:(?:a|al\.|and|as|by|et|for|from|in|of|on|the|to)(?= )"
     r"|(?!(?:As|At|But|Cf|He|Ibid|Id|If|In|It|On|See|She|That|The|There|They|This|We|When)\b)[A-Z(][\w.,'&)-]*)"
@@ -47,7 +50,9 @@ SOURCES = {
     "volume and page": r"(?<![\w/])\d{1,3} (?:[A-Z][A-Za-z.']+ ){1,5}\*?\d+(?=[.,;)]|\s*$)",
     "newspaper": rf"{_MONTH} \d\d?, {_YEAR},? (?:at|col\.|pp?\.|sec\.|§)",
 }
-"""Patterns of a citation's text, by kind; a book or an article is known by its date (`_DATE`)."""
+"""Patterns of a citation's text, by kind; a book or an article is known by its date
+(`_DATE`).
+"""
 
 _SOURCE = re.compile(
     "|".join(rf"(?<![A-Za-z])(?:{pattern})" for pattern in SOURCES.values())
@@ -68,9 +73,11 @@ _DATED = re.compile(
 def with_other_sources(
     plain: str, citations: Sequence[LocatedCitation]
 ) -> list[LocatedCitation]:
-    """Return ``citations`` with the other sources of the opinion, in its order; their kind is None.
+    """Return ``citations`` with the other sources of the opinion, in its order; their
+    kind is None.
 
-    ``plain`` is the opinion's text after `ascii_text`.  What is a part of a citation is no other source.
+    ``plain`` is the opinion's text after `ascii_text`.  What is a part of a citation is
+    no other source.
     """
     others = []
     taken = sorted(_extent(plain, item) for item in citations)

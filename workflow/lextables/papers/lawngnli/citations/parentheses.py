@@ -1,16 +1,20 @@
-"""LawngNLI, Appendix A.1.1: the parentheses behind a citation, and which of them explains it.
+"""LawngNLI, Appendix A.1.1: the parentheses behind a citation, and which of them
+explains it.
 
-A citation may be followed by several parentheses: "(per curiam) (holding that …) (emphasis added)".
-All follow each other directly; together they are a chain.
+A citation may be followed by several parentheses: "(per curiam) (holding that …)
+(emphasis added)". All follow each other directly; together they are a chain.
 """
 
 import re
 from collections.abc import Sequence
 
 LONGEST = 2000
-"""A parenthetical of more characters is not read: by then a parenthesis has been lost in print."""
+"""A parenthetical of more characters is not read: by then a parenthesis has been lost
+in print.
+"""
 
-# A bracket of the named kind, a smiley, or a closing bracket behind what may number an item of a list.
+# A bracket of the named kind, a smiley, or a closing bracket behind what may number an
+# item of a list.
 _BRACKETS = {
     opening: re.compile(
         r"(?P<smiley>(?<![^\s\"'(\[])[:;=]['o^-]?[()\[\]](?!\w))"
@@ -35,7 +39,9 @@ WEIGHTS = {
     "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*(?:\. ?| ))*[A-Z]\w*\.",
     "note": r"(?:nn?|fn)\.? ?\d+.{0,20}",
 }
-"""What a parenthesis says that tells the weight or the print of a source, and not what it says."""
+"""What a parenthesis says that tells the weight or the print of a source, and not what
+it says.
+"""
 
 _WEIGHT = re.compile(
     "|".join(f"(?:{pattern})" for pattern in WEIGHTS.values()), re.DOTALL
@@ -50,10 +56,12 @@ SHORT = 3
 
 
 def closing(plain: str, start: int, limit: int) -> int | None:
-    """Return the offset after the bracket that closes the one at ``start``; None if none does.
+    """Return the offset after the bracket that closes the one at ``start``; None if
+    none does.
 
-    A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes nothing.
-    It is known by the item before or after it, which has no opening bracket either.
+    A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes
+    nothing. It is known by the item before or after it, which has no opening bracket
+    either.
     """
     depth = 0
     items: list[tuple[str, int]] = []
@@ -86,7 +94,9 @@ def _first_that_is_no_item(items: Sequence[tuple[str, int]]) -> int | None:
 
 
 def _neighbours(item: str) -> set[str]:
-    """The names of the items before and after ``item``; a letter may be a Roman number too."""
+    """The names of the items before and after ``item``; a letter may be a Roman number
+    too.
+    """
     if item.isdecimal():
         number = int(item)
         return {str(number - 1), str(number + 1)}
@@ -102,7 +112,9 @@ def _neighbours(item: str) -> set[str]:
 
 
 def next_open(plain: str, end: int, limit: int, brackets: str) -> int | None:
-    """Return where the parenthesis opens that directly follows ``end``; None if none of ``brackets`` does."""
+    """Return where the parenthesis opens that directly follows ``end``; None if none of
+    ``brackets`` does.
+    """
     match = _NEXT.match(plain, end, limit)
     if match is None or plain[match.end()] not in brackets:
         return None
@@ -112,8 +124,9 @@ def next_open(plain: str, end: int, limit: int, brackets: str) -> int | None:
 def explanatory(texts: Sequence[str]) -> int:
     """Return the place of the parenthetical of a chain that explains the citation.
 
-    It is the first that is no weight (`WEIGHTS`); a few words that only name a source come after
-    one that explains more.  If all are weights, it is the first, as for eyecite and the paper.
+    It is the first that is no weight (`WEIGHTS`); a few words that only name a source
+    come after one that explains more.  If all are weights, it is the first, as for
+    eyecite and the paper.
     """
     ranks = [_rank(text) for text in texts]
     return ranks.index(min(ranks))

@@ -1,8 +1,10 @@
-"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, with their cases and pages.
+"""LawngNLI, Appendix A.1.1: the parentheticals that follow citations, with their cases
+and pages.
 
-eyecite finds and resolves the citations.  Which parenthesis belongs to which citation is read here,
-because eyecite looks at 300 characters only: a longer parenthetical is lost or cut at the last inner
-parenthesis, and a citation without a parenthetical may be given that of a later one.
+eyecite finds and resolves the citations.  Which parenthesis belongs to which citation
+is read here, because eyecite looks at 300 characters only: a longer parenthetical is
+lost or cut at the last inner parenthesis, and a citation without a parenthetical may be
+given that of a later one.
 """
 
 import re
@@ -34,8 +36,9 @@ from lextables.papers.lawngnli.citations.resolution import (
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
 # A court or a year alone is the date of the citation and does not describe the case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
-# What stands between a citation with its pincite and the first parenthesis, ``open``: parallel citations,
-# the number that the Federal Cases add, and the date.  Only with a date can other text stand there too.
+# What stands between a citation with its pincite and the first parenthesis, ``open``:
+# parallel citations, the number that the Federal Cases add, and the date.  Only with a
+# date can other text stand there too.
 _TEXT = r"(?P<between>[^()\[\];]{0,300}?)"
 _PARALLEL = (
     r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
@@ -69,13 +72,14 @@ _HISTORY_AFTER = re.compile(rf"[,;]? ?(?:and )?{_HISTORY}")
 class Parenthetical:
     """A parenthetical and the citation it is about.
 
-    ``start`` is the offset of the opening parenthesis in the opinion, ``end`` that after the closing
-    one, ``text`` the text between, as printed.  ``pages`` are those that ``pincite`` names (empty if
-    nothing resolvable), ``text_pages`` those of them whose text it cites (`pincites.Pages`).
-    ``resource`` is the case cited, None if that is not known, and ``volume`` the volume whose pages
-    the pincite counts.  ``history`` says whether the citation has a flag such as "cert. denied" or
-    "aff'd" (A.1.2).  ``others`` are the other parentheticals of the citation, before and after this
-    one, joined by semicolons.
+    ``start`` is the offset of the opening parenthesis in the opinion, ``end`` that
+    after the closing one, ``text`` the text between, as printed.  ``pages`` are those
+    that ``pincite`` names (empty if nothing resolvable), ``text_pages`` those of them
+    whose text it cites (`pincites.Pages`).  ``resource`` is the case cited, None if
+    that is not known, and ``volume`` the volume whose pages the pincite counts.
+    ``history`` says whether the citation has a flag such as "cert. denied" or "aff'd"
+    (A.1.2).  ``others`` are the other parentheticals of the citation, before and after
+    this one, joined by semicolons.
     """
 
     start: int
@@ -104,8 +108,9 @@ class Unread:
 class Reading:
     """The parentheticals and citations of one opinion.
 
-    ``cited`` has the resource of every resolved citation, with a parenthetical or not, in order of
-    first citation.  ``counts`` has the citations by kind, and the failures and warnings of eyecite.
+    ``cited`` has the resource of every resolved citation, with a parenthetical or not,
+    in order of first citation.  ``counts`` has the citations by kind, and the failures
+    and warnings of eyecite.
     """
 
     parentheticals: tuple[Parenthetical, ...]
@@ -117,12 +122,14 @@ class Reading:
 def read_parentheticals(
     text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key
 ) -> Reading:
-    """Return the parentheticals of an opinion, in its order, each with the case it is about (A.1.1).
+    """Return the parentheticals of an opinion, in its order, each with the case it is
+    about (A.1.1).
 
-    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself; by default
-    a resource is the key of its first citation.  A parenthesis may follow several citations: it is
-    about the case cited last before it, and of consecutive citations to that case the first counts,
-    with its pincite, as in the paper.
+    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to
+    itself; by default a resource is the key of its first citation.  A parenthesis may
+    follow several citations: it is about the case cited last before it, and of
+    consecutive citations to that case the first counts, with its pincite, as in the
+    paper.
     """
     counts: Counter[str] = Counter()
     citations = find_citations(text, tokens, counts)
@@ -160,7 +167,9 @@ class _Claim:
 
 @dataclass(frozen=True)
 class _Chain:
-    """Parentheses that follow each other: their spans, and the place of the explanatory one."""
+    """Parentheses that follow each other: their spans, and the place of the explanatory
+    one.
+    """
 
     spans: tuple[tuple[int, int], ...]
     chosen: int
@@ -169,7 +178,9 @@ class _Chain:
 def _claims(
     plain: str, citations: Sequence[LocatedCitation]
 ) -> tuple[dict[int, list[_Claim]], dict[int, _Chain], list[Unread]]:
-    """Which citations each chain follows, by its start; the chains; the parentheses not read."""
+    """Which citations each chain follows, by its start; the chains; the parentheses not
+    read.
+    """
     claims: dict[int, list[_Claim]] = {}
     chains: dict[int, _Chain | None] = {}
     unread: dict[int, Unread] = {}
@@ -194,7 +205,9 @@ def _claims(
 def _first_parenthesis(
     plain: str, item: LocatedCitation, pincite_end: int
 ) -> re.Match[str] | None:
-    """Return the match up to the first parenthesis after a citation; None if none follows it."""
+    """Return the match up to the first parenthesis after a citation; None if none
+    follows it.
+    """
     date_start = max(item.paragraph_start, item.start - 80)
     if item.kind != "full":
         styles = ["short"]
@@ -217,7 +230,8 @@ def _chain(
 ) -> _Chain | None:
     """The chain that begins at ``first``; None if nothing in it can be read.
 
-    ``before`` ends with its first bracket.  Parentheses that cannot be read are added to ``unread``.
+    ``before`` ends with its first bracket.  Parentheses that cannot be read are added
+    to ``unread``.
     """
     brackets = "("
     if before[-1] == "[":
@@ -270,7 +284,8 @@ def _parenthetical(
     claims: list[_Claim],
     chain: _Chain,
 ) -> Parenthetical:
-    """Return the parenthetical of ``chain``, and the case that ``claims`` say it is about.
+    """Return the parenthetical of ``chain``, and the case that ``claims`` say it is
+    about.
 
     ``plain`` is the text in ASCII; ``cited`` has a case, or None, for each citation.
     """
@@ -309,10 +324,12 @@ def _parenthetical(
 
 
 def _has_history(plain: str, item: LocatedCitation, start: int, end: int) -> bool:
-    """Whether a history flag is before the citation, between it and its chain, or after the chain.
+    """Whether a history flag is before the citation, between it and its chain, or after
+    the chain.
 
-    A.1.2, second filter.  The released code looks for eleven flags between two commas right before
-    or after the citation; here they count between citation and parenthetical too, and written out.
+    A.1.2, second filter.  The released code looks for eleven flags between two commas
+    right before or after the citation; here they count between citation and
+    parenthetical too, and written out.
     """
     if _HISTORY_WITHIN.search(plain, item.end, start):
         return True

@@ -1,7 +1,8 @@
 """LawngNLI, Appendix A.1.1: pincites, the pages and notes named behind a citation.
 
-eyecite reads "155, n. 3", and nothing at all of "155 n.3", "155 & n.3" or "155-56 and n. 3".  Here one
-grammar reads all forms: `PARTS`, joined by commas, "and", "&" or a space.
+eyecite reads "155, n. 3", and nothing at all of "155 n.3", "155 & n.3" or "155-56 and
+n. 3".  Here one grammar reads all forms: `PARTS`, joined by commas, "and", "&" or a
+space.
 """
 
 import re
@@ -17,12 +18,15 @@ PARTS = {
     "other": r"\*{1,4} ?\d+(?:-\*?\d+)?(?!\w)|\d+:\d+(?:-[\d:]+)?|\d+[a-z]\b|[A-Z]-?\d+\b|[ivxlc]+\b"
     r"|et seq\.|ff?\.|passim\b",
 }
-"""The parts of a pincite, in the order in which they are tried; after "other" no page is resolvable."""
+"""The parts of a pincite, in the order in which they are tried; after "other" no page
+is resolvable.
+"""
 
 _JOIN = r"(?:,? ?(?:and |& ?)|, ?| )"
 _ANY_PART = re.sub(r"\?P<\w+>", "?:", "|".join(PARTS.values()))
 _FORM = rf",? ?(?:at )?(?:{_ANY_PART})(?:{_JOIN}(?:at )?(?:{_ANY_PART}))*"
-# As in eyecite, what follows shows that the last number is not the volume of the next citation.
+# As in eyecite, what follows shows that the last number is not the volume of the next
+# citation.
 _PINCITE = re.compile(rf"{_FORM}(?=[,.;:)\]\"'?!]| ?[(\[]| --|$)")
 BEFORE_PARALLEL = re.compile(rf"(?:{_FORM})?, ?")
 """What stands between two parallel citations."""
@@ -39,8 +43,8 @@ _DASHES = str.maketrans("‐‑‒–—−", "------")
 class Pages:
     """The pages that a pincite names, as labels, ascending.
 
-    ``text`` are those whose text is cited: "155, n. 3" names page 155 as the place of a note, which
-    is not part of the page's text; "155 & n. 3" cites both.
+    ``text`` are those whose text is cited: "155, n. 3" names page 155 as the place of a
+    note, which is not part of the page's text; "155 & n. 3" cites both.
     """
 
     named: tuple[str, ...] = ()
@@ -48,7 +52,9 @@ class Pages:
 
 
 def read_pincite(plain: str, start: int, limit: int) -> tuple[str | None, int]:
-    """Return the pincite that begins at ``start``, and the offset after it; None if there is none."""
+    """Return the pincite that begins at ``start``, and the offset after it; None if
+    there is none.
+    """
     match = _PINCITE.match(plain, start, limit)
     if match is None:
         return None, start
@@ -58,10 +64,10 @@ def read_pincite(plain: str, start: int, limit: int) -> tuple[str | None, int]:
 def pages_of(pincite: str | None) -> Pages:
     """Return the pages that a pincite names; none if it cannot be resolved (A.1.1).
 
-    Accepted are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23``, each with notes
-    (``153 n.5``; ``153-154, and nn. 5-6``) and paragraphs (``153 ¶ 5``).  Not resolvable are pages
-    with letters, sections and paragraphs alone, lines, star pages, "et seq.", and ranges that run
-    backwards or past `LONGEST_RANGE` pages.
+    Accepted are ``12``, ``12-14``, ``112-14``, ``12, 15-16``, ``at 23``, ``p. 23``,
+    each with notes (``153 n.5``; ``153-154, and nn. 5-6``) and paragraphs (``153 ¶
+    5``).  Not resolvable are pages with letters, sections and paragraphs alone, lines,
+    star pages, "et seq.", and ranges that run backwards or past `LONGEST_RANGE` pages.
     """
     text = (pincite or "").translate(_DASHES).strip(", ")
     named: set[int] = set()
@@ -105,7 +111,9 @@ def _labels(pages: set[int]) -> tuple[str, ...]:
 
 
 def _range(first: str, last: str | None) -> range | None:
-    """Return the pages from ``first`` to ``last``; None if they cannot be pages of a volume."""
+    """Return the pages from ``first`` to ``last``; None if they cannot be pages of a
+    volume.
+    """
     digits = len(first)
     if last is None and digits in (6, 8):
         # No volume has so many pages: the dash of "219-220" was lost in print.

@@ -1,9 +1,11 @@
-"""LawngNLI, Appendix A.1.1: the citations of an opinion, found by eyecite and resolved to cases.
+"""LawngNLI, Appendix A.1.1: the citations of an opinion, found by eyecite and resolved
+to cases.
 
-eyecite is run paragraph by paragraph with its Hyperscan tokenizer, on a slightly changed text:
-characters that Hyperscan cannot count are replaced one by one, and the court and date of a
-citation are rewritten in place (see `searchable`), so that every offset holds in the opinion's text.
-Short forms are resolved over the whole opinion, in its order.
+eyecite is run paragraph by paragraph with its Hyperscan tokenizer, on a slightly
+changed text: characters that Hyperscan cannot count are replaced one by one, and the
+court and date of a citation are rewritten in place (see `searchable`), so that every
+offset holds in the opinion's text. Short forms are resolved over the whole opinion, in
+its order.
 """
 
 import re
@@ -58,8 +60,8 @@ KINDS: dict[type[CitationBase], str] = {
 _NO_CITATION = (StopWordToken, ParagraphToken, PlaceholderCitationToken)
 # A paragraph without any of these has no citation.
 _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
-# " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a citation, as in "Smith v.
-# Jones (1975) 5 Cal. 3d 1".
+# " (CA9 1975)", but neither a statute, "(39 Stat. 1702)", nor the year before a
+# citation, as in "Smith v. Jones (1975) 5 Cal. 3d 1".
 _COURT_AND_YEAR = re.compile(
     r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)"
 )
@@ -69,7 +71,9 @@ _RECORD = ("App.", "R.", "Rec.", "Tr.")
 
 
 class _AsciiTable(dict[int, str]):
-    """A table for str.translate that gives every character one character that Hyperscan can count."""
+    """A table for str.translate that gives every character one character that Hyperscan
+    can count.
+    """
 
     _PUNCTUATION: ClassVar = dict(
         zip("‐‑‒–—―−‘’‚‛“”„‟′″…", "-------''''\"\"\"\"'\".", strict=True)
@@ -97,10 +101,11 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 @cache
 def tokenizer(cache_dir: Path | None = None) -> Tokenizer:
-    """Return eyecite's Hyperscan tokenizer, its patterns compiled or loaded from ``cache_dir``.
+    """Return eyecite's Hyperscan tokenizer, its patterns compiled or loaded from
+    ``cache_dir``.
 
-    Compiling takes about 20 s and loading 0.5 s; the cached file fits one version of Hyperscan on one
-    kind of machine, so each has its own folder.
+    Compiling takes about 20 s and loading 0.5 s; the cached file fits one version of
+    Hyperscan on one kind of machine, so each has its own folder.
     """
     # The compiled patterns belong to this machine and not to the results.
     folder = make_cache(
@@ -112,10 +117,11 @@ def tokenizer(cache_dir: Path | None = None) -> Tokenizer:
 
 
 def ascii_text(text: str) -> str:
-    """Return ``text`` with every character outside ASCII, § and ¶ replaced by one like it.
+    """Return ``text`` with every character outside ASCII, § and ¶ replaced by one like
+    it.
 
-    Hyperscan counts bytes, so it misses citations next to characters of several bytes: an en dash caused
-    7 of 170 to be missed.  The length is unchanged.
+    Hyperscan counts bytes, so it misses citations next to characters of several bytes:
+    an en dash caused 7 of 170 to be missed.  The length is unchanged.
     """
     if text.isascii():
         return text
@@ -125,10 +131,11 @@ def ascii_text(text: str) -> str:
 def searchable(text: str) -> str:
     """Return ``text`` in the form for eyecite, of the same length.
 
-    In addition to `ascii_text`, `` (CA9 1975)`` becomes ``,    [1975)`` and ``(1975)`` becomes ``[1975)``.
-    eyecite reads both in the same way, without three of its errors: a year in parentheses is joined with the
-    court and parenthetical of a later citation, the name of a case includes the one before such a year, and
-    each court is searched among all courts, which takes most of the time.
+    In addition to `ascii_text`, `` (CA9 1975)`` becomes ``,    [1975)`` and ``(1975)``
+    becomes ``[1975)``. eyecite reads both in the same way, without three of its errors:
+    a year in parentheses is joined with the court and parenthetical of a later
+    citation, the name of a case includes the one before such a year, and each court is
+    searched among all courts, which takes most of the time.
     """
     return _COURT_AND_YEAR.sub(_date_alone, ascii_text(text))
 
@@ -142,10 +149,12 @@ def _date_alone(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class LocatedCitation:
-    """A citation that eyecite found, with the offset in the opinion of the paragraph it found it in.
+    """A citation that eyecite found, with the offset in the opinion of the paragraph it
+    found it in.
 
-    ``start`` and ``end`` are offsets in the opinion; ``end`` is after the pincite for short forms and
-    before it for full citations.  ``named`` is where the name of the case starts.
+    ``start`` and ``end`` are offsets in the opinion; ``end`` is after the pincite for
+    short forms and before it for full citations.  ``named`` is where the name of the
+    case starts.
     """
 
     citation: CitationBase
@@ -167,7 +176,9 @@ class LocatedCitation:
         )
 
     def pincite_start(self, plain: str) -> int:
-        """Where its pincite begins, or would begin; eyecite may have read a part of it."""
+        """Where its pincite begins, or would begin; eyecite may have read a part of
+        it.
+        """
         pincite = self.citation.metadata.pin_cite
         if self.kind in (None, "full") or not pincite:
             return self.end
@@ -186,8 +197,8 @@ def find_citations(
 ) -> list[LocatedCitation]:
     """Return the citations of an opinion in its order; ``text`` is the opinion's own.
 
-    Adds to ``counts`` the warnings of eyecite, and the paragraphs on which it failed, which then have
-    no citation.
+    Adds to ``counts`` the warnings of eyecite, and the paragraphs on which it failed,
+    which then have no citation.
     """
     citations: list[LocatedCitation] = []
     prepared = searchable(text)
@@ -217,8 +228,9 @@ def find_citations(
 class _Checked(Tokenizer):
     """A tokenizer that takes neither a party nor the record for a reporter.
 
-    In "28 Phillips, 415 F.3d at 1321", 28 is the number of a note, and Phillips is also a reporter: a token
-    whose page is the volume of another citation is left out.  So is "2 App. 711", a page of the record.
+    In "28 Phillips, 415 F.3d at 1321", 28 is the number of a note, and Phillips is also
+    a reporter: a token whose page is the volume of another citation is left out.  So is
+    "2 App. 711", a page of the record.
     """
 
     def __init__(self, tokens: Tokenizer) -> None:
@@ -253,9 +265,10 @@ class _Tokenized(Tokenizer):
 def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
     """Return eyecite's citations of one paragraph, after `searchable`.
 
-    eyecite would look through the text after every full citation for the party's name with a page
-    alone ("Roe at 240"), with a new regular expression each time.  That takes half of its time and
-    finds one citation in ten thousand.  Given the tokens and no text, it leaves this out.
+    eyecite would look through the text after every full citation for the party's name
+    with a page alone ("Roe at 240"), with a new regular expression each time.  That
+    takes half of its time and finds one citation in ten thousand.  Given the tokens and
+    no text, it leaves this out.
     """
     if not _MAY_CITE.search(paragraph):
         return []
@@ -269,7 +282,9 @@ def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
 
 
 def key_of(citation: FullCaseCitation) -> str | None:
-    """Return the key of a full citation, or None if it lacks volume or page (as ``585 U.S. ___``)."""
+    """Return the key of a full citation, or None if it lacks volume or page (as ``585
+    U.S. ___``).
+    """
     volume = citation.groups.get("volume")
     page = citation.groups.get("page")
     if not volume or not page or not volume.isdecimal() or not page.isdecimal():
@@ -281,7 +296,8 @@ def key_of(citation: FullCaseCitation) -> str | None:
 class Cited:
     """The case to which a citation was resolved.
 
-    ``volume`` is the `case_index.volume_key` of the volume whose pages its pincite counts.
+    ``volume`` is the `case_index.volume_key` of the volume whose pages its pincite
+    counts.
     """
 
     resource: Resource
@@ -294,12 +310,14 @@ def resolve(
     nested: Sequence[bool],
     resource_of: Resolver,
 ) -> list[Cited | None]:
-    """Return the resource of each citation, in the order of ``citations``; None if it is not known.
+    """Return the resource of each citation, in the order of ``citations``; None if it
+    is not known.
 
-    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to itself.  Parallel
-    citations are to one resource.  Short forms, id. and supra go through eyecite's resolution, with two
-    differences: id. never refers to a citation inside another's parenthetical (``nested``)
-    unless it is in one itself, and the word of supra must be a whole word of a party's name.
+    ``resource_of`` maps a `case_index.citation_key` to a case of the corpus, or to
+    itself.  Parallel citations are to one resource.  Short forms, id. and supra go
+    through eyecite's resolution, with two differences: id. never refers to a citation
+    inside another's parenthetical (``nested``) unless it is in one itself, and the word
+    of supra must be a whole word of a party's name.
     """
     resources = _full_resources(text, citations, resource_of)
     all_resolved = _resolved([f.citation for f in citations], resources)
@@ -330,7 +348,9 @@ def resolve(
 
 @dataclass(frozen=True)
 class _NoCase:
-    """The resource of a statute, an article or a case without a page: id. can refer to it."""
+    """The resource of a statute, an article or a case without a page: id. can refer to
+    it.
+    """
 
     place: int
 
@@ -338,9 +358,11 @@ class _NoCase:
 def _full_resources(
     text: str, citations: Sequence[LocatedCitation], resource_of: Resolver
 ) -> dict[int, Resource]:
-    """The resource of each full citation, by its id(); a chain of parallel citations has one.
+    """The resource of each full citation, by its id(); a chain of parallel citations
+    has one.
 
-    A citation of the chain that is to a case of the corpus decides; its key is then not itself.
+    A citation of the chain that is to a case of the corpus decides; its key is then not
+    itself.
     """
     resources: dict[int, Resource] = {}
     chain: list[LocatedCitation] = []
@@ -375,7 +397,9 @@ def _full_resources(
 
 
 def _are_parallel(text: str, first: LocatedCitation, second: LocatedCitation) -> bool:
-    """Whether two citations follow each other with nothing but pincites between, in two reporters."""
+    """Whether two citations follow each other with nothing but pincites between, in two
+    reporters.
+    """
     if (
         not isinstance(first.citation, FullCaseCitation)
         or not isinstance(second.citation, ResourceCitation)

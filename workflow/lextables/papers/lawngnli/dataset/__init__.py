@@ -1,1 +1,3 @@
-"""The finished data sets: examples, pairs for models, pools for retrieval, annotations."""
+"""The finished data sets: examples, pairs for models, pools for retrieval,
+annotations.
+"""

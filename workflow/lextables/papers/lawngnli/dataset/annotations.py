@@ -1,8 +1,9 @@
-"""Blind readings of examples by people or models: the sheet to fill in, and the labels that readers chose.
+"""Blind readings of examples by people or models: the sheet to fill in, and the labels
+that readers chose.
 
-Readings belong to the data set that the examples were drawn from, identified by the hash of its rows
-(`rows_sha256` of its examples in census.json). They are not used for another data set: the examples that
-happen to be in both are no random sample of it.
+Readings belong to the data set that the examples were drawn from, identified by the
+hash of its rows (`rows_sha256` of its examples in census.json). They are not used for
+another data set: the examples that happen to be in both are no random sample of it.
 """
 
 import csv
@@ -45,7 +46,8 @@ def pair_name(hypothesis: str, premise: str) -> str:
 def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
     """Read the blind readings: {data set: {`pair_name`: both readers' readings}}.
 
-    Raises `BadInput` for a missing column, and for a pair without exactly two readings that are labels.
+    Raises `BadInput` for a missing column, and for a pair without exactly two readings
+    that are labels.
     """
     by_pair: dict[tuple[str, str], list[Reading]] = {}
     if path.exists():
@@ -74,10 +76,11 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
 
 
 def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
-    """Draw ``size`` examples in random order, stratified proportionally by label and pivotal negation.
+    """Draw ``size`` examples in random order, stratified proportionally by label and
+    pivotal negation.
 
-    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the division go to the
-    strata with the largest ones.
+    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the
+    division go to the strata with the largest ones.
     """
     strata: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
@@ -107,7 +110,9 @@ def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
 
 
 def sheet(rows: Iterable[Row], data_set: str) -> str:
-    """Return the csv that a reader fills in: two texts per example, without the label."""
+    """Return the csv that a reader fills in: two texts per example, without the
+    label.
+    """
     out = io.StringIO()
     writer = csv.DictWriter(
         out, SHEET, restval="", extrasaction="ignore", lineterminator="\n"

@@ -1,7 +1,9 @@
-"""LawngNLI, Appendices A.1.4 to A.1.9, for all shards: from Entail examples and their twins to the data set.
+"""LawngNLI, Appendices A.1.4 to A.1.9, for all shards: from Entail examples and their
+twins to the data set.
 
-The result does not depend on the number of shards. Intermediate tables are kept on disk, one file per
-jurisdiction of the premise, because neutral premises are searched within a jurisdiction.
+The result does not depend on the number of shards. Intermediate tables are kept on
+disk, one file per jurisdiction of the premise, because neutral premises are searched
+within a jurisdiction.
 """
 
 import heapq
@@ -162,7 +164,8 @@ NEUTRALIZED = "with a candidate for a neutral premise"
 BALANCED = "balanced"
 TWINNED = "with twins"
 
-# Neighbouring examples share short premises. The cache of premises without citations takes 40 MB.
+# Neighbouring examples share short premises. The cache of premises without citations
+# takes 40 MB.
 SHORT_PREMISES = 4096
 # Rows that `split_by_jurisdiction` holds in memory.
 BATCH = 4096
@@ -184,7 +187,9 @@ class ExampleSettings:
 
     seed: int
     filtered: bool = True
-    """Whether the difficulty filters drop examples (A.1.6); else they keep their fault."""
+    """Whether the difficulty filters drop examples (A.1.6); else they keep their
+    fault.
+    """
     test_share: float | None = TEST_SHARE
     """Share of the test split; None: as `labels.balance` chooses it."""
 
@@ -197,13 +202,16 @@ def write_examples(
     long_premises: str | Path,
     scratch: str | Path | None = None,
 ) -> dict[str, int]:
-    """Write the finished data set and its long premises; return the funnel's last steps, in order.
+    """Write the finished data set and its long premises; return the funnel's last
+    steps, in order.
 
-    Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as converted (A.1.6), neutral
-    premises (A.1.7), citations removed from premises (A.1.9), the analysis subset, balance and split, twins
-    (A.1.8).  Without the filters the funnel has no such step. Memory: the accepted examples of the largest
-    jurisdiction with their short premises and one embedding each; the id, label and split of all examples;
-    the citations of their cases. Disk, below ``scratch``: one copy of the accepted examples.
+    Order: labels in strata (A.1.4), the difficulty filters on the hypotheses as
+    converted (A.1.6), neutral premises (A.1.7), citations removed from premises
+    (A.1.9), the analysis subset, balance and split, twins (A.1.8).  Without the filters
+    the funnel has no such step. Memory: the accepted examples of the largest
+    jurisdiction with their short premises and one embedding each; the id, label and
+    split of all examples; the citations of their cases. Disk, below ``scratch``: one
+    copy of the accepted examples.
     """
     with TemporaryDirectory(dir=scratch) as folder:
         labelled_rows = _converted(shards, settings)
@@ -238,7 +246,9 @@ def _with_splits(paired: Sequence[Path], splits: Mapping[str, str]) -> Iterator[
 
 
 def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
-    """Write every Entail candidate with its twin or the reason it was dropped (unfiltered-LawngNLI2)."""
+    """Write every Entail candidate with its twin or the reason it was dropped
+    (unfiltered-LawngNLI2).
+    """
 
     def rows() -> Iterator[Row]:
         for shard in shards:
@@ -249,9 +259,11 @@ def write_unfiltered(shards: Sequence[Shard], path: str | Path) -> int:
 
 
 def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
-    """Yield the long premises of ``cases``, sorted by case, so that the order does not depend on the shards.
+    """Yield the long premises of ``cases``, sorted by case, so that the order does not
+    depend on the shards.
 
-    A shard's file is opened at its first case: all files at once would not fit in memory.
+    A shard's file is opened at its first case: all files at once would not fit in
+    memory.
     """
 
     def opened(path: str | Path, first: Row) -> Iterator[Row]:
@@ -271,9 +283,11 @@ def long_premises_of(cases: set[int], shards: Sequence[Shard]) -> Iterator[Row]:
 def entail_rows(
     shards: Sequence[Shard], columns: list[str] | None = None
 ) -> Iterator[Row]:
-    """Yield the Entail examples that the contradiction algorithm took, with ``negated`` and ``twin``.
+    """Yield the Entail examples that the contradiction algorithm took, with ``negated``
+    and ``twin``.
 
-    ``columns`` are the columns of the parentheticals to read, including ``example_id``; None reads all.
+    ``columns`` are the columns of the parentheticals to read, including ``example_id``;
+    None reads all.
     """
     outcome_columns = ["example_id", "negated", "twin"]
     for shard in shards:
@@ -285,7 +299,9 @@ def entail_rows(
 
 
 def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
-    """The labelled rows that pass the difficulty filters after conversion (all without them)."""
+    """The labelled rows that pass the difficulty filters after conversion (all without
+    them).
+    """
     rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])
     labels = assign_labels(rows, settings.seed)
     for row in entail_rows(shards):
@@ -298,16 +314,19 @@ def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[R
 def _paired(
     converted: Sequence[Path], shards: Sequence[Shard], encode: Encode, folder: Path
 ) -> list[Path]:
-    """Write for each jurisdiction a table of `PAIRED`, with the rows that have a neutral premise.
+    """Write for each jurisdiction a table of `PAIRED`, with the rows that have a
+    neutral premise.
 
-    ``converted`` are the tables of the jurisdictions, which are deleted.  Returns the new tables.
+    ``converted`` are the tables of the jurisdictions, which are deleted.  Returns the
+    new tables.
     """
     # Only neighbours of citing cases are needed.
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}
     network = CitationNetwork(pairs_of(citing, (shard.cites for shard in shards)))
     tokens = _tokens(shards)
 
-    # A function, so that the rows of one jurisdiction are freed before the next is read.
+    # A function, so that the rows of one jurisdiction are freed before the next is
+    # read.
     def write(path: Path) -> Path:
         rows = sorted(dataset.read(path), key=itemgetter("example_id"))
         remove(path)
@@ -326,8 +345,8 @@ def _with_premises(
 ) -> Iterator[Row]:
     """The rows of one jurisdiction that have a neutral premise, in their order.
 
-    The search uses the hypotheses before labelling, for all labels: `contradicted` turns a
-    Contradict hypothesis back into the Entail hypothesis that it was made from.
+    The search uses the hypotheses before labelling, for all labels: `contradicted`
+    turns a Contradict hypothesis back into the Entail hypothesis that it was made from.
     """
     originals = (
         contradicted(row) if row["label"] == CONTRADICT else row for row in rows
@@ -357,7 +376,9 @@ def _rows(paths: Iterable[Path]) -> int:
 
 
 def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows of `EXAMPLES`: each example and its twin, with short premises without citations."""
+    """The rows of `EXAMPLES`: each example and its twin, with short premises without
+    citations.
+    """
     without = lru_cache(SHORT_PREMISES)(remove_citations)
     for row in twinned(rows):
         original = row["short_premise"]
@@ -371,8 +392,9 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
 def twin(row: Row) -> Row:
     """Return the contradictory twin of a labelled example (Appendix A.1.8).
 
-    The premise and the split stay the same. The hypothesis gains or loses pivotal negation; Entail and
-    Contradict are exchanged, and Neutral stays. ``is_twin`` is true.
+    The premise and the split stay the same. The hypothesis gains or loses pivotal
+    negation; Entail and Contradict are exchanged, and Neutral stays. ``is_twin`` is
+    true.
     """
     return {**contradicted(row), "label": OPPOSITE[row["label"]], "is_twin": True}
 
@@ -389,7 +411,8 @@ def split_by_jurisdiction(
 ) -> list[Path]:
     """Write ``rows`` to one file per ``cited_jurisdiction``, keeping their order.
 
-    Only the columns of ``table`` are written. Returns the files, sorted by jurisdiction.
+    Only the columns of ``table`` are written. Returns the files, sorted by
+    jurisdiction.
     """
     folder.mkdir(parents=True)
     paths: dict[str, Path] = {}
@@ -408,7 +431,9 @@ def split_by_jurisdiction(
 
 
 def _by_jurisdiction(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield (jurisdiction, its rows) for each jurisdiction of each batch of `BATCH` rows."""
+    """Yield (jurisdiction, its rows) for each jurisdiction of each batch of `BATCH`
+    rows.
+    """
     remaining = iter(rows)
     jurisdiction = itemgetter("cited_jurisdiction")
     while batch := sorted(islice(remaining, BATCH), key=jurisdiction):

@@ -1,13 +1,14 @@
 """LawngNLI, Section 4.1: the examples as input of the classification task.
 
-Each example has a hypothesis, and a short and a long premise, each whole and cut to the five paragraphs that
-BM25 ranks highest for the hypothesis. Each text is stored once; a view selects from them.
+Each example has a hypothesis, and a short and a long premise, each whole and cut to the
+five paragraphs that BM25 ranks highest for the hypothesis. Each text is stored once; a
+view selects from them.
 
-There are two heads. `nli` has the three labels. `entailment` has two, for models trained on two-label DocNLI;
-Entail examples occur twice to balance it (A.2.1).
+There are two heads. `nli` has the three labels. `entailment` has two, for models
+trained on two-label DocNLI; Entail examples occur twice to balance it (A.2.1).
 
-The last paragraphs of a long premise are repeated before it (A.1.9). The BM25 filter does not see the
-repeated paragraphs, as in the released code.
+The last paragraphs of a long premise are repeated before it (A.1.9). The BM25 filter
+does not see the repeated paragraphs, as in the released code.
 """
 
 from collections.abc import Iterator, Sequence
@@ -122,8 +123,8 @@ def write_pairs(
 ) -> None:
     """Write the `TABLES` from LawngNLI's examples and their long premises.
 
-    Memory: one long premise, the examples with their short premises, and the ids of all texts. Raises
-    `BadInput` for an example without a long premise.
+    Memory: one long premise, the examples with their short premises, and the ids of all
+    texts. Raises `BadInput` for an example without a long premise.
     """
     rows: list[Row] = []
 
@@ -149,7 +150,9 @@ def write_pairs(
 def _in_order_of_premises(
     examples: str | Path, long_premises: str | Path
 ) -> Iterator[Row]:
-    """The examples sorted by premise, each with its opinion and the opinion's `Paragraphs`."""
+    """The examples sorted by premise, each with its opinion and the opinion's
+    `Paragraphs`.
+    """
     rows = dataset.read(examples, _COLUMNS)
     premises = dataset.read(
         long_premises, ["case_id", "text", "tokens", "closing_paragraphs"]
@@ -200,7 +203,8 @@ def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
 
 def _of_heads(examples: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
-    # The released code writes out 2,339, which is the training split's median in Table 2.
+    # The released code writes out 2,339, which is the training split's median in Table
+    # 2.
     lengths = [
         row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN
     ]

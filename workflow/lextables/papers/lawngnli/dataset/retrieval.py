@@ -1,22 +1,26 @@
 """LawngNLI, Section 4.2: the retrieval data set, and the training set for rerankers.
 
-Queries are the Entail and Contradict examples of the test split whose long premise is in the analysis subset,
-which all of the paper's experiments use. Each has its target opinion and the 999 most similar others.
-Documents are majority opinions as published, "before dataset processing". Choices that the paper leaves open:
+Queries are the Entail and Contradict examples of the test split whose long premise is
+in the analysis subset, which all of the paper's experiments use. Each has its target
+opinion and the 999 most similar others. Documents are majority opinions as published,
+"before dataset processing". Choices that the paper leaves open:
 
-- An opinion is used if it is the only majority opinion of its case, as for long premises.
+- An opinion is used if it is the only majority opinion of its case, as for long
+  premises.
 - "Same state" is the jurisdiction of the target's case.
-- The other opinions are those with the highest inner products, the target left out; ties go to
-  the earlier opinion in volume order. The citing case, whose opinion contains the hypothesis as a
-  parenthetical, is not excluded, because the paper does not exclude it; `PoolCounts` counts how often it is
-  in the pool.
+- The other opinions are those with the highest inner products, the target left out;
+  ties go to the earlier opinion in volume order. The citing case, whose opinion
+  contains the hypothesis as a parenthetical, is not excluded, because the paper does
+  not exclude it; `PoolCounts` counts how often it is in the pool.
 
-Rerankers (footnote 11, Appendix A.2) are trained with realistic negatives. Premises are opinions as
-published: nothing is prepended, and citations are kept. Entail and Contradict examples keep their opinion. A
-Neutral hypothesis is paired with a random one of the hundred opinions nearest to it, except the cited one.
-Premises are cut to the paragraphs that BM25 ranks highest for the hypothesis, like all reranked documents.
-Two choices are ours because the paper leaves them open: the hundred opinions are from the jurisdiction of
-the cited case, as in the pools, and the draw depends on the example's id.
+Rerankers (footnote 11, Appendix A.2) are trained with realistic negatives. Premises are
+opinions as published: nothing is prepended, and citations are kept. Entail and
+Contradict examples keep their opinion. A Neutral hypothesis is paired with a random one
+of the hundred opinions nearest to it, except the cited one. Premises are cut to the
+paragraphs that BM25 ranks highest for the hypothesis, like all reranked documents. Two
+choices are ours because the paper leaves them open: the hundred opinions are from the
+jurisdiction of the cited case, as in the pools, and the draw depends on the example's
+id.
 """
 
 from collections import Counter, defaultdict
@@ -159,9 +163,10 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 class PoolCounts:
     """Counts for the census.
 
-    ``size`` is the intended number of documents in a pool; ``small`` gives the actual number for
-    jurisdictions with fewer opinions. ``target_first`` counts queries whose target is their nearest opinion,
-    ``citing_in_pool`` queries whose pool contains the opinion that they are from.
+    ``size`` is the intended number of documents in a pool; ``small`` gives the actual
+    number for jurisdictions with fewer opinions. ``target_first`` counts queries whose
+    target is their nearest opinion, ``citing_in_pool`` queries whose pool contains the
+    opinion that they are from.
     """
 
     size: int
@@ -175,8 +180,8 @@ class PoolCounts:
 class Jurisdiction:
     """The queries of one jurisdiction and the opinions nearest to each so far.
 
-    Opinions are identified by their position in the jurisdiction.  ``nearest`` and ``products`` have one
-    row per query, best first.
+    Opinions are identified by their position in the jurisdiction.  ``nearest`` and
+    ``products`` have one row per query, best first.
     """
 
     def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
@@ -218,7 +223,9 @@ class Jurisdiction:
         return [self.ids[place] for place in self.nearest[at]]
 
     def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
-        """{opinion: gain and product} of the pool of query number ``at``, the target first."""
+        """{opinion: gain and product} of the pool of query number ``at``, the target
+        first.
+        """
         target, products = self.targets[self.queries[at]["cited_case_id"]]
         target_entry = {self.ids[target]: (1, float(products[at]))}
         near = zip(self.nearest[at], self.products[at], strict=True)
@@ -238,11 +245,13 @@ def write_retrieval(
     tables: Mapping[str, str | Path],
     others: int = OTHERS,
 ) -> PoolCounts:
-    """Write the three tables to the paths in ``tables``, by name; return what was counted.
+    """Write the three tables to the paths in ``tables``, by name; return what was
+    counted.
 
-    ``opinions`` are the files of `caselaw.ingest.OPINIONS`.  The encoders turn n texts into arrays (n, d)
-    whose inner product is the similarity; opinions are encoded in batches.  Memory: `BATCH` opinions, the
-    ids of the opinions of the queried jurisdictions, and 12 bytes per document of each pool.
+    ``opinions`` are the files of `caselaw.ingest.OPINIONS`.  The encoders turn n texts
+    into arrays (n, d) whose inner product is the similarity; opinions are encoded in
+    batches.  Memory: `BATCH` opinions, the ids of the opinions of the queried
+    jurisdictions, and 12 bytes per document of each pool.
     """
     queries = queries_of(examples)
     places = searched(queries, opinions, encode_query, encode_document, others + 1)
@@ -293,7 +302,8 @@ def searched(
 ) -> dict[str, "Jurisdiction"]:
     """{jurisdiction: its queries with the ``most`` opinions nearest to each}.
 
-    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a jurisdiction's keep their order.
+    Queries are rows with ``jurisdiction``, ``cited_case_id`` and ``text``; a
+    jurisdiction's keep their order.
     """
     queries_of: dict[str, list[Row]] = defaultdict(list)
     for row in queries:
@@ -335,7 +345,9 @@ def _as_query(row: Row) -> Row:
 def _majorities(
     opinions: Sequence[str | Path], jurisdictions: Collection[str]
 ) -> Iterator[Row]:
-    """The single majority opinions of these jurisdictions' cases, in the order of the files."""
+    """The single majority opinions of these jurisdictions' cases, in the order of the
+    files.
+    """
     for row in read_opinions(opinions, [*_OPINION, "text"]):
         single = row["opinion_type"] == MAJORITY and row["majorities"] == 1
         if single and row["jurisdiction"] in jurisdictions and row["text"].strip():
@@ -367,10 +379,12 @@ def write_reranking(
     seed: int,
     tables: Mapping[str, str | Path],
 ) -> int:
-    """Write the tables of `RERANKING` to the paths in ``tables``, by name; return how many examples.
+    """Write the tables of `RERANKING` to the paths in ``tables``, by name; return how
+    many examples.
 
-    ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has another premise. Encoders
-    and ``opinions`` as in `write_retrieval`. Memory: the hypotheses, and the memory of `write_retrieval`.
+    ``unfiltered`` gives the cited case of a Neutral hypothesis, whose example has
+    another premise. Encoders and ``opinions`` as in `write_retrieval`. Memory: the
+    hypotheses, and the memory of `write_retrieval`.
     """
     rows = [_as_query(row) for row in dataset.read(examples, _EXAMPLE)]
     cited = {
@@ -404,7 +418,9 @@ def _drawn(
     encode_document: Encode,
     seed: int,
 ) -> dict[str, str]:
-    """{query id: id of its negative opinion}, without queries that have no other opinion."""
+    """{query id: id of its negative opinion}, without queries that have no other
+    opinion.
+    """
     negatives = {}
     places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
     for place in places.values():
@@ -425,7 +441,9 @@ def _texts(
     opinions: Sequence[str | Path],
     written: list[Row],
 ) -> Iterator[Row]:
-    """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to ``written``."""
+    """The rows of `TEXTS`, each text once; those of `EXAMPLES` are added to
+    ``written``.
+    """
     text_ids: set[str] = set()
     columns = ["opinion_id", "case_id", "opinion_type", "majorities", "text"]
     for opinion in read_opinions(opinions, columns):

@@ -1,9 +1,11 @@
-"""LawngNLI's accuracies by label and within twins, and the accuracy of detecting only Neutral.
+"""LawngNLI's accuracies by label and within twins, and the accuracy of detecting only
+Neutral.
 
-An accuracy over three labels does not show what a model reads: Neutral pairs have premises from other
-opinions, so that their words differ, while an Entail and a Contradict twin have the same premise and nearly
-the same words.  Two columns therefore leave Neutral out: `CHOICE` judges each example by itself, `TWINS`
-ranks an example against its twin.  These columns are not in the paper.
+An accuracy over three labels does not show what a model reads: Neutral pairs have
+premises from other opinions, so that their words differ, while an Entail and a
+Contradict twin have the same premise and nearly the same words.  Two columns therefore
+leave Neutral out: `CHOICE` judges each example by itself, `TWINS` ranks an example
+against its twin.  These columns are not in the paper.
 """
 
 from collections import defaultdict
@@ -36,12 +38,14 @@ Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share co
 
 
 def by_label(rows: Sequence[Row], probabilities: Probabilities) -> Correct:
-    """Return {part: (premise, share correct) of its examples, or of its pairs of twins} for `PARTS`.
+    """Return {part: (premise, share correct) of its examples, or of its pairs of twins}
+    for `PARTS`.
 
-    ``rows`` are test examples of the three-label head, ``probabilities`` (examples, labels) those of a
-    system.  `CHOICE` has the Entail and Contradict examples, correct if the right one of these two labels is
-    more probable.  `TWINS` is 1 if the probability of Entail less that of Contradict is higher for the Entail
-    example of two twins.  Ties count half, so guessing has 0.5 in both.
+    ``rows`` are test examples of the three-label head, ``probabilities`` (examples,
+    labels) those of a system.  `CHOICE` has the Entail and Contradict examples, correct
+    if the right one of these two labels is more probable.  `TWINS` is 1 if the
+    probability of Entail less that of Contradict is higher for the Entail example of
+    two twins.  Ties count half, so guessing has 0.5 in both.
     """
     answers = np.asarray(probabilities, dtype=np.float64)
     scores = answers[:, LABELS.index(ENTAIL)] - answers[:, LABELS.index(CONTRADICT)]
@@ -78,7 +82,9 @@ def _above(first: float, second: float) -> float:
 
 
 def decided(probabilities: np.ndarray) -> np.ndarray:
-    """Return 1 for the most probable label (last axis) and 0 for the others; labels that tie share it."""
+    """Return 1 for the most probable label (last axis) and 0 for the others; labels
+    that tie share it.
+    """
     most = probabilities == probabilities.max(axis=-1, keepdims=True)
     return most / most.sum(axis=-1, keepdims=True)
 
@@ -86,7 +92,9 @@ def decided(probabilities: np.ndarray) -> np.ndarray:
 def share_of_premises(
     values: Sequence[tuple[str, float]],
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the mean of (premise, value) and its 95 % interval, whole premises left out in turn."""
+    """Return the mean of (premise, value) and its 95 % interval, whole premises left
+    out in turn.
+    """
     names = [premise for premise, _ in values]
     numbers = np.array([value for _, value in values])
     premises, places = np.unique(names, return_inverse=True)
@@ -100,14 +108,17 @@ def share_of_premises(
 
 
 class Overlap:
-    """The overlap of bigrams between hypotheses and premises, by the ids of the two texts."""
+    """The overlap of bigrams between hypotheses and premises, by the ids of the two
+    texts.
+    """
 
     def __init__(self, texts: str | Path) -> None:
         self._texts = texts
         self._overlaps: dict[tuple[str, str], float] = {}
 
     def of(self, rows: Sequence[Row], view: str) -> np.ndarray:
-        """Return the overlap of each example's hypothesis with its premise under ``view``, (examples,).
+        """Return the overlap of each example's hypothesis with its premise under
+        ``view``, (examples,).
 
         One premise is in memory at a time.
         """
@@ -138,7 +149,9 @@ class Overlap:
 
 
 def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
-    """Return probabilities of the labels: Neutral below the threshold, else half Entail, half Contradict."""
+    """Return probabilities of the labels: Neutral below the threshold, else half
+    Entail, half Contradict.
+    """
     neutral = overlap < threshold
     shares = np.zeros((len(overlap), len(LABELS)))
     shares[neutral, LABELS.index(NEUTRAL)] = 1
@@ -148,7 +161,9 @@ def guesses(overlap: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
-    """Return the threshold with the highest expected accuracy of `guesses` on these training examples."""
+    """Return the threshold with the highest expected accuracy of `guesses` on these
+    training examples.
+    """
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))
     accuracies = [
@@ -160,7 +175,8 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
 def guessing(
     examples: Sequence[Row], overlap: Overlap, condition: str
 ) -> tuple[list[Row], np.ndarray] | None:
-    """Return the test examples and the `guesses` for them under ``condition`` (`<trained under> > <read>`).
+    """Return the test examples and the `guesses` for them under ``condition``
+    (`<trained under> > <read>`).
 
     None for a condition without training, or without a premise.
     """

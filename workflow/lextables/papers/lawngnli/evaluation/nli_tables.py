@@ -1,6 +1,8 @@
-"""LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise (Section 4.1).
+"""LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise
+(Section 4.1).
 
-The registry defines each column: the condition, `<view in training> > <view in the test>`, and the examples.
+The registry defines each column: the condition, `<view in training> > <view in the
+test>`, and the examples.
 """
 
 import statistics
@@ -43,7 +45,8 @@ ANALYSIS = "analysis"
 ALL_LENGTHS = (
     ", all lengths"  # suffix of columns that are not limited to the analysis subset
 )
-# Of Table 16, how much automatic labels change the gap between columns (6) and (4) (Section 4.1.2).
+# Of Table 16, how much automatic labels change the gap between columns (6) and (4)
+# (Section 4.1.2).
 BIAS = "Bias of (6) less (4) by the automatic labels"
 OF_LARGEST_GAP = PREFIX[NLI] + "Model with the largest gap in Table 5"
 OF_ALL = PREFIX[NLI] + "Mean of the models"
@@ -56,7 +59,9 @@ TEST_EXAMPLES = "Test examples"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the registry, or the same over examples of all lengths (no ``group``)."""
+    """A column of the registry, or the same over examples of all lengths (no
+    ``group``).
+    """
 
     name: str
     condition: str
@@ -99,7 +104,9 @@ class Tested:
         return [row for row in rows if not group or row[group]]
 
     def answers(self, folder: str, condition: str, rows: Sequence[Row]) -> list[int]:
-        """The answers of a run's model under a condition, as indices of the head's answers."""
+        """The answers of a run's model under a condition, as indices of the head's
+        answers.
+        """
         scores = self.inputs.scores[folder]
         answers = []
         for row in rows:
@@ -124,7 +131,9 @@ class Tested:
     def probabilities(
         self, folder: str, condition: str, rows: Sequence[Row]
     ) -> list[list[float]]:
-        """The probabilities that the model of a run gave the labels of three-label examples."""
+        """The probabilities that the model of a run gave the labels of three-label
+        examples.
+        """
         scores = self.inputs.scores[folder]
         probabilities = []
         for row in rows:
@@ -136,7 +145,9 @@ class Tested:
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells of a table of accuracies: those of each system, p-values if it has them, and N."""
+    """Yield the cells of a table of accuracies: those of each system, p-values if it
+    has them, and N.
+    """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
     columns = []
@@ -174,7 +185,9 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 
 
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
-    """The accuracy of detecting Neutral by overlap and guessing otherwise, over examples of all lengths."""
+    """The accuracy of detecting Neutral by overlap and guessing otherwise, over
+    examples of all lengths.
+    """
     for column in columns:
         guessed = None
         if column.group == ANALYSIS:
@@ -188,7 +201,9 @@ def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
 
 
 def accuracy_by_label(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the accuracies of the parts of `by_label`, over test examples of all lengths."""
+    """Yield the accuracies of the parts of `by_label`, over test examples of all
+    lengths.
+    """
     tested = Tested(inputs)
     rows = tested.of(NLI, "")
     # The number of examples does not depend on the answers.
@@ -218,7 +233,9 @@ def _by_label(
     seeds: Sequence[Probabilities],
     folders: Sequence[str],
 ) -> Iterator[Cell]:
-    """The cells of one system under one condition; ``seeds`` are the probabilities of each seed."""
+    """The cells of one system under one condition; ``seeds`` are the probabilities of
+    each seed.
+    """
     by_seed = [by_label(rows, probabilities) for probabilities in seeds]
     for part in PARTS:
         values = []
@@ -308,7 +325,8 @@ def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float 
 
 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
-    """Return the exact two-sided p-value of McNemar's test (1947) between two systems, on the same examples.
+    """Return the exact two-sided p-value of McNemar's test (1947) between two systems,
+    on the same examples.
 
     1 if no example is answered correctly by exactly one of them.
     """
@@ -343,10 +361,12 @@ def _counts(
 
 
 def by_readings(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells of Table 16: balanced accuracy against the automatic labels, and against gold ones.
+    """Yield the cells of Table 16: balanced accuracy against the automatic labels, and
+    against gold ones.
 
-    Gold labels are those on which both annotators agree, for the test examples of this data set.  Two more
-    cells state how much the automatic labels bias the gap between two columns.
+    Gold labels are those on which both annotators agree, for the test examples of this
+    data set.  Two more cells state how much the automatic labels bias the gap between
+    two columns.
     """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
@@ -397,11 +417,12 @@ def _biases(
     models: Sequence[tuple[Sequence[str], Mapping[tuple[str, str], Sequence[float]]]],
     reason: str,
 ) -> Iterator[Cell]:
-    """Yield the bias of the model with the largest gap in Table 5, and the mean over all published models.
+    """Yield the bias of the model with the largest gap in Table 5, and the mean over
+    all published models.
 
-    ``models`` are the run folders of each, and {(condition, kind of labels): its balanced accuracies, one a
-    seed}.  The bias is the gap by automatic labels less the gap by gold labels.  Without all models there is
-    no value, for this ``reason``.
+    ``models`` are the run folders of each, and {(condition, kind of labels): its
+    balanced accuracies, one a seed}.  The bias is the gap by automatic labels less the
+    gap by gold labels.  Without all models there is no value, for this ``reason``.
     """
     conditions = inputs.entry.names["gap"]
     higher, lower = conditions
@@ -442,7 +463,9 @@ def _bias_cell(row: str, seeds: Sequence[float], folders: Sequence[str]) -> Cell
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
-    """{annotated example: index of the label on which both annotators agree} of the examples' data set."""
+    """{annotated example: index of the label on which both annotators agree} of the
+    examples' data set.
+    """
     census = inputs.data / "census.json"
     with damage_named(census):
         rows_sha256 = read_json(census)["notes"]["rows_sha256 of lawngnli's examples"]

@@ -1,4 +1,6 @@
-"""LawngNLI's tables of retrieval: the first stages (Table 17) and rerankers of their hits (Table 6)."""
+"""LawngNLI's tables of retrieval: the first stages (Table 17) and rerankers of their
+hits (Table 6).
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +26,8 @@ LABELS = {
 }
 WHOLE = "Long premise"
 FILTERED = "Long premise filtered by BM25 retrieval"
-# Table 17 has two groups of columns.  In the first, systems that read every paragraph are additional rows.
+# Table 17 has two groups of columns.  In the first, systems that read every paragraph
+# are additional rows.
 COLUMNS = {
     "whole": (WHOLE, ""),
     "paragraphs": (WHOLE, ", best paragraph"),
@@ -46,7 +49,9 @@ class PoolCensus(BaseModel):
 
 
 def table17(inputs: Inputs) -> list[Cell]:
-    """Table 17: a row for each label and first stage, with its whole and its filtered documents."""
+    """Table 17: a row for each label and first stage, with its whole and its filtered
+    documents.
+    """
     cells: list[Cell] = []
     for label, group in LABELS.items():
         for system in inputs.rows:
@@ -63,7 +68,9 @@ def table17(inputs: Inputs) -> list[Cell]:
 
 
 def table6(inputs: Inputs) -> list[Cell]:
-    """Table 6: a row for each reranker of the published first stage; additional rows name theirs."""
+    """Table 6: a row for each reranker of the published first stage; additional rows
+    name theirs.
+    """
     printed = inputs.entry.names["retriever"]
     cells: list[Cell] = []
     for system in inputs.rows:
@@ -89,7 +96,9 @@ def table6(inputs: Inputs) -> list[Cell]:
 def _recalls(
     inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
 ) -> Iterator[Cell]:
-    """The cells of a system's runs of one condition on the queries of a label, with exact intervals."""
+    """The cells of a system's runs of one condition on the queries of a label, with
+    exact intervals.
+    """
     folders = tuple(system["runs"].get(condition, ()))
     for cutoff in CUTOFFS:
         column = f"{columns} / Recall@{cutoff}"
@@ -121,7 +130,9 @@ def _recalls(
 def _count_cells(
     inputs: Inputs, column: str, cutoff: int, again: bool
 ) -> Iterator[Cell]:
-    """The number of queries of each label (equal in the paper), pool sizes, and chance recall."""
+    """The number of queries of each label (equal in the paper), pool sizes, and chance
+    recall.
+    """
     labels, sizes = _queries(inputs.data)
     counts = Counter(labels.values())
     are_equal = counts[ENTAIL] == counts[CONTRADICT]

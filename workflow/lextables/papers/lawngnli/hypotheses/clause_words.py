@@ -119,7 +119,9 @@ def is_auxiliary(word: str, following: str) -> bool:
 
 
 def is_finite(token: Token, before: Token) -> bool:
-    """Return whether a token can only be a finite verb, even if it is tagged as a noun."""
+    """Return whether a token can only be a finite verb, even if it is tagged as a
+    noun.
+    """
     has_tag = token.tag in ("MD", "VBZ", "VBP")
     if has_tag or token.lower in FINITE | {"has", "had", "have"}:
         return before.lower != "to"
@@ -131,8 +133,8 @@ def is_finite(token: Token, before: Token) -> bool:
 def verbs_of(tree: Tree, clause: Clause) -> Verbs | None:
     """Return the verbs of the predicate, corrected where parsers commonly err.
 
-    A reduced relative that was taken for the predicate is left out: "inmate subjected to
-    discipline is entitled".
+    A reduced relative that was taken for the predicate is left out: "inmate subjected
+    to discipline is entitled".
     """
     if clause.predicate.label != "VP":
         return None
@@ -149,7 +151,9 @@ def verbs_of(tree: Tree, clause: Clause) -> Verbs | None:
 
 
 def _may_be_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
-    """Return whether the verb may be a participle, and a later finite verb the predicate."""
+    """Return whether the verb may be a participle, and a later finite verb the
+    predicate.
+    """
     if verb_form(tree, clause, group) is not VerbForm.FINITE:
         return True
     form = tree.word(group.first)
@@ -161,7 +165,9 @@ def _may_be_reduced(tree: Tree, clause: Clause, group: Verbs) -> bool:
 def later_finite(
     tree: Tree, clause: Clause, group: Verbs, words: frozenset[str]
 ) -> list[int]:
-    """Return where the finite verbs ``words`` follow, in no clause below or coordination."""
+    """Return where the finite verbs ``words`` follow, in no clause below or
+    coordination.
+    """
     own = {*group.chain, *group.peers, *group.main_peers}
     places = []
     for i in outside(clause, group.main + 1, "SBAR", "S", "PRN"):
@@ -186,7 +192,9 @@ def verb_in_subject(tree: Tree, clause: Clause) -> bool:
 
 
 def verb_as_noun(tree: Tree, start: int, end: int) -> bool:
-    """Return whether a finite verb is taken for a noun: "company engaged in plans sues"."""
+    """Return whether a finite verb is taken for a noun: "company engaged in plans
+    sues".
+    """
     for before, token in pairwise(tree.tokens[start - 1 : end]):
         if token.tag in ("NNS", "NNPS") and is_finite(token, before):
             return True
@@ -205,8 +213,8 @@ def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
     """Return whether the phrase has a finite verb, or is a participle.
 
     The form decides where it can be one of the two only; else what follows the verb: an
-    agent, an object or none; else, for verbs that need no object, whether the subject is
-    one that acts.
+    agent, an object or none; else, for verbs that need no object, whether the subject
+    is one that acts.
     """
     token = tree.tokens[group.first]
     word = token.lower
@@ -331,7 +339,9 @@ def _label(tree: Tree, node: Node) -> str:
 
 
 def _is_object(tree: Tree, node: Node, label: str) -> bool:
-    """Return whether a node with this label is a noun phrase and not a measure of time."""
+    """Return whether a node with this label is a noun phrase and not a measure of
+    time.
+    """
     first = tree.word(node.start)
     is_amount = label == "ADJP" and first in ("less", "more", "fewer")
     if not is_amount and label != "NP" and not label.startswith("NN"):
@@ -342,13 +352,17 @@ def _is_object(tree: Tree, node: Node, label: str) -> bool:
 
 
 def _has_later_object(after: Sequence[Node]) -> bool:
-    """Return whether an object follows a preposition: "assigned to wife one-half interest"."""
+    """Return whether an object follows a preposition: "assigned to wife one-half
+    interest".
+    """
     labels = [node.label for node in after]
     return ("PP", "NP") in pairwise(labels)
 
 
 def _is_full_style(tree: Tree, subject: Node) -> bool:
-    """Return whether the subject has the article or the like that headlines leave out."""
+    """Return whether the subject has the article or the like that headlines leave
+    out.
+    """
     first = tree.tokens[core(subject).start]
     has_article = first.tag in ("DT", "PDT", "PRP$", "EX")
     return has_article and first.lower not in ("no", "all", "any")

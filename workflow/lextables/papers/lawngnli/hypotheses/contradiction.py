@@ -1,9 +1,10 @@
-"""The contradiction algorithm: add pivotal negation to a hypothesis, or remove it (A.1.3, A.1.5).
+"""The contradiction algorithm: add pivotal negation to a hypothesis, or remove it
+(A.1.3, A.1.5).
 
 Rules over a constituency tree, one module a rule, tried in the paper's order on one
-non-compound independent clause of one randomly chosen sentence.  They modify the negation
-of Bilu et al. (2015), Section 4.2.  Where the released code differs by an evident mistake
-it is not followed; the list is in docs/lawngnli.md.
+non-compound independent clause of one randomly chosen sentence.  They modify the
+negation of Bilu et al. (2015), Section 4.2.  Where the released code differs by an
+evident mistake it is not followed; the list is in docs/lawngnli.md.
 """
 
 import hashlib
@@ -51,9 +52,9 @@ RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)
 class Contradiction:
     """A hypothesis that was changed into its contradiction.
 
-    ``rule`` is the function that changed it and ``kind`` what it did; ``negated`` is True if the
-    hypothesis had pivotal negation, which is now gone (A.1.3); ``sentence`` is the index of the one
-    sentence that was changed.
+    ``rule`` is the function that changed it and ``kind`` what it did; ``negated`` is
+    True if the hypothesis had pivotal negation, which is now gone (A.1.3); ``sentence``
+    is the index of the one sentence that was changed.
     """
 
     text: str
@@ -68,9 +69,9 @@ def contradict(
 ) -> Contradiction | Rejected:
     """Return the contradiction of a hypothesis, or why there is none.
 
-    ``sentences`` are its trees.  The sentence, and the clause if it is compound, are drawn
-    by a hash of the example's id and the seed, so the outcome depends on nothing else,
-    whatever the order or the machine.
+    ``sentences`` are its trees.  The sentence, and the clause if it is compound, are
+    drawn by a hash of the example's id and the seed, so the outcome depends on nothing
+    else, whatever the order or the machine.
     """
     if not sentences:
         return Rejected("empty")
@@ -172,7 +173,8 @@ def _reason_in_subject(tree: Tree, clause: Clause) -> str:
 
 
 def _follows_noun_phrase(tree: Tree, start: int) -> bool:
-    """Return whether a noun stands right before the subject: "nothing we say precludes it".
+    """Return whether a noun stands right before the subject: "nothing we say precludes
+    it".
 
     The clause is then a relative one without "that".
     """
@@ -213,8 +215,8 @@ def _has_open_clause(tree: Tree, end: int) -> bool:
 def _is_elliptic(tree: Tree, i: int) -> bool:
     """Return whether the clause that token ``i`` opens has no verb.
 
-    "Where appropriate", "while waiting", "whether or not"; and not "when exhausted claims
-    involve".
+    "Where appropriate", "while waiting", "whether or not"; and not "when exhausted
+    claims involve".
     """
     token, following, *rest = tree.tokens[i : i + 3]
     if following.lower == "or":

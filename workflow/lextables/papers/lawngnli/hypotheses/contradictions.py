@@ -1,6 +1,8 @@
-"""LawngNLI, Appendices A.1.3, A.1.5 and A.1.6, for one shard: the contradiction of each hypothesis.
+"""LawngNLI, Appendices A.1.3, A.1.5 and A.1.6, for one shard: the contradiction of each
+hypothesis.
 
-Parsing takes hours for many volumes. This module imports no later step, so changes there do not rerun it.
+Parsing takes hours for many volumes. This module imports no later step, so changes
+there do not rerun it.
 """
 
 from collections import Counter
@@ -58,12 +60,14 @@ def write_contradictions(
     *,
     filtered: bool = True,
 ) -> StepCounts:
-    """Write the result of the contradiction algorithm for each hypothesis (A.1.3, A.1.5, A.1.6).
+    """Write the result of the contradiction algorithm for each hypothesis (A.1.3,
+    A.1.5, A.1.6).
 
-    ``path`` becomes a table of `CONTRADICTIONS`. Only hypotheses that pass the difficulty filters are
-    parsed, because parsing is expensive. The paper filters after the conversion; `write_examples` repeats
-    the filters there, so a converted hypothesis must pass twice. Unless ``filtered``, all hypotheses are
-    parsed and the fault is recorded. Drops are counted by reason, parser warnings by category.
+    ``path`` becomes a table of `CONTRADICTIONS`. Only hypotheses that pass the
+    difficulty filters are parsed, because parsing is expensive. The paper filters after
+    the conversion; `write_examples` repeats the filters there, so a converted
+    hypothesis must pass twice. Unless ``filtered``, all hypotheses are parsed and the
+    fault is recorded. Drops are counted by reason, parser warnings by category.
     """
     counts: Counter[str] = Counter()
 

@@ -1,10 +1,11 @@
 """LawngNLI, Appendix A.1.6: the difficulty filters.
 
-The released code lacks this step (it starts from the ids of examples that passed), so the three terms
-are defined here: words of the length filter are separated by white space; a bigram is two adjacent words
-after case and punctuation are removed; the overlap is the share of the hypothesis's distinct bigrams
-that are in the premise.  The premise is the short one: Appendix A.1.7 repeats the
-filter on short premises "to preserve" it.
+The released code lacks this step (it starts from the ids of examples that passed), so
+the three terms are defined here: words of the length filter are separated by white
+space; a bigram is two adjacent words after case and punctuation are removed; the
+overlap is the share of the hypothesis's distinct bigrams that are in the premise.  The
+premise is the short one: Appendix A.1.7 repeats the filter on short premises "to
+preserve" it.
 """
 
 import re
@@ -13,7 +14,8 @@ from itertools import pairwise
 MIN_WORDS = 4
 MAX_OVERLAP = 0.5
 
-# A single mark counts where it opens a quotation; a closing one looks like an apostrophe.
+# A single mark counts where it opens a quotation; a closing one looks like an
+# apostrophe.
 _QUOTATION = re.compile(r"[\"“”„‟«»‘]|``|''|(?<![\w'’])'(?=\w)|&quot;")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -23,15 +25,17 @@ OVERLAP = "bigram overlap"
 
 
 def words(text: str) -> list[str]:
-    """Return the lower-case words of ``text``, without punctuation; an apostrophe inside a word stays."""
+    """Return the lower-case words of ``text``, without punctuation; an apostrophe
+    inside a word stays.
+    """
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
 def spaced(text: str) -> str:
     """Return the words of ``text`` with one space before, between and after them.
 
-    In this form a bigram is in a text exactly when ``" first second "`` is a substring of it, which is
-    found without building the text's set of bigrams.
+    In this form a bigram is in a text exactly when ``" first second "`` is a substring
+    of it, which is found without building the text's set of bigrams.
     """
     return f" {' '.join(words(text))} "
 
@@ -43,7 +47,8 @@ def bigrams(text: str) -> list[str]:
 
 
 def bigram_overlap(hypothesis: str, premise: str) -> float:
-    """Return the share, 0 to 1, of the hypothesis's distinct bigrams that are in the premise.
+    """Return the share, 0 to 1, of the hypothesis's distinct bigrams that are in the
+    premise.
 
     A hypothesis of fewer than two words has no bigram and no overlap: 0.
     """
@@ -51,7 +56,9 @@ def bigram_overlap(hypothesis: str, premise: str) -> float:
 
 
 def overlap(hypothesis_bigrams: list[str], spaced_premise: str) -> float:
-    """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise after `spaced`."""
+    """Return `bigram_overlap` from the hypothesis's `bigrams` and the premise after
+    `spaced`.
+    """
     if not hypothesis_bigrams:
         return 0.0
     return sum(bigram in spaced_premise for bigram in hypothesis_bigrams) / len(
@@ -60,7 +67,9 @@ def overlap(hypothesis_bigrams: list[str], spaced_premise: str) -> float:
 
 
 def has_quotation_mark(hypothesis: str) -> bool:
-    """Return whether ``hypothesis`` has a double quotation mark or opens a single one."""
+    """Return whether ``hypothesis`` has a double quotation mark or opens a single
+    one.
+    """
     return _QUOTATION.search(hypothesis) is not None
 
 

@@ -1,9 +1,9 @@
 """English verb forms, for rules that add or remove "do".
 
-Forms come from lemminflect (lookup tables from the NIH SPECIALIST lexicon, and a small network for words
-outside it).  It needs numpy alone and names the tag that it inflects for, so a form can be checked by
-inflecting it back; a lemmatizer that sees the form alone cannot tell the past tense "saw" from the verb
-"to saw".
+Forms come from lemminflect (lookup tables from the NIH SPECIALIST lexicon, and a small
+network for words outside it).  It needs numpy alone and names the tag that it inflects
+for, so a form can be checked by inflecting it back; a lemmatizer that sees the form
+alone cannot tell the past tense "saw" from the verb "to saw".
 """
 
 from functools import cache
@@ -11,9 +11,10 @@ from functools import cache
 DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 """The form of "do" that carries the tense and number of a tag."""
 
-# The reading of a form that can be a past tense or a participle, which taggers often confuse in the
-# clipped style of parentheticals ("conviction reversed", "employee confessed").  A verb in no list needs an
-# object, so that without one its past form is a passive participle.
+# The reading of a form that can be a past tense or a participle, which taggers often
+# confuse in the clipped style of parentheticals ("conviction reversed", "employee
+# confessed").  A verb in no list needs an object, so that without one its past form is
+# a passive participle.
 
 INTRANSITIVE = frozenset(
     "abound abstain accede accrue acquiesce act adhere agree appear apply arise arrive assent attempt "
@@ -31,14 +32,18 @@ INTRANSITIVE = frozenset(
     "subsist succeed succumb suffer suffice survive sympathize talk testify thrive travel trespass "
     "vanish vary vote wait walk wander waver withdraw work yield".split()
 )
-"""Verbs whose past form without an object is a past tense and not a passive participle."""
+"""Verbs whose past form without an object is a past tense and not a passive
+participle.
+"""
 
 ABSOLUTE = frozenset(
     "acknowledge affirm answer appeal argue ask communicate concede conclude contract decide drive "
     "explain file imply indicate lose marry move note observe operate pay petition protest reason "
     "refuse remand reverse run settle sign submit sue surrender win write".split()
 )
-"""Verbs that have an object or none: a past tense if the subject can act, a participle if it cannot."""
+"""Verbs that have an object or none: a past tense if the subject can act, a participle
+if it cannot.
+"""
 
 GOVERNING = {
     "account": "for",
@@ -64,7 +69,9 @@ RECEIVING = frozenset(
 PREDICATING = frozenset(
     "adjudge call consider declare deem designate elect find hold label name style term".split()
 )
-"""Verbs whose passive participle keeps a predicate: "elimination of parole held an ex post facto law"."""
+"""Verbs whose passive participle keeps a predicate: "elimination of parole held an ex
+post facto law".
+"""
 
 TELLING = frozenset(
     "advise assure convince inform instruct notify persuade tell warn".split()
@@ -76,14 +83,19 @@ ATTEMPTING = frozenset(
     "hesitate hope learn manage move neglect offer plan prefer pretend proceed promise refuse resolve "
     "seek strive struggle tend threaten try undertake volunteer vote want wish".split()
 )
-"""Verbs whose past form before an infinitive is a past tense: "officer attempted to stop"."""
+"""Verbs whose past form before an infinitive is a past tense: "officer attempted to
+stop".
+"""
 
 INTENDING = frozenset(("intend", "mean"))
-"""Verbs whose past form before an infinitive is a past tense of those who act, else a participle: "Congress
-intended to preempt", "statute intended to preempt"."""
+"""Verbs whose past form before an infinitive is a past tense of those who act, else a
+participle: "Congress intended to preempt", "statute intended to preempt".
+"""
 
 MAKING = frozenset("keep leave make render".split())
-"""Verbs that have an adjective after their object: "factors making relief less just"."""
+"""Verbs that have an adjective after their object: "factors making relief less
+just".
+"""
 
 VERBS_ALONE = frozenset(
     "apply arise authorize comport confer constitute create decide exceed extend forbid include "
@@ -98,7 +110,9 @@ AUTHORITIES = frozenset(
     "officer official police president prosecutor regent secretary senate state town tribunal trustee "
     "village warden".split()
 )
-"""Those who grant and deny: before an object theirs is a past tense, "court denied the motion"."""
+"""Those who grant and deny: before an object theirs is a past tense, "court denied the
+motion".
+"""
 
 AGENTS = AUTHORITIES | frozenset(
     "adult agent alien appellant appellee applicant association author bank broker buyer candidate "
@@ -123,10 +137,11 @@ _NOT_UNI = ("unin", "unim", "unid")
 
 @cache
 def lemma(form: str, tag: str) -> str:
-    """Return the base form of the verb ``form`` with the Penn Treebank ``tag``; case is not kept.
+    """Return the base form of the verb ``form`` with the Penn Treebank ``tag``; case is
+    not kept.
 
-    Of several possible base forms the first that inflects back to ``form`` is taken, so that "found" with
-    the tag VBD is "find" and not "found".
+    Of several possible base forms the first that inflects back to ``form`` is taken, so
+    that "found" with the tag VBD is "find" and not "found".
     """
     from lemminflect import getLemma
 
@@ -142,7 +157,9 @@ def lemma(form: str, tag: str) -> str:
 
 @cache
 def inflect(base: str, tag: str) -> str:
-    """Return the form of the verb ``base`` for the Penn Treebank ``tag``; of several the commonest."""
+    """Return the form of the verb ``base`` for the Penn Treebank ``tag``; of several
+    the commonest.
+    """
     if tag in ("VB", "VBP"):
         return base
     forms = _forms(base, tag)
@@ -162,7 +179,8 @@ def tense_of(do: str) -> str:
 
 
 def finite_tag(form: str, tag: str) -> str:
-    """Return the tag of ``form`` as a finite verb, which is ``tag`` unless the form itself tells.
+    """Return the tag of ``form`` as a finite verb, which is ``tag`` unless the form
+    itself tells.
 
     "trigger" is not VBZ, and neither "extends" nor "remand" is VBD or VBN.
     """
@@ -172,7 +190,9 @@ def finite_tag(form: str, tag: str) -> str:
 
 
 def is_verb(form: str) -> bool:
-    """Tell whether the lexicon has ``form`` as a form of a verb, with a hyphen or without."""
+    """Tell whether the lexicon has ``form`` as a form of a verb, with a hyphen or
+    without.
+    """
     from lemminflect import getLemma
 
     spellings = {
@@ -195,9 +215,11 @@ def is_noun(form: str) -> bool:
 
 @cache
 def singular(form: str) -> str:
-    """Return the singular of the noun ``form``, or the form itself if it is none; case is not kept.
+    """Return the singular of the noun ``form``, or the form itself if it is none; case
+    is not kept.
 
-    The lexicon leaves out plurals that are verbs too, as "judges"; from those the ending is taken.
+    The lexicon leaves out plurals that are verbs too, as "judges"; from those the
+    ending is taken.
     """
     from lemminflect import getLemma
 
@@ -211,12 +233,16 @@ def singular(form: str) -> str:
 
 
 def is_participle(form: str) -> bool:
-    """Tell whether ``form``, a past form, can be a past participle ("reversed", "given", not "gave")."""
+    """Tell whether ``form``, a past form, can be a past participle ("reversed",
+    "given", not "gave").
+    """
     return form.lower() in _forms(lemma(form, "VBN"), "VBN")
 
 
 def is_past(form: str) -> bool:
-    """Tell whether ``form``, a past form, can be a past tense ("reversed", "gave", not "given")."""
+    """Tell whether ``form``, a past form, can be a past tense ("reversed", "gave", not
+    "given").
+    """
     return form.lower() in _forms(lemma(form, "VBD"), "VBD")
 
 

@@ -1,7 +1,9 @@
-"""From sentences to constituency trees: benepar, or the fast choice over spaCy's dependencies.
+"""From sentences to constituency trees: benepar, or the fast choice over spaCy's
+dependencies.
 
-Both take tokens and sentence ends from the same spaCy pipeline, so that their trees differ only in structure
-and tags.  The paper used benepar_en3 with en_core_web_lg (A.1.5, footnote 21).
+Both take tokens and sentence ends from the same spaCy pipeline, so that their trees
+differ only in structure and tags.  The paper used benepar_en3 with en_core_web_lg
+(A.1.5, footnote 21).
 """
 
 import logging
@@ -26,14 +28,17 @@ from lextables.papers.lawngnli.steps import logged
 from lextables.pipeline.errors import BadInput
 
 UNPARSED = "UNPARSED"
-"""The root label of a sentence that a parser could not take, as one too long for benepar."""
+"""The root label of a sentence that a parser could not take, as one too long for
+benepar.
+"""
 
 
 class Parser(Protocol):
     """Anything that maps texts to the trees of their sentences.
 
-    ``parse`` yields one tuple of trees for each text, in order; the trees' texts joined are the text
-    without white space around it.  ``warnings`` counts the warnings of the libraries by category.
+    ``parse`` yields one tuple of trees for each text, in order; the trees' texts joined
+    are the text without white space around it.  ``warnings`` counts the warnings of the
+    libraries by category.
     """
 
     warnings: Counter[str]
@@ -44,7 +49,9 @@ class Parser(Protocol):
 def parser(
     name: str, *, model: str = "benepar_en3", spacy_model: str = SPACY_MODEL
 ) -> Parser:
-    """Return the parser that config names: ``benepar`` with its ``model``, or ``dependencies``."""
+    """Return the parser that config names: ``benepar`` with its ``model``, or
+    ``dependencies``.
+    """
     if name == "benepar":
         return Benepar(model, spacy_model=spacy_model)
     if name == "dependencies":
@@ -121,7 +128,8 @@ def _benepar_tree(sentence: Sequence[Token], parse: Any) -> Tree:
     if parse is None:
         return flat(sentence, UNPARSED)
     tree = from_nltk(parse, [token.space for token in sentence])
-    # The words are the sentence's own: the parser may have seen a plain quotation mark for a curly one.
+    # The words are the sentence's own: the parser may have seen a plain quotation mark
+    # for a curly one.
     tokens = tuple(
         Token(token.text, leaf.tag, token.space)
         for token, leaf in zip(sentence, tree.tokens, strict=True)
@@ -130,9 +138,11 @@ def _benepar_tree(sentence: Sequence[Token], parse: Any) -> Tree:
 
 
 class Dependencies(_Batched):
-    """spaCy's dependency parse, written as a constituency tree with the labels that the rules read.
+    """spaCy's dependency parse, written as a constituency tree with the labels that the
+    rules read.
 
-    A sentence whose dependencies do not form a constituency tree is `UNPARSED`, and counted as a warning.
+    A sentence whose dependencies do not form a constituency tree is `UNPARSED`, and
+    counted as a warning.
     """
 
     def __init__(self, *, spacy_model: str = SPACY_MODEL, batch: int = 256) -> None:
@@ -156,8 +166,9 @@ class Dependencies(_Batched):
         return flat(sentence, UNPARSED)
 
 
-# spaCy.  Its trees do not depend on the batch: thinc multiplies with BLIS, whose rows do not depend on
-# the number of rows, so batches of any size give the same bits (checked in tests/real).
+# spaCy.  Its trees do not depend on the batch: thinc multiplies with BLIS, whose rows
+# do not depend on the number of rows, so batches of any size give the same bits
+# (checked in tests/real).
 
 # spaCy splits at hyphens, and "pre-empted" as three tokens is no verb to any parser.
 _PREFIXED = re.compile(r"(?:pre|re|co|non|counter|over|mis|un)-[a-z]+", re.IGNORECASE)
@@ -169,8 +180,8 @@ def _pipeline(name: str, exclude: Sequence[str]) -> Any:
     return nlp
 
 
-# Letters that a quotation changed, as in "[O]nce" and "w[ere]": parsers take the pieces of such words for
-# names.
+# Letters that a quotation changed, as in "[O]nce" and "w[ere]": parsers take the pieces
+# of such words for names.
 _BRACKETED = re.compile(r"\[\w+\](?=\w)|(?<=\w)\[\w+\]")
 
 
@@ -187,8 +198,8 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     for match in _BRACKETED.finditer(text):
         opening.add(match.start())
         closing.add(match.end() - 1)
-    # For each character of the parsed text: where in ``text`` a word that begins with it begins,
-    # and where one that ends before it ends.
+    # For each character of the parsed text: where in ``text`` a word that begins with
+    # it begins, and where one that ends before it ends.
     begins = []
     ends = [0]
     for at in range(len(text)):
@@ -219,7 +230,8 @@ def _bracketed(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
 
 
 def _arcs(document: Any) -> list[tuple[list[Token], list[tuple[int, str]]]]:
-    """Return, for each sentence, its tokens and for each token its head (itself for a root) and label.
+    """Return, for each sentence, its tokens and for each token its head (itself for a
+    root) and label.
 
     A token of white space alone is added to the white space of the token before it.
     """
@@ -256,7 +268,9 @@ def _arcs(document: Any) -> list[tuple[list[Token], list[tuple[int, str]]]]:
 
 @contextmanager
 def counted(counts: Counter[str]) -> Iterator[None]:
-    """Add the warnings of Python and of the libraries' loggers to ``counts`` instead of printing them."""
+    """Add the warnings of Python and of the libraries' loggers to ``counts`` instead of
+    printing them.
+    """
 
     def kind(record: logging.LogRecord) -> str:
         return f"{record.name.split('.')[0]} {record.levelname.lower()}"
@@ -292,9 +306,9 @@ _LONE = ("neg", "punct", "cc", "preconj", "prt")  # modifiers that stay without 
 def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -> Tree:
     """Return the constituency tree of a dependency tree in spaCy's English labels.
 
-    A verb with a subject makes an S; its auxiliaries, from left to right, make nested VPs;
-    nouns make NPs, with what follows them outside the inner NP; adjectives ADJPs.  Arcs
-    that cross are lifted to the head's head first.
+    A verb with a subject makes an S; its auxiliaries, from left to right, make nested
+    VPs; nouns make NPs, with what follows them outside the inner NP; adjectives ADJPs.
+    Arcs that cross are lifted to the head's head first.
     """
     unlifted = [_head(i, arcs) for i in range(len(arcs))]
     heads = _projective(unlifted)
@@ -311,7 +325,9 @@ def _dependency_tree(tokens: Sequence[Token], arcs: Sequence[tuple[int, str]]) -
 
 
 def _head(i: int, arcs: Sequence[tuple[int, str]]) -> int:
-    """Return the head of a token; auxiliaries and punctuation become leaves and are none."""
+    """Return the head of a token; auxiliaries and punctuation become leaves and are
+    none.
+    """
     head = arcs[i][0]
     while arcs[head][1] in _AUXILIARIES | {"punct"} and arcs[head][0] != head:
         head = arcs[head][0]
@@ -351,7 +367,9 @@ class _Constituents:
     def __init__(
         self, tokens: Sequence[Token], heads: Sequence[int], labels: Sequence[str]
     ) -> None:
-        """``heads`` has the position of each token's head, a root's own; ``labels`` spaCy's."""
+        """``heads`` has the position of each token's head, a root's own; ``labels``
+        spaCy's.
+        """
         self.tokens = tokens
         self.labels = labels
         self.children: list[list[int]] = [[] for _ in tokens]
@@ -363,7 +381,8 @@ class _Constituents:
                 self._lift_clauses(i, heads[i])
 
     def _lift_clauses(self, verb: int, head: int) -> None:
-        """Attach to ``head`` the clauses that spaCy chains to its last coordinated verb.
+        """Attach to ``head`` the clauses that spaCy chains to its last coordinated
+        verb.
 
         In "does not create or expand rights, and no court has so held" the last clause
         belongs to the whole.
@@ -391,7 +410,9 @@ class _Constituents:
         return node
 
     def phrase(self, i: int) -> Node:
-        """Return the constituent that token ``i`` heads, with all that depends on it."""
+        """Return the constituent that token ``i`` heads, with all that depends on
+        it.
+        """
         tag = self.tokens[i].tag
         label = self.labels[i]
         dependents = self.children[i]
@@ -429,7 +450,9 @@ class _Constituents:
         return _over("NP", [base, *after])
 
     def verbless(self, i: int, subject: int) -> Node:
-        """Return the clause of an adjective, noun or participle with a subject and no verb."""
+        """Return the clause of an adjective, noun or participle with a subject and no
+        verb.
+        """
         predicate = [self.leaf(i)]
         outside = []
         for child in self.children[i]:
@@ -443,7 +466,9 @@ class _Constituents:
         return _over("S", [*outside, _over(label, predicate)])
 
     def clause(self, i: int) -> Node:
-        """Return S (with a subject), SBAR (with a subordinator) or VP for the verb ``i``."""
+        """Return S (with a subject), SBAR (with a subordinator) or VP for the verb
+        ``i``.
+        """
         own, phrasal, clausal = self._coordination(i)
         auxiliaries = []
         for child in own:
@@ -461,8 +486,8 @@ class _Constituents:
         shares = self._shares_auxiliaries(i, phrasal)
         if joined and shares:
             phrase = _over("VP", [phrase, *joined])
-        # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb that
-        # they follow.
+        # Each auxiliary opens a VP that holds the next; adverbs stand beside the verb
+        # that they follow.
         upper = i
         for auxiliary in reversed(auxiliaries):
             beside = [child for child in own if auxiliary < child < upper]
@@ -513,7 +538,8 @@ class _Constituents:
         return [child for child in subjects if child < end]
 
     def _coordination(self, verb: int) -> tuple[list[int], list[int], list[int]]:
-        """Return the verb's own children, those of joined verb phrases and those of clauses.
+        """Return the verb's own children, those of joined verb phrases and those of
+        clauses.
 
         Coordinators and commas go with the conjunct that they precede.
         """

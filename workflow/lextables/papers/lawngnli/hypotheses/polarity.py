@@ -32,7 +32,9 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A hypothesis that the algorithm does not take, and why; it leaves the data set (A.1.3)."""
+    """A hypothesis that the algorithm does not take, and why; it leaves the data set
+    (A.1.3).
+    """
 
     reason: str
 
@@ -47,7 +49,9 @@ class Change:
 
 
 def cased(model: str, words: str) -> tuple[str, ...]:
-    """Return ``words``, the first with the capital and the bracketed letter of ``model``."""
+    """Return ``words``, the first with the capital and the bracketed letter of
+    ``model``.
+    """
     letter = model[0]
     first = words[0]
     is_bracketed = model[2:3] == "]"
@@ -67,8 +71,8 @@ def without_negation(
     """Return the change that removes a negation by ``edits``.
 
     The words after token ``i`` that need the negation change too.  After a modal "any"
-    stands by itself ("may consider any evidence") and is left.  In a clause below it may
-    mean some or all, which is rejected: "not shown that any teacher preached".
+    stands by itself ("may consider any evidence") and is left.  In a clause below it
+    may mean some or all, which is rejected: "not shown that any teacher preached".
     """
     tokens = tree.tokens
     predicate = tokens[clause.subject.end : clause.predicate.start + 2]
@@ -99,9 +103,9 @@ def with_negation(
 ) -> Change:
     """Return the change that adds a negation by ``edits``.
 
-    ``verbs`` are the first and the main verb.  After the main one "some" changes to "any",
-    after the first "already" to "yet"; "some 40 million people" are about as many, and
-    stay.
+    ``verbs`` are the first and the main verb.  After the main one "some" changes to
+    "any", after the first "already" to "yet"; "some 40 million people" are about as
+    many, and stay.
     """
     first, main = verbs
     all_edits = list(edits)

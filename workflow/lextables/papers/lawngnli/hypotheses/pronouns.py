@@ -1,4 +1,6 @@
-"""Rule 1 of the contradiction algorithm: indefinite pronouns of the subject (A.1.5, item 1)."""
+"""Rule 1 of the contradiction algorithm: indefinite pronouns of the subject (A.1.5,
+item 1).
+"""
 
 from lextables.papers.lawngnli.hypotheses.adjective_phrases import (
     is_predicate,
@@ -36,9 +38,9 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
 
     Pronouns and the determiners of the same form: "some", "any" and "no", "someone" and
     the like, "either … or" and "neither … nor", "not all".  Only the noun phrase's own
-    words count, and the word before, which parsers often leave outside the phrase.  Those
-    of the phrases and clauses that follow its noun do not: "persons with some interest"
-    says nothing of "some persons".
+    words count, and the word before, which parsers often leave outside the phrase.
+    Those of the phrases and clauses that follow its noun do not: "persons with some
+    interest" says nothing of "some persons".
     """
     tokens = tree.tokens
     group = verbs_of(tree, clause)
@@ -117,7 +119,9 @@ def _contradicted(
 
 
 def _holds_clause(tree: Tree, subject: Node) -> bool:
-    """Return whether an article or pronoun follows a noun: "any damages he can prove"."""
+    """Return whether an article or pronoun follows a noun: "any damages he can
+    prove".
+    """
     for i in range(subject.start + 1, subject.end):
         follows_noun = tree.tokens[i - 1].tag.startswith("NN")
         if follows_noun and tree.tokens[i].tag in ("DT", "PRP", "PRP$"):

@@ -1,7 +1,9 @@
-"""An immutable constituency tree over the tokens of a sentence, and the few operations that rules need.
+"""An immutable constituency tree over the tokens of a sentence, and the few operations
+that rules need.
 
-This module has no verb forms or negations: the Penn Treebank tag says which token is a verb.  Tokens keep
-the white space after them, so that an edited sentence keeps the original spacing.
+This module has no verb forms or negations: the Penn Treebank tag says which token is a
+verb.  Tokens keep the white space after them, so that an edited sentence keeps the
+original spacing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
-"""Labels under which a parser may put a whole sentence; headline-like ones are often called NP or FRAG."""
+"""Labels under which a parser may put a whole sentence; headline-like ones are often
+called NP or FRAG.
+"""
 
 _SEPARATORS = frozenset({",", ":", ".", "CC", "CONJP", "ADVP", "HYPH"})
 _WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})
@@ -49,7 +53,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A constituent over the tokens ``start`` to ``end`` (exclusive); a leaf's label is its tag."""
+    """A constituent over the tokens ``start`` to ``end`` (exclusive); a leaf's label is
+    its tag.
+    """
 
     label: str
     start: int
@@ -74,11 +80,15 @@ class Tree:
         return "".join(token.text + token.space for token in self.tokens)
 
     def words(self, start: int = 0, end: int | None = None) -> list[str]:
-        """The lower-cased words from token ``start`` to ``end`` (exclusive), or to the last."""
+        """The lower-cased words from token ``start`` to ``end`` (exclusive), or to the
+        last.
+        """
         return [token.lower for token in self.tokens[start:end]]
 
     def word(self, index: int) -> str:
-        """The lower-cased word at ``index``; empty before the first and after the last."""
+        """The lower-cased word at ``index``; empty before the first and after the
+        last.
+        """
         if 0 <= index < len(self.tokens):
             return self.tokens[index].lower
         return ""
@@ -127,14 +137,18 @@ def _plain(label: str) -> str:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield ``node`` and all nodes under it, each before its children, left to right."""
+    """Yield ``node`` and all nodes under it, each before its children, left to
+    right.
+    """
     yield node
     for child in node.children:
         yield from walk(child)
 
 
 def well_formed(tree: Tree) -> bool:
-    """Tell whether the children of every node cover it from left to right, and the root all tokens."""
+    """Tell whether the children of every node cover it from left to right, and the root
+    all tokens.
+    """
     if (tree.root.start, tree.root.end) != (0, len(tree.tokens)):
         return False
     for node in walk(tree.root):
@@ -161,7 +175,9 @@ def path_to(node: Node, index: int) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause with one subject: its node, its subject NP and its predicate (the first VP, or an ADJP)."""
+    """A clause with one subject: its node, its subject NP and its predicate (the first
+    VP, or an ADJP).
+    """
 
     node: Node
     subject: Node
@@ -171,10 +187,11 @@ class Clause:
 def clauses(tree: Tree) -> tuple[Clause, ...]:
     """Return the non-compound independent clauses of the sentence, left to right.
 
-    Such a clause has an NP, its subject, before a VP or ADJP at the same level.  The search starts at
-    the root and goes down only through coordinated or wrapped S nodes, so subordinate clauses, inverted
-    clauses and verb phrases without a subject are never found (paper, A.1.5).  Clauses joined by "or" or
-    "nor" are left out: denying one of them does not deny the sentence.
+    Such a clause has an NP, its subject, before a VP or ADJP at the same level.  The
+    search starts at the root and goes down only through coordinated or wrapped S nodes,
+    so subordinate clauses, inverted clauses and verb phrases without a subject are
+    never found (paper, A.1.5).  Clauses joined by "or" or "nor" are left out: denying
+    one of them does not deny the sentence.
     """
     return tuple(_clauses(tree, tree.root))
 
@@ -265,7 +282,8 @@ def _predicated(node: Node) -> Node:
 def _joined(tree: Tree, node: Node) -> Node:
     """Return an S with an NP added around coordinated subjects.
 
-    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B) (VP
+    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B)
+    (VP
     ...)).
     """
     labels = [child.label for child in node.children]
@@ -288,7 +306,9 @@ def _joined(tree: Tree, node: Node) -> Node:
 
 
 def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
-    """Return ``node`` with a phrase (label, first, end) around some of its children; a lone NP stays."""
+    """Return ``node`` with a phrase (label, first, end) around some of its children; a
+    lone NP stays.
+    """
     children: list[Node] = []
     place = 0
     for label, first, end in phrases:
@@ -303,9 +323,11 @@ def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
 
 
 def core(node: Node) -> Node:
-    """Return the NP without the phrases that follow its noun; in a coordination, the first NP's.
+    """Return the NP without the phrases that follow its noun; in a coordination, the
+    first NP's.
 
-    An NP before a noun, as the possessive in "the State's interest in revenue", is part of the core.
+    An NP before a noun, as the possessive in "the State's interest in revenue", is part
+    of the core.
     """
     while not node.is_leaf and node.children[0].label == "NP":
         if any(child.label.startswith("NN") for child in node.children[1:]):
@@ -318,9 +340,10 @@ def core(node: Node) -> Node:
 class Verbs:
     """The verbs of a verb phrase as token indices.
 
-    ``chain`` runs from the first verb through the auxiliaries to the main verb.  ``peers`` are the first
-    verbs of the phrases coordinated with the whole chain and ``joiners`` their coordinators; ``main_peers``
-    are those coordinated with the main verb alone, when auxiliaries stand before it.
+    ``chain`` runs from the first verb through the auxiliaries to the main verb.
+    ``peers`` are the first verbs of the phrases coordinated with the whole chain and
+    ``joiners`` their coordinators; ``main_peers`` are those coordinated with the main
+    verb alone, when auxiliaries stand before it.
     """
 
     chain: tuple[int, ...]
@@ -351,8 +374,8 @@ def verbs(
     """Return the verbs of the VP ``phrase``, or None if it starts with none.
 
     ``is_auxiliary`` returns, for a verb and the tag of the first verb of a further VP,
-    whether the verb is the auxiliary of that one; ``not_verbs`` are words that a parser may
-    wrongly tag as verbs.
+    whether the verb is the auxiliary of that one; ``not_verbs`` are words that a parser
+    may wrongly tag as verbs.
     """
 
     def is_verb(node: Node) -> bool:
@@ -417,7 +440,9 @@ def verbs(
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Put ``words`` in the place of the tokens ``start`` to ``end`` (exclusive); equal ends insert."""
+    """Put ``words`` in the place of the tokens ``start`` to ``end`` (exclusive); equal
+    ends insert.
+    """
 
     start: int
     end: int
@@ -438,7 +463,8 @@ def delete(start: int, end: int | None = None) -> Edit:
 
 
 def edited(tree: Tree, edits: Sequence[Edit]) -> str:
-    """Return the sentence with ``edits`` made, spaced as before, with a capital first letter if it had one.
+    """Return the sentence with ``edits`` made, spaced as before, with a capital first
+    letter if it had one.
 
     Raises ValueError if two edits overlap.
     """

@@ -163,7 +163,9 @@ def _negation_after(tree: Tree, clause: Clause, main: int) -> tuple[str, int] | 
 
 
 def _after_insertion(tree: Tree, start: int, end: int) -> int:
-    """Return where the words after an insertion begin: "there is, of course, no reason"."""
+    """Return where the words after an insertion begin: "there is, of course, no
+    reason".
+    """
     if start >= end or tree.tokens[start].text != ",":
         return start
     for i in range(start + 1, min(start + 5, end)):
@@ -254,7 +256,9 @@ def _reason_to_keep(tree: Tree, clause: Clause, group: Verbs, i: int) -> str:
 
 
 def _without_do(tree: Tree, group: Verbs, i: int) -> list[Edit]:
-    """Return the edits that take away "do" and "not" and give their tense to the verbs."""
+    """Return the edits that take away "do" and "not" and give their tense to the
+    verbs.
+    """
     tag = morphology.tense_of(tree.word(group.first))
     edits = [delete(group.first), delete(i)]
     for j in (group.main, *group.main_peers):
@@ -359,7 +363,9 @@ def _reason_not_to_add(
 
 
 def _has_joined_auxiliary(tree: Tree, group: Verbs) -> bool:
-    """Return whether another auxiliary is joined to one of the verb's: "can and must"."""
+    """Return whether another auxiliary is joined to one of the verb's: "can and
+    must".
+    """
     words = tree.words()
     for i in group.chain:
         if words[i] not in AUXILIARIES:
@@ -373,10 +379,11 @@ def _has_joined_auxiliary(tree: Tree, group: Verbs) -> bool:
 
 
 def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
-    """Return the edit that inserts "not" after an auxiliary, which negates the statement.
+    """Return the edit that inserts "not" after an auxiliary, which negates the
+    statement.
 
-    "May" with a verb of action allows where one who acts is the subject; else it says what
-    is possible, and "may not be violated" would deny either.
+    "May" with a verb of action allows where one who acts is the subject; else it says
+    what is possible, and "may not be violated" would deny either.
     """
     written = tree.tokens[group.first].text
     chain = [tree.word(i) for i in group.chain]
@@ -431,7 +438,9 @@ def _add_do(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
 
 
 def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
-    """Return where the adverbs before the verb at ``place`` begin that a negation precedes."""
+    """Return where the adverbs before the verb at ``place`` begin that a negation
+    precedes.
+    """
     while tree.tokens[place - 1].tag.startswith("RB"):
         adverb = tree.word(place - 1)
         if adverb in LINKS | SENTENCE_ADVERBS or place <= clause.subject.end:

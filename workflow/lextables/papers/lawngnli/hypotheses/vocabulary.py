@@ -5,18 +5,20 @@ FOCUS = frozenset({"only", "merely", "just", "simply", "solely"})
 NEGATIVE_ADVERBS = frozenset(
     {"hardly", "scarcely", "barely", "rarely", "seldom", "little", "few", "nowhere"}
 )
-# "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps not".
+# "Often must" and "often must not" may both be true, and so may "perhaps" and "perhaps
+# not".
 PARTIAL = frozenset({"often", "frequently", "long", "occasionally"})
 POSSIBLY = frozenset(
     "allegedly arguably maybe perhaps possibly presumably purportedly reportedly supposedly".split()
 )
-# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where it ends its phrase,
-# "30 percent of voters", and not in "a 30 percent limit".
+# Quantifiers Q for which "Q are" and "Q are not" may both be true; a share only where
+# it ends its phrase, "30 percent of voters", and not in "a 30 percent limit".
 WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
 SHARES = frozenset({"percent", "%"})
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 
-# Each of the first is contradicted by the second; "anyone" and the like by the same as "someone".
+# Each of the first is contradicted by the second; "anyone" and the like by the same as
+# "someone".
 PRONOUNS = {
     "someone": "no one",
     "anyone": "no one",
@@ -31,7 +33,8 @@ PRONOUNS = {
 NEGATIVE_PRONOUNS = frozenset({"nobody", "nothing", "none"})
 NEGATIVES = NEGATIVE_PRONOUNS | {"no", "neither", "nor", "nowhere"}
 QUOTES = frozenset({'"', "'", "''", "``", "`", "“", "”", "‘", "’", "[", "]"})
-# Words that occur only under a negation, and their replacements without it; None: dropped.
+# Words that occur only under a negation, and their replacements without it; None:
+# dropped.
 UNDER_NEGATION = {
     "any": "some",
     "anyone": "someone",
@@ -79,7 +82,8 @@ MODALS = frozenset(
 AUXILIARIES = MODALS | BE | HAVE | DO
 REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
 FINITE = MODALS | {"am", "is", "are", "was", "were"}
-# Verbs with which "may" means possibility, not permission: "may not" does not deny that.
+# Verbs with which "may" means possibility, not permission: "may not" does not deny
+# that.
 STATES = frozenset(
     "affect appear arise be become cause constitute contain create depend deter encourage exist facilitate "
     "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
@@ -100,7 +104,8 @@ TIMES = frozenset(
 MEASURES = frozenset(
     "days feet foot hours inches miles months percent times weeks yards years".split()
 )
-# Adverbs that link a sentence to the one before; a negation comes after them, before other adverbs.
+# Adverbs that link a sentence to the one before; a negation comes after them, before
+# other adverbs.
 LINKS = frozenset(
     "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
     "otherwise similarly then there therefore thus".split()
@@ -140,7 +145,8 @@ PREPOSITIONS = frozenset(
     "according assuming barring concerning considering during following notwithstanding pending "
     "regarding".split()
 )
-# How parentheticals start that say what a court did; parsers take these verbs for adjectives or nouns too.
+# How parentheticals start that say what a court did; parsers take these verbs for
+# adjectives or nouns too.
 REPORTS = frozenset(
     "affirming allowing applying approving arguing awarding citing collecting concluding construing "
     "declining denying describing discussing distinguishing enforcing excluding explaining finding granting "
@@ -173,7 +179,8 @@ VERDICTS = DISPOSITIONS - {
     "adjudge authorize bind construe consider declare disallow estop foreclose immunize moot need permit "
     "pre-empt preempt read reinstate revoke satisfy warrant".split()
 )
-# Adjectives that judge; of others a phrase may only describe: "provisions consistent with the Act".
+# Adjectives that judge; of others a phrase may only describe: "provisions consistent
+# with the Act".
 JUDGING = frozenset(
     "adequate appropriate binding compelling constitutional controlling discretionary effective enough "
     "excessive exempt guilty immaterial immune improper inadequate inappropriate ineffective insufficient "

@@ -1,23 +1,26 @@
 """LawngNLI, Appendix A.1.9: in-line citations taken out of premises.
 
-eyecite finds the citations of a paragraph; around each, this module finds the case name before it, and
-the pincites, year and parentheticals after it, joins citations that stand in one string, and then asks
-what the string is to its sentence:
+eyecite finds the citations of a paragraph; around each, this module finds the case name
+before it, and the pincites, year and parentheticals after it, joins citations that
+stand in one string, and then asks what the string is to its sentence:
 
-- a *citation sentence* ("... held so. See Roe v. Wade, 410 U.S. 113, 153 (1973); id. at 155. The ...")
-  goes whole, with its signal and its full stop;
-- a *citation clause* ("a right, Roe v. Wade, 410 U.S. 113 (1973), that ...") goes with its signal and
-  the comma or semicolon before it, and in parentheses with the parentheses;
-- citations that are *part of the sentence* ("In Roe v. Wade, 410 U.S. 113 (1973), the Court held") keep
-  the names of the cases and lose the rest; one that has no name there, such as a statute ("under 42
-  U.S.C. 1983"), stays, because the sentence would not read without it.  So do named cases between commas
-  that are the subject of a verb ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released
-  code takes out with their sentence's subject.
+- a *citation sentence* ("... held so. See Roe v. Wade, 410 U.S. 113, 153 (1973); id. at
+  155. The ...")  goes whole, with its signal and its full stop;
+- a *citation clause* ("a right, Roe v. Wade, 410 U.S. 113 (1973), that ...") goes with
+  its signal and the comma or semicolon before it, and in parentheses with the
+  parentheses;
+- citations that are *part of the sentence* ("In Roe v. Wade, 410 U.S. 113 (1973), the
+  Court held") keep the names of the cases and lose the rest; one that has no name
+  there, such as a statute ("under 42 U.S.C. 1983"), stays, because the sentence would
+  not read without it.  So do named cases between commas that are the subject of a verb
+  ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released code takes out
+  with their sentence's subject.
 
-The released code sorts citations alike, by the punctuation before them, but one by one: a string cite
-leaves the words between its members, the pincites of short forms stay, a field such as the year is cut
-at its first occurrence anywhere after the citation, section signs and statutes go from the middle of
-sentences, and every "|" of the text is lost.
+The released code sorts citations alike, by the punctuation before them, but one by one:
+a string cite leaves the words between its members, the pincites of short forms stay, a
+field such as the year is cut at its first occurrence anywhere after the citation,
+section signs and statutes go from the middle of sentences, and every "|" of the text is
+lost.
 """
 
 import re
@@ -124,7 +127,8 @@ _JOINT = re.compile(
     rf"[\s,;]*+(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*+)*+", re.IGNORECASE
 )
 
-# No white space is tried twice: it is followed by something else each time, hence *+ and ++.
+# No white space is tried twice: it is followed by something else each time, hence *+
+# and ++.
 _PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*+[-–—]\s*+\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
 _NOTE = (
     r"(?:,?\s*+(?:and\s++)?&?\s*+(?:n\.?\s*+\d+|nn\.?\s*+\d+(?:\s++(?:and\s++)?\d+(?!\w))?)"
@@ -132,7 +136,8 @@ _NOTE = (
 )
 # "§ 20 of the Criminal Code" is a section of that code and not of the work cited.
 _SECTION = r"(?:,?\s+(?:§§?|¶¶?)\s*\d[\w.()-]*\w(?!\s+of\b|\w))"
-# "§§ 1471.2(b), 1473.25, and 1475.3(a)": a number with a full stop or parentheses inside is a section too.
+# "§§ 1471.2(b), 1473.25, and 1475.3(a)": a number with a full stop or parentheses
+# inside is a section too.
 _MORE_SECTIONS = r"(?:,\s+(?:and\s+|or\s+)?\d[\w-]*(?:\.\d[\w-]*|\(\w+\))+)"
 # A number after the comma is a page only where the citation goes on or ends.
 _PINCITES = re.compile(
@@ -142,7 +147,8 @@ _PINCITES = re.compile(
 _PARENTHETICAL = re.compile(
     r"\s*+(?:\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\)|\[\(\d{4}\)\])"
 )
-# Cross-references inside the same report, which eyecite does not look for, and an "Ibid." that it misses.
+# Cross-references inside the same report, which eyecite does not look for, and an
+# "Ibid." that it misses.
 _CROSS_REFERENCE = re.compile(
     r"(?<!\w)(?:(?:ante|post|infra|supra)(?:"
     rf"\s*+,?\s*+(?:at(?:\s++pp?\.)?|pp?\.)\s*(?:{_PAGE}(?:,\s*+{_PAGE})*{_NOTE}?)?"
@@ -152,7 +158,8 @@ _CROSS_REFERENCE = re.compile(
 )
 _SUPRA_BEFORE = re.compile(r"(?<!\w)supra,\s*$")
 _PAGE_LABEL = re.compile(r"(?<!\w)(?:Pp?\.|Pages?)\s*$")
-# Author and title of an article, where nothing but a citation can stand: after a signal.
+# Author and title of an article, where nothing but a citation can stand: after a
+# signal.
 _LONGEST_TITLE = 300
 _ARTICLE = re.compile(
     rf"(?:^|[.;:?!\])\"”’]\s*)(?:{_alternatives(_SIGNALS)})\s+"
@@ -179,14 +186,15 @@ _COMPANY = re.compile(
 )
 # "Atchison, T. & S. F. R. Co.", "Chicago, M., St. P. & P. R. Co."
 _INITIALS = re.compile(r"[A-Z]\.,?$|St\.$")
-# Abbreviations before numbers and dates, and what begins a sentence: no number and no small letter.
+# Abbreviations before numbers and dates, and what begins a sentence: no number and no
+# small letter.
 _BEFORE_NUMBERS = re.compile(
     r"(?:^|[.(\[])(?:Arts?|Tit|[Cc]h|[Cc]|[Cc]ls?|nn?|pp?|[Pp]ts?|[Ss]ecs?|Stat|seq|Vol|Jan|Feb|Mar|Apr|Aug|Sept?"
     r"|Oct|Nov|Dec|Supp|Rev|Ann|App|Cas|Doc|Reps?|Sens?|L)\.$"
 )
 _OPENS_SENTENCE = re.compile(r"[\"“‘'(\[]*[A-Z](?![IVXLC]*[.,;]?$)|[IA]$|[*§]")
-# A word that ends in a full stop and yet does not end a sentence: initials, words with a full stop inside
-# ("H.R.Conf.Rep."), and what names abbreviate.
+# A word that ends in a full stop and yet does not end a sentence: initials, words with
+# a full stop inside ("H.R.Conf.Rep."), and what names abbreviate.
 _ABBREVIATION = re.compile(
     r"[A-Z]\.$|(?<![\w.])(?=[\w.]*+(?<=\.)$)[\w.]*?(?<![A-Za-z])[a-z]*+[A-Z][A-Za-z]*+\.[A-Z]"
     r"|(?:Inc|Ltd|Co|Corp|Cos|Bros|Assn|Ass[’']n|Dept|Dep[’']t|Comm|Comm[’']n|Commr|Comm[’']r"
@@ -206,7 +214,8 @@ _NOT_A_NAME = frozenset(
 )
 _CLOSERS = "\"'”’)] "
 _ENDS = ".?!"
-# After a citation between commas: adverbs, and a word that may be the verb of which it is the subject.
+# After a citation between commas: adverbs, and a word that may be the verb of which it
+# is the subject.
 _VERB = re.compile(
     r",\s+(?:(?:also|then|thus|too|itself|later|however|likewise|never|first|\w+ly),?\s+)*(?P<verb>[a-z]+)\b"
 )
@@ -220,7 +229,8 @@ _OPENING = re.compile(
     r"|(?:After|At|By|For|In|Of|On)(?: [a-z]+){1,2}),\s*"
 )
 _LAST_CLAUSE = re.compile(r"(?:^|[.?!][\"'”’)\]]*+\s++)\s*+(?P<clause>[^.?!,;]*+,)$")
-# What stands between a case and the verb of which it is the subject: "which is old", "and its progeny".
+# What stands between a case and the verb of which it is the subject: "which is old",
+# "and its progeny".
 _GOES_ON = re.compile(
     r",\s+(?:which|whose|(?:and|or)\s+(?:its|the|other|similar|later|subsequent))\b"
 )
@@ -242,10 +252,12 @@ _FOOTNOTE = re.compile(
 
 @dataclass(frozen=True)
 class _Cite:
-    """A citation in its paragraph: ``start`` to ``end`` with its tail, ``name`` where its name begins.
+    """A citation in its paragraph: ``start`` to ``end`` with its tail, ``name`` where
+    its name begins.
 
-    ``name_end`` is where the case name ends, the comma after it not counted; where there is none, it is
-    ``name``.  ``label`` is true of a page label of the report itself ("Page 410 U.S. 114").
+    ``name_end`` is where the case name ends, the comma after it not counted; where
+    there is none, it is ``name``.  ``label`` is true of a page label of the report
+    itself ("Page 410 U.S. 114").
     """
 
     name: int
@@ -258,8 +270,9 @@ class _Cite:
 def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
     """Return ``text`` without the in-line citations that can go (Appendix A.1.9).
 
-    Characters are only taken out, never added.  Paragraphs are lines; one that held nothing else goes
-    with its line.  ``tokenizer`` is eyecite's, by default `resolution.tokenizer`.
+    Characters are only taken out, never added.  Paragraphs are lines; one that held
+    nothing else goes with its line.  ``tokenizer`` is eyecite's, by default
+    `resolution.tokenizer`.
     """
     paragraphs = []
     for paragraph in text.split("\n"):
@@ -272,7 +285,9 @@ def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
 def removed_spans(
     paragraph: str, tokenizer: Tokenizer | None = None
 ) -> list[tuple[int, int]]:
-    """Return the (start, end) offsets to take out of one paragraph, ascending, none overlapping."""
+    """Return the (start, end) offsets to take out of one paragraph, ascending, none
+    overlapping.
+    """
     if not paragraph.strip():
         return []
     cites = _cites(paragraph, tokenizer or hyperscan())
@@ -306,10 +321,11 @@ def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 def _names_alone(
     paragraph: str, citations: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of which nothing but names is left once ``citations`` are taken out.
+    """Yield the sentences of which nothing but names is left once ``citations`` are
+    taken out.
 
-    They were strings of citations some of which eyecite does not know: "See Koch v. Poe, 1 Cal. 2d 3; Act of
-    June 24, 1948, c. 5."
+    They were strings of citations some of which eyecite does not know: "See Koch v.
+    Poe, 1 Cal. 2d 3; Act of June 24, 1948, c. 5."
     """
     positions: list[int] = []  # of the characters of ``shorter`` in the paragraph
     gaps = set()  # offsets in ``shorter`` where a citation was
@@ -354,7 +370,9 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_name(word: str) -> bool:
-    """Return whether ``word`` can stand in a string of citations: a capital, a number, a signal or "of"."""
+    """Return whether ``word`` can stand in a string of citations: a capital, a number,
+    a signal or "of".
+    """
     bare = word.strip("\"“”'‘’()[],;.")
     return not bare[:1].islower() or not _LOWER_CASE.isdisjoint((bare, f"{bare}."))
 
@@ -369,11 +387,13 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
-    """Return the citations and cross-references of a paragraph, ascending, none overlapping."""
+    """Return the citations and cross-references of a paragraph, ascending, none
+    overlapping.
+    """
     spans: list[tuple[int, int, type[CitationBase] | None]] = []
     for citation in citations_of(searchable(paragraph), tokenizer):
-        # eyecite's own full span is not used: its end can run over the next citation, and its
-        # start, where the name holds no "v.", into the sentence before.
+        # eyecite's own full span is not used: its end can run over the next citation,
+        # and its start, where the name holds no "v.", into the sentence before.
         if isinstance(citation, _REMOVED):
             spans.append((*_core(citation), type(citation)))
     for match in _CROSS_REFERENCE.finditer(paragraph):
@@ -415,7 +435,9 @@ def _core(cite: CitationBase) -> tuple[int, int]:
 
 
 def _article(paragraph: str, begin: int, start: int) -> int | None:
-    """Return where author and title of the article cited at ``start`` begin, if a signal shows it."""
+    """Return where author and title of the article cited at ``start`` begin, if a
+    signal shows it.
+    """
     match = _ARTICLE.search(paragraph, max(begin, start - _LONGEST_TITLE), start)
     if match is None:
         return None
@@ -423,7 +445,9 @@ def _article(paragraph: str, begin: int, start: int) -> int | None:
 
 
 def _tail(paragraph: str, end: int) -> int:
-    """Return where the pincites, footnotes and parentheticals that follow ``end`` are over."""
+    """Return where the pincites, footnotes and parentheticals that follow ``end`` are
+    over.
+    """
     while True:
         match = _PINCITES.match(paragraph, end) or _PARENTHETICAL.match(paragraph, end)
         if match is None or match.end() == end:
@@ -432,10 +456,11 @@ def _tail(paragraph: str, end: int) -> int:
 
 
 def _name(paragraph: str, begin: int, start: int) -> tuple[int, int]:
-    """Return where the case name right before ``start`` begins and ends; (start, start) if none is there.
+    """Return where the case name right before ``start`` begins and ends; (start, start)
+    if none is there.
 
-    The name is the run of capitalised words and of the small words of names that ends at the comma (or,
-    for "supra", at the space) before the citation.
+    The name is the run of capitalised words and of the small words of names that ends
+    at the comma (or, for "supra", at the space) before the citation.
     """
     before = paragraph[begin:start].rstrip()
     if not before.endswith(","):
@@ -457,8 +482,8 @@ def _walk(
 ) -> tuple[int, int | None]:
     """Walk left from ``words[first]`` while the words can belong to one case name.
 
-    Returns the first word reached, and the index of the last "v." passed, None if there is none; with
-    ``commas``, the walk ends at that "v." and goes past commas.
+    Returns the first word reached, and the index of the last "v." passed, None if there
+    is none; with ``commas``, the walk ends at that "v." and goes past commas.
     """
     while first > 0:
         word = words[first - 1].group()
@@ -493,7 +518,8 @@ def _breaks(word: str, following: str, commas: bool) -> bool:
             or following == "ex"
         )
     if word[-1] == ".":
-        # On the way to a "v." a short word with a full stop is taken for an abbreviation.
+        # On the way to a "v." a short word with a full stop is taken for an
+        # abbreviation.
         return not (
             _ABBREVIATION.search(word)
             or following in ("v.", "vs.")
@@ -514,7 +540,9 @@ def _begins_name(words: list[re.Match[str]], at: int) -> bool:
 
 
 def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
-    """Yield the strings of citations: runs with nothing between them but what joins citations."""
+    """Yield the strings of citations: runs with nothing between them but what joins
+    citations.
+    """
     chain: list[_Cite] = []
     for cite in cites:
         if chain and not _JOINT.fullmatch(paragraph, chain[-1].end, cite.name):
@@ -547,11 +575,13 @@ def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
 
 
 def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> bool:
-    """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade, 410 U.S. 113, held".
+    """Return whether the cases of a string may be a subject, as in "Later, Roe v. Wade,
+    410 U.S. 113, held".
 
-    Each has a name, semicolons do not join them, and after the comma comes a finite verb, maybe behind
-    adverbs.  A citation behind a quotation is the source of the quotation.  Where nothing but an adverb or
-    the like stands before them ("Of course, ..."), semicolons may join them, and more may precede the verb.
+    Each has a name, semicolons do not join them, and after the comma comes a finite
+    verb, maybe behind adverbs.  A citation behind a quotation is the source of the
+    quotation.  Where nothing but an adverb or the like stands before them ("Of course,
+    ..."), semicolons may join them, and more may precede the verb.
     """
     match = _VERB.match(after)
     if before[-1] not in ",;":
@@ -575,14 +605,18 @@ def _is_subject(paragraph: str, chain: list[_Cite], before: str, after: str) -> 
 
 
 def _opens(before: str) -> bool:
-    """Return whether the sentence that ``before`` ends in has nothing but an opening phrase so far."""
+    """Return whether the sentence that ``before`` ends in has nothing but an opening
+    phrase so far.
+    """
     last_end = max(before.rfind(mark) for mark in _ENDS)
     match = _LAST_CLAUSE.search(before, max(0, last_end))
     return match is not None and _OPENING.fullmatch(match["clause"]) is not None
 
 
 def _inside_sentence(paragraph: str, chain: list[_Cite]) -> Iterator[tuple[int, int]]:
-    """Yield what goes of citations that are part of their sentence: all but the names."""
+    """Yield what goes of citations that are part of their sentence: all but the
+    names.
+    """
     gone = None  # the end of the citation before, if it went
     for cite in chain:
         if cite.name < cite.name_end:
@@ -624,7 +658,8 @@ def _ends_sentence(paragraph: str, end: int, signalled: bool) -> bool:
     following = after.lstrip()
     if not following or following[0] in ".;?!":
         return True
-    # "Ibid." and "Id." bring their own full stop; the next sentence then begins with a capital.
+    # "Ibid." and "Id." bring their own full stop; the next sentence then begins with a
+    # capital.
     own_stop = paragraph[end - 1] in ".)" and after[0].isspace()
     return own_stop and (
         following[0].isupper() or following[0] in "\"“'‘([" or following[0].isdigit()
@@ -646,13 +681,16 @@ def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
 def _clause(
     paragraph: str, before: str, end: int, following: str
 ) -> list[tuple[int, int]]:
-    """Return the spans of a citation clause and of the one mark, of the two around it, that must go."""
+    """Return the spans of a citation clause and of the one mark, of the two around it,
+    that must go.
+    """
     at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
     if before[-1] in ",;":
         if following == "":
             return [(len(before), end)]
         return [(len(before) - 1, at)]
-    # The comma stands inside a closing quotation mark: the first of the two marks that ends more stays.
+    # The comma stands inside a closing quotation mark: the first of the two marks that
+    # ends more stays.
     mark = len(before.rstrip(_CLOSERS)) - 1
     if following == ",":
         return [(len(before), at + 1)]

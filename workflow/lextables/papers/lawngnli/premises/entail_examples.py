@@ -1,7 +1,9 @@
-"""LawngNLI, Appendices A.1.1 and A.1.2, for one shard: from candidates to Entail examples.
+"""LawngNLI, Appendices A.1.1 and A.1.2, for one shard: from candidates to Entail
+examples.
 
-A candidate becomes an example if it has a short premise (the cited pages of a majority opinion) and passes
-the accuracy filters. This needs the index of the whole corpus (`case_index`) and access to its opinions.
+A candidate becomes an example if it has a short premise (the cited pages of a majority
+opinion) and passes the accuracy filters. This needs the index of the whole corpus
+(`case_index`) and access to its opinions.
 """
 
 import bisect
@@ -80,8 +82,8 @@ _COLUMNS = ["opinion_id", "text", "pages", "body_end", "reporter", "volume"]
 class MajorityOpinion:
     """The single majority opinion of a case, which is its long premise.
 
-    ``volume`` is the reporter and volume whose pages ``pages`` labels, ``body_end`` the offset at
-    which the footnotes begin.
+    ``volume`` is the reporter and volume whose pages ``pages`` labels, ``body_end`` the
+    offset at which the footnotes begin.
     """
 
     opinion_id: str
@@ -93,12 +95,15 @@ class MajorityOpinion:
 
 
 class MajorityOpinions:
-    """Random access to majority opinions, with at most ``HELD`` row groups in memory."""
+    """Random access to majority opinions, with at most ``HELD`` row groups in
+    memory.
+    """
 
     def __init__(self, shards: Sequence[str | Path]) -> None:
         """``shards`` are the opinion files, in the order of `case_index`."""
         self._paths = [Path(shard) for shard in shards]
-        # With many volumes a file has so many row groups that opening it takes longer than reading one.
+        # With many volumes a file has so many row groups that opening it takes longer
+        # than reading one.
         self._file = lru_cache(1)(self._open_file)
         self._starts = cache(self._read_starts)
         self._group = lru_cache(HELD)(self._read_group)
@@ -158,7 +163,9 @@ FUNNEL = (
 
 @dataclass(frozen=True)
 class Premise:
-    """A short premise: its text, and its (start, end) spans in the majority opinion, ascending."""
+    """A short premise: its text, and its (start, end) spans in the majority opinion,
+    ascending.
+    """
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -171,11 +178,12 @@ def write_parentheticals(
     pipeline: Pipeline,
     path: str | Path,
 ) -> StepCounts:
-    """Write the candidates that have a short premise and pass the accuracy filters (A.1.1, A.1.2).
+    """Write the candidates that have a short premise and pass the accuracy filters
+    (A.1.1, A.1.2).
 
-    ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then a hypothesis that
-    several opinions of a case take from the same cited case counts once, where it comes first; case and
-    punctuation do not count.
+    ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then
+    a hypothesis that several opinions of a case take from the same cited case counts
+    once, where it comes first; case and punctuation do not count.
     """
     counts: Counter[str] = Counter()
     hypotheses: set[tuple[int, int, str]] = set()
@@ -242,7 +250,9 @@ def _premises(
 
 
 def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
-    """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2)."""
+    """The hypothesis of a row, or None if one of the accuracy filters drops it
+    (A.1.2).
+    """
     filters = {
         PARTIES: row["met_again"],
         HISTORY: row["history"],
@@ -261,9 +271,10 @@ def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
 def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | None:
     """Return the cited pages of ``opinion``, extended to whole paragraphs (A.1.1).
 
-    None if the opinion has none of the pages. Each paragraph occurs once, in its order. The released code
-    repeats paragraphs that two cited pages share, and takes the whole opinion up to or from a page whose
-    neighbour has no label. Footnotes after the last page do not belong to that page.
+    None if the opinion has none of the pages. Each paragraph occurs once, in its order.
+    The released code repeats paragraphs that two cited pages share, and takes the whole
+    opinion up to or from a page whose neighbour has no label. Footnotes after the last
+    page do not belong to that page.
     """
     cited = set(pages)
     spans: list[tuple[int, int]] = []
@@ -288,7 +299,9 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
 
 
 def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span of the paragraphs that ``start`` to ``end`` touches; None if it is only white space."""
+    """The span of the paragraphs that ``start`` to ``end`` touches; None if it is only
+    white space.
+    """
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -1,4 +1,6 @@
-"""LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without citations."""
+"""LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without
+citations.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -54,8 +56,8 @@ def outcomes(
 ) -> Iterator[tuple[Row, Row]]:
     """Yield (outcome of the contradiction algorithm, parenthetical) for each candidate.
 
-    ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None reads all columns.
-    Raises ValueError if the files are not of the same shard.
+    ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None
+    reads all columns. Raises ValueError if the files are not of the same shard.
     """
     for outcome, row in zip(
         dataset.read(contradictions, of_outcome),
@@ -72,7 +74,9 @@ def outcomes(
 def cited_cases(
     contradictions: Iterable[str | Path], parentheticals: Iterable[str | Path]
 ) -> set[int]:
-    """Return the cited cases of all hypotheses that the contradiction algorithm accepted."""
+    """Return the cited cases of all hypotheses that the contradiction algorithm
+    accepted.
+    """
     cases = set()
     outcome_columns = ["example_id", "twin"]
     row_columns = ["example_id", "cited_case_id"]
@@ -87,7 +91,9 @@ def cited_cases(
 
 
 def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int]]]:
-    """Return, for each shard of ``index``, the sorted (row, case) of those ``cases`` whose opinion it has."""
+    """Return, for each shard of ``index``, the sorted (row, case) of those ``cases``
+    whose opinion it has.
+    """
     places: list[list[tuple[int, int]]] = [[] for _ in index.shards]
     for case in cases:
         record = index.record(case)
@@ -99,10 +105,11 @@ def by_shard(cases: Iterable[int], index: CaseIndex) -> list[list[tuple[int, int
 def write_long_premises(
     places: Iterable[tuple[int, int]], opinions: str | Path, path: str | Path
 ) -> int:
-    """Write the premises among a shard's ``opinions``, with and without citations (A.1.9).
+    """Write the premises among a shard's ``opinions``, with and without citations
+    (A.1.9).
 
-    ``places`` are their (row, case id), sorted by row. ``path`` becomes a table of `LONG_PREMISES`. Returns
-    its number of rows.
+    ``places`` are their (row, case id), sorted by row. ``path`` becomes a table of
+    `LONG_PREMISES`. Returns its number of rows.
     """
     counter = TokenCounter()
     majorities = MajorityOpinions([opinions])
@@ -131,14 +138,16 @@ def _long_premise(case: int, opinion: MajorityOpinion, counter: TokenCounter) ->
 def closing_paragraphs(
     text: str, count: Callable[[str], int], tokens: int = PREPENDED_TOKENS
 ) -> int:
-    """Return the smallest number of paragraphs at the end of ``text`` with at least ``tokens`` tokens.
+    """Return the smallest number of paragraphs at the end of ``text`` with at least
+    ``tokens`` tokens.
 
-    Models get these paragraphs before the text (A.1.9). A paragraph is a line; line ends between paragraphs
-    count as tokens. A shorter text returns the number of all its paragraphs. ``count`` returns the byte-pair
-    tokens of a text without special tokens (`lextables.models.token_count.TokenCounter.tokens`).
+    Models get these paragraphs before the text (A.1.9). A paragraph is a line; line
+    ends between paragraphs count as tokens. A shorter text returns the number of all
+    its paragraphs. ``count`` returns the byte-pair tokens of a text without special
+    tokens (`lextables.models.token_count.TokenCounter.tokens`).
 
-    The released code counts the line ends among the last 512 token ids and takes one more paragraph than
-    that. Results differ only at runs of empty lines.
+    The released code counts the line ends among the last 512 token ids and takes one
+    more paragraph than that. Results differ only at runs of empty lines.
     """
     paragraphs = text.split("\n")
     number = 1

@@ -2,17 +2,21 @@
 
 The released code lacks this step.  Where the paper is not specific, we chose:
 
-- Candidates are the distinct (cited case, short premise) pairs of all examples of all labels, so that a
-  page that is cited often takes one of the 30 places and not several.  Its id is the lowest example id.
+- Candidates are the distinct (cited case, short premise) pairs of all examples of all
+  labels, so that a page that is cited often takes one of the 30 places and not several.
+  Its id is the lowest example id.
 - "Same state" is the jurisdiction of the cited case, the one the premise comes from.
-- Neighbours in the citation network are excluded before the 30 are counted: the cases citing or cited by
-  the hypothesis's case, and that case itself.
-- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left for that hypothesis.
-- The citation network has every citation that resolves to a case of the corpus, with a parenthetical or not,
-  as the released code's ``exclude`` dictionary has.  That dictionary goes from citing to cited case only; the
-  paper excludes "cases citing or cited by", so here each edge is kept in both directions.
-- The nearest candidates are found with FAISS, as in the paper (footnote 22), by an exact index.  Where its
-  single precision leaves the order open, the inner products are computed in double precision.
+- Neighbours in the citation network are excluded before the 30 are counted: the cases
+  citing or cited by the hypothesis's case, and that case itself.
+- BM25 is gensim 3.8.3's (`lextables.models.okapi`), its collection the candidates left
+  for that hypothesis.
+- The citation network has every citation that resolves to a case of the corpus, with a
+  parenthetical or not, as the released code's ``exclude`` dictionary has.  That
+  dictionary goes from citing to cited case only; the paper excludes "cases citing or
+  cited by", so here each edge is kept in both directions.
+- The nearest candidates are found with FAISS, as in the paper (footnote 22), by an
+  exact index.  Where its single precision leaves the order open, the inner products are
+  computed in double precision.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
@@ -43,7 +47,8 @@ ENCODE_BATCH = 4096
 FIRST_HITS = 128
 # A margin for the rounding of float32.
 _ROUNDING = 1e-4
-# The columns of the table of parentheticals that describe a premise, and not who cites it or how.
+# The columns of the table of parentheticals that describe a premise, and not who cites
+# it or how.
 PREMISE_FIELDS = (
     "cited_case_id",
     "cited_jurisdiction",
@@ -60,7 +65,8 @@ Encode = Callable[[list[str]], np.ndarray]
 def pairs_of(
     cases: Iterable[int], paths: Iterable[str | Path]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the (citing, cited) pairs of tables of `candidates.CITES` that one of ``cases`` is in.
+    """Yield the (citing, cited) pairs of tables of `candidates.CITES` that one of
+    ``cases`` is in.
 
     A network of these pairs has all neighbours of these cases.
     """
@@ -77,8 +83,8 @@ def pairs_of(
 class CitationNetwork:
     """An undirected graph over case ids, as two sorted arrays of the edges (CSR).
 
-    Memory: 16 bytes a case and 8 bytes a distinct pair (4 each way); while it is built, about
-    100 a pair.
+    Memory: 16 bytes a case and 8 bytes a distinct pair (4 each way); while it is built,
+    about 100 a pair.
     """
 
     def __init__(self, pairs: Iterable[tuple[int, int]]) -> None:
@@ -89,7 +95,8 @@ class CitationNetwork:
         to_others = read[is_other]
         both_ways = np.concatenate([to_others, np.fliplr(to_others)])
         edges = np.unique(both_ways, axis=0)
-        # Cases by their positions in ``case_ids``; edges are sorted by their first case.
+        # Cases by their positions in ``case_ids``; edges are sorted by their first
+        # case.
         self.case_ids, positions = np.unique(edges, return_inverse=True)
         positions = positions.reshape(edges.shape).astype(np.int32)
         sources, self._targets = positions.T
@@ -97,7 +104,9 @@ class CitationNetwork:
         self._starts = np.searchsorted(sources, numbers)
 
     def neighbours(self, case_id: int) -> np.ndarray:
-        """Return the ids, ascending, of the cases that cite ``case_id`` or that it cites."""
+        """Return the ids, ascending, of the cases that cite ``case_id`` or that it
+        cites.
+        """
         at = int(np.searchsorted(self.case_ids, case_id))
         if at == len(self.case_ids) or self.case_ids[at] != case_id:
             return np.empty(0, dtype=np.int64)
@@ -108,8 +117,9 @@ class CitationNetwork:
 class Pairing:
     """The premise found for one hypothesis.
 
-    ``premise_example_id`` is the example that the premise comes from, ``similarity`` the inner product
-    of hypothesis and premise, ``bm25`` their score, ``candidates`` how many were left to choose from.
+    ``premise_example_id`` is the example that the premise comes from, ``similarity``
+    the inner product of hypothesis and premise, ``bm25`` their score, ``candidates``
+    how many were left to choose from.
     """
 
     premise_example_id: Any
@@ -129,14 +139,16 @@ class _Query:
 def neutral_premises(
     rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
 ) -> dict[Any, Pairing | None]:
-    """Return the premise found for each ``example_id``, None where no candidate is left (Appendix A.1.7).
+    """Return the premise found for each ``example_id``, None where no candidate is left
+    (Appendix A.1.7).
 
-    Rows of every label are searched, because the paper drops examples of any label without a
-    candidate.  They have ``example_id``, ``citing_case_id``, ``cited_case_id``,
-    ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in any order.  ``encode`` turns n
-    texts into an array of shape (n, d) whose inner product is the similarity; it is called with at
-    most 4,096 texts at once, in an order that the rows' order does not change.  Memory: the rows' short
-    premises, a copy of them as words, and the float32 embeddings of one jurisdiction's candidates.
+    Rows of every label are searched, because the paper drops examples of any label
+    without a candidate.  They have ``example_id``, ``citing_case_id``,
+    ``cited_case_id``, ``cited_jurisdiction``, ``hypothesis`` and ``short_premise``, in
+    any order.  ``encode`` turns n texts into an array of shape (n, d) whose inner
+    product is the similarity; it is called with at most 4,096 texts at once, in an
+    order that the rows' order does not change.  Memory: the rows' short premises, a
+    copy of them as words, and the float32 embeddings of one jurisdiction's candidates.
     """
     queries: dict[str, list[_Query]] = defaultdict(list)
     premises: dict[str, dict[tuple[int, str], Any]] = defaultdict(dict)
@@ -160,7 +172,8 @@ def neutral_premises(
 def neutralized(
     rows: Sequence[Row], pairings: Mapping[Any, Pairing | None]
 ) -> Iterator[Row]:
-    """Yield the rows with a candidate: Neutral ones with the new premise, the others unchanged (A.1.7).
+    """Yield the rows with a candidate: Neutral ones with the new premise, the others
+    unchanged (A.1.7).
 
     ``premise_example_id`` is added: the example whose premise the row has now.
     """
@@ -234,8 +247,8 @@ def _nearest(
     """Return {position: inner product} of the ``top`` candidates nearest to a query.
 
     ``hits`` are the products and the positions of the query's first hits, best first.
-    ``excluded`` positions are no candidates.  Candidates that rounding could place among
-    the nearest are computed again in float64.  Ties go to the lower position.
+    ``excluded`` positions are no candidates.  Candidates that rounding could place
+    among the nearest are computed again in float64.  Ties go to the lower position.
     """
     products, positions = hits
     while True:
@@ -276,7 +289,9 @@ def _index(encode: Encode, texts: list[str]) -> faiss.IndexFlatIP:
 
 
 def _checked(encode: Encode, texts: list[str]) -> np.ndarray:
-    """Return the embeddings of one batch; ValueError where the shape is wrong or a value is not finite."""
+    """Return the embeddings of one batch; ValueError where the shape is wrong or a
+    value is not finite.
+    """
     vectors = np.ascontiguousarray(encode(texts), dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise ValueError(

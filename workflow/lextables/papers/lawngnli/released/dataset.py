@@ -1,9 +1,11 @@
-"""The released LawngNLI in the schemas of the built one, and whether it is the paper's data.
+"""The released LawngNLI in the schemas of the built one, and whether it is the paper's
+data.
 
-Rows of the ID file are used together with their twin.  If one of its two cases, the pages, fitting offsets or
-the clause to contradict is missing, the pair is dropped and counted, and its cases or rows are reported.
-Citations are removed with the authors' masks if every premise is available and the lengths agree; otherwise
-as in the built data set.
+Rows of the ID file are used together with their twin.  If one of its two cases, the
+pages, fitting offsets or the clause to contradict is missing, the pair is dropped and
+counted, and its cases or rows are reported.  Citations are removed with the authors'
+masks if every premise is available and the lengths agree; otherwise as in the built
+data set.
 """
 
 import heapq
@@ -52,8 +54,9 @@ COUNTS = {
 class Released:
     """The rows of the ID file with the cases and hypotheses of the shards.
 
-    ``cases`` and ``texts`` are the tables of `released.hypotheses.write_shard`.  Memory: the rows with their
-    hypotheses; while `write` runs, the short premises; one cited opinion.
+    ``cases`` and ``texts`` are the tables of `released.hypotheses.write_shard`.
+    Memory: the rows with their hypotheses; while `write` runs, the short premises; one
+    cited opinion.
     """
 
     def __init__(
@@ -115,7 +118,9 @@ class Released:
         return ""
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
-        """Each cited case, in order of their numbers, with place and text of its one majority opinion."""
+        """Each cited case, in order of their numbers, with place and text of its one
+        majority opinion.
+        """
         shards = [_lazily(path) for path in self._cases]
         merged = heapq.merge(*shards, key=itemgetter(0))
         for case_id, group in groupby(merged, key=itemgetter(0)):
@@ -137,7 +142,9 @@ class Released:
         finished: list[Row] = []
 
         def premises() -> Iterator[Row]:
-            """Yield the rows of long premises; their examples are added to ``finished``."""
+            """Yield the rows of long premises; their examples are added to
+            ``finished``.
+            """
             for case, text in self._majorities():
                 rows = [
                     row for row in self._citing[case["case_id"]] if not row["fault"]
@@ -170,7 +177,9 @@ class Released:
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
     def _example(self, row: Row, case: Row, text: str) -> Row:
-        """Return the row of the data set: a row of the ID file with its short premise."""
+        """Return the row of the data set: a row of the ID file with its short
+        premise.
+        """
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
         places = []
@@ -203,7 +212,9 @@ class Released:
         return steps
 
     def named(self) -> dict[str, list[int]]:
-        """Return the cases that are not found, and by fault the indices of the rows that have it."""
+        """Return the cases that are not found, and by fault the indices of the rows
+        that have it.
+        """
         keys = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}
         names: dict[str, set[int]] = defaultdict(set)
         for row in self.rows:
@@ -226,7 +237,9 @@ def _measure_premises(row: dict[str, Any], opinion: str) -> str:
 
 
 def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
-    """The rows of a table of `CASES` with their keys; the file is opened when its first row is due."""
+    """The rows of a table of `CASES` with their keys; the file is opened when its first
+    row is due.
+    """
     first = next(dataset.read(path, ["case_id"]), None)
     if first is not None:
         yield first["case_id"], None
@@ -242,10 +255,12 @@ def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
 def differences(
     released: Released, data: Path, published: Sequence[PublishedCell], trees: str
 ) -> list[str]:
-    """Return the differences between the data set in the folder ``data`` and the paper's.
+    """Return the differences between the data set in the folder ``data`` and the
+    paper's.
 
-    Table 2's counts must be the ``published`` ones.  They do not show the test split and the wording, so in
-    addition no row may be left out, and the masks and the parser must be the paper's (``trees`` says if not).
+    Table 2's counts must be the ``published`` ones.  They do not show the test split
+    and the wording, so in addition no row may be left out, and the masks and the parser
+    must be the paper's (``trees`` says if not).
     """
     # Lengths are not compared.
     columns = table2(with_long_premises(data), lambda text: 0)
@@ -269,7 +284,8 @@ def differences(
 
 
 def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
-    """Return the provenance of the files, comparable if the data set has no `differences`.
+    """Return the provenance of the files, comparable if the data set has no
+    `differences`.
 
     No digests of these files are published; Table 2's counts are checked instead.
     """

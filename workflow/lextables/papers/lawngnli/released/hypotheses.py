@@ -1,9 +1,11 @@
-"""The hypotheses of the released LawngNLI, half of which its contradiction algorithm makes.
+"""The hypotheses of the released LawngNLI, half of which its contradiction algorithm
+makes.
 
-Half of the released hypotheses are not in the opinions: ``src/reconstruct_nli.py`` of the released code
-rebuilds them from the sentence and the clause that the ID file names, and then replaces words in 36 of them
-(`resources/facts/lawngnli_edits.csv`).  This module does the same, mistakes included (docs/lawngnli.md); the
-trees must be those of benepar_en3.
+Half of the released hypotheses are not in the opinions: ``src/reconstruct_nli.py`` of
+the released code rebuilds them from the sentence and the clause that the ID file names,
+and then replaces words in 36 of them (`resources/facts/lawngnli_edits.csv`).  This
+module does the same, mistakes included (docs/lawngnli.md); the trees must be those of
+benepar_en3.
 """
 
 import csv
@@ -59,10 +61,11 @@ def write_shard(
     cases_path: str | Path,
     texts: str | Path,
 ) -> None:
-    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses from these cases.
+    """Write the cases of a shard's volumes that ``rows`` name, and the hypotheses from
+    these cases.
 
-    ``rows`` is a table of `ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts`` one of
-    `HYPOTHESES`.
+    ``rows`` is a table of `ids.ROWS`; ``cases_path`` becomes one of `CASES`, ``texts``
+    one of `HYPOTHESES`.
     """
     named = list(dataset.read(rows))
     case_ids: set[int] = set()
@@ -186,7 +189,9 @@ def _expanded(nlp: Any, text: str) -> str:
 
 
 def _norm(token: Any) -> str:
-    """The norm of a spaCy token, with a space before it if it differs from the token."""
+    """The norm of a spaCy token, with a space before it if it differs from the
+    token.
+    """
     if token.is_punct or token.lower_ == token.norm_:
         return token.text_with_ws
     norm = token.norm_
@@ -208,7 +213,9 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
 
 
 def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
-    """The sentence with the clause changed to which ``path`` leads, an S a step from the root."""
+    """The sentence with the clause changed to which ``path`` leads, an S a step from
+    the root.
+    """
     node = tree.root
     steps = iter(path)
     while True:
@@ -235,7 +242,9 @@ def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
 
 
 def _chain(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
-    """The labels of a node and its only descendants, without a word's tag, and the children of the last."""
+    """The labels of a node and its only descendants, without a word's tag, and the
+    children of the last.
+    """
     labels = []
     while not node.is_leaf:
         labels.append(node.label)
@@ -252,7 +261,9 @@ def _negated_phrase(
     place: int,
     parser: Parser,
 ) -> str | None:
-    """The sentence with its predicate negated; with an adverb before it, it is parsed again by itself."""
+    """The sentence with its predicate negated; with an adverb before it, it is parsed
+    again by itself.
+    """
     start = children[place].start
     end = children[place].end
     tokens = tree.tokens[start:end]
@@ -276,9 +287,11 @@ def _replaced(tree: Tree, start: int, old: str, new: str) -> str:
 
 
 def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
-    """The words of a predicate with "not" added or removed (`negate2` of the released code).
+    """The words of a predicate with "not" added or removed (`negate2` of the released
+    code).
 
-    The head is the first word with a tag of an adjective or a verb; None if there is none.
+    The head is the first word with a tag of an adjective or a verb; None if there is
+    none.
     """
     tags: Sequence[str] = _ADJECTIVES if is_adjective else _VERBS
     place = 0
@@ -326,7 +339,9 @@ def _with_not(verb: Token, next_tag: str) -> str:
 
 
 def _lemma(form: str) -> str:
-    """The shortest base form that a verb can have, of several the form itself ("did not saw")."""
+    """The shortest base form that a verb can have, of several the form itself ("did not
+    saw").
+    """
     from lemminflect import getAllLemmas
 
     candidates = getAllLemmas(form).get("VERB", ()) or (form,)

@@ -1,11 +1,14 @@
 """The authors' two ID files of LawngNLI.
 
-The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an xz-compressed pickle of pandas
-1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the keys "long" and "short":
-one digit for each character of the premises, which says whether it remains when citations are removed.
-``src/reconstruct_nli.py`` of the released code is the only description of both files; this module follows it.
+The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an
+xz-compressed pickle of pandas
+1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the
+keys "long" and "short": one digit for each character of the premises, which says
+whether it remains when citations are removed.  ``src/reconstruct_nli.py`` of the
+released code is the only description of both files; this module follows it.
 
-A pickle can call any function that it names, so `load` admits only the names that such a frame needs.
+A pickle can call any function that it names, so `load` admits only the names that such
+a frame needs.
 """
 
 import base64
@@ -32,7 +35,9 @@ _XZ = b"\xfd7zXZ\x00"
 
 
 class _Stateful:
-    """Keeps the state that a pickle sets on an instance; stands in for classes of pandas 1.2."""
+    """Keeps the state that a pickle sets on an instance; stands in for classes of
+    pandas 1.2.
+    """
 
     state: Any = None
 
@@ -66,7 +71,9 @@ def _from_buffer(
 
 
 class _Restricted(pickle.Unpickler):
-    """Reads the names of pandas 1.2 and numpy 1.19 that are in the two files, and refuses all others."""
+    """Reads the names of pandas 1.2 and numpy 1.19 that are in the two files, and
+    refuses all others.
+    """
 
     def __init__(self, file: "_Limited") -> None:
         super().__init__(file)
@@ -105,7 +112,9 @@ class _Restricted(pickle.Unpickler):
         return loaded
 
     def _dataframe(self, state: Row) -> pd.DataFrame:
-        """Put the blocks of a frame together; a block holds columns of one type, one in each row."""
+        """Put the blocks of a frame together; a block holds columns of one type, one in
+        each row.
+        """
         inner = state.get("_mgr", state.get("_data")).state[3]["0.14.1"]
         labels, index = inner["axes"]
         columns: dict[int, np.ndarray] = {}
@@ -115,7 +124,8 @@ class _Restricted(pickle.Unpickler):
         ordered = {label: columns.pop(number) for number, label in enumerate(labels)}
         if columns or any(column.shape != (len(index),) for column in ordered.values()):
             raise pickle.UnpicklingError("the blocks of the frame do not fit its axes")
-        # With its own type each: pandas would make strings, and NaN for None, of a column of objects.
+        # With its own type each: pandas would make strings, and NaN for None, of a
+        # column of objects.
         return pd.DataFrame(
             {
                 label: pd.Series(column, index, dtype=column.dtype)
@@ -148,10 +158,11 @@ class _Limited:
 
 
 def load(path: str | Path, *, limit_bytes: int = LIMIT_BYTES) -> Any:
-    """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or a dict of strings.
+    """Return the content of a pickle, plain or xz-compressed: a `pandas.DataFrame`, or
+    a dict of strings.
 
-    Raises `BadInput` for an unexpected name, for a file that is not a pickle or is truncated, and
-    for one that unpacks to more than ``limit_bytes``.
+    Raises `BadInput` for an unexpected name, for a file that is not a pickle or is
+    truncated, and for one that unpacks to more than ``limit_bytes``.
     """
     path = Path(path)
     try:
@@ -256,9 +267,9 @@ ROWS = Table(
 def read_ids(path: str | Path) -> Iterator[Row]:
     """Yield the rows of "LawngNLI_minus_case_text.xz" as rows of `ROWS`.
 
-    Two rows of one parenthetical and one premise are twins if one is flipped and the other is not.  Raises
-    `BadInput` when the file is refused, is no frame, lacks one of `ID_COLUMNS`, has a value that no such file
-    has, or names a row twice.
+    Two rows of one parenthetical and one premise are twins if one is flipped and the
+    other is not.  Raises `BadInput` when the file is refused, is no frame, lacks one of
+    `ID_COLUMNS`, has a value that no such file has, or names a row twice.
     """
     frame = load(path)
     if not isinstance(frame, pd.DataFrame):
@@ -346,7 +357,9 @@ def _number(value: Any) -> int:
 
 
 class Mask:
-    """One digit for each character of all premises, one after the other: "1" is kept, "0" removed."""
+    """One digit for each character of all premises, one after the other: "1" is kept,
+    "0" removed.
+    """
 
     def __init__(self, encoded: bytes | str, where: str) -> None:
         """Take the mask of the file, in base64; it is decoded in pieces during use."""
@@ -366,7 +379,8 @@ class Mask:
         )
 
     def cut(self, text: str, start: int) -> str:
-        """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|" has none and goes.
+        """Return the characters of ``text`` whose digit, from ``start`` on, is 1; "|"
+        has none and goes.
 
         Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
         """
@@ -393,7 +407,10 @@ _TRUTH = bytes.maketrans(b"01", b"\x00\x01")
 
 
 def read_masks(path: str | Path) -> dict[str, Mask]:
-    """Return the masks "long" and "short" of "LawngNLI_filter.xz".  Memory: the file's size."""
+    """Return the masks "long" and "short" of "LawngNLI_filter.xz".
+
+    Memory: the file's size.
+    """
     value = load(path)
     if not isinstance(value, dict):
         raise BadInput(

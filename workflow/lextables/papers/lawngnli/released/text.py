@@ -1,6 +1,8 @@
-"""The opinions of the released LawngNLI, as the released code (``src/reconstruct_nli.py``) reads them.
+"""The opinions of the released LawngNLI, as the released code
+(``src/reconstruct_nli.py``) reads them.
 
-The offsets and masks of the ID files count characters of this text, so its errors are part of the format.
+The offsets and masks of the ID files count characters of this text, so its errors are
+part of the format.
 """
 
 import re
@@ -39,8 +41,9 @@ _PAGE_NUMBER = re.compile(
     r'<page-number (?:citation-index="\d+" )?label="([0-9]*)[^<>]{0,200}>[^>]{0,200}>'
 )
 _ATTRIBUTES = "[^<>]{0,300}"
-# From the HTML of static.case.law to the XML of the bulk export, which are two renderings of one structure.
-# The third column is what a match ends with: behind its last place nothing is searched.
+# From the HTML of static.case.law to the XML of the bulk export, which are two
+# renderings of one structure. The third column is what a match ends with: behind its
+# last place nothing is searched.
 _TO_XML = (
     (
         rf'<a {_ATTRIBUTES}data-label="([^"<>]*)"{_ATTRIBUTES}class="page-label"{_ATTRIBUTES}>.*?</a>',
@@ -74,13 +77,15 @@ def cases(volumes: Iterable[str | Path], case_ids: Set[int]) -> list[Row]:
 
 
 def opinions(body: str) -> list[dict[str, str]]:
-    """Return type and text of the opinions of a case body, XML of the bulk export or HTML of static.case.law.
+    """Return type and text of the opinions of a case body, XML of the bulk export or
+    HTML of static.case.law.
 
-    No XML parser, only "&amp;" is decoded, a text starts at the first paragraph after the first
-    closing tag (so an opinion with no author element loses its first paragraph), and the white space
-    between paragraphs stays as one space and the line ends.  The released pattern needs the label as
-    the first attribute of a page number; files of another date have "citation-index" before it, which is
-    allowed here, because the pattern would otherwise leave "*12" in the text and find no page.
+    No XML parser, only "&amp;" is decoded, a text starts at the first paragraph after
+    the first closing tag (so an opinion with no author element loses its first
+    paragraph), and the white space between paragraphs stays as one space and the line
+    ends.  The released pattern needs the label as the first attribute of a page number;
+    files of another date have "citation-index" before it, which is allowed here,
+    because the pattern would otherwise leave "*12" in the text and find no page.
     """
     if "<casebody" not in body:
         for pattern, replacement, last in _TO_XML:
@@ -104,12 +109,16 @@ def opinions(body: str) -> list[dict[str, str]]:
 
 
 def unlabelled(text: str) -> str:
-    """Return a text without the labels of its pages, as the offsets and masks count it."""
+    """Return a text without the labels of its pages, as the offsets and masks count
+    it.
+    """
     return _PAGE_LABEL.sub("", text)
 
 
 def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
-    """Return place and text of the majority opinion; None unless there is exactly one."""
+    """Return place and text of the majority opinion; None unless there is exactly
+    one.
+    """
     texts = []
     for at, opinion in enumerate(opinions):
         if opinion["type"] == MAJORITY:
@@ -120,14 +129,16 @@ def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
 
 
 def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the spans of the cited pages grown to whole paragraphs, as the released code cut them.
+    """Return the spans of the cited pages grown to whole paragraphs, as the released
+    code cut them.
 
-    Joined by line ends they are the short premise.  Offsets are in ``text`` with its labels.  Pages are taken
-    in the order of their labels as strings; a paragraph on two pages comes twice; a page whose label is
-    missing begins at the start, and one whose next label is missing runs to the end.  Empty when both are
-    missing.
+    Joined by line ends they are the short premise.  Offsets are in ``text`` with its
+    labels.  Pages are taken in the order of their labels as strings; a paragraph on two
+    pages comes twice; a page whose label is missing begins at the start, and one whose
+    next label is missing runs to the end.  Empty when both are missing.
     """
-    # A line begins after its line end and the one space that is left of the indentation.
+    # A line begins after its line end and the one space that is left of the
+    # indentation.
     after_line_ends = (end.start() + 2 for end in re.finditer("\n", text))
     starts = [0, *after_line_ends, len(text) + 1]
     spans = []
@@ -156,9 +167,11 @@ def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def parenthetical(opinion: str, start: int, end: int) -> str | None:
-    """Return the parenthetical at the frame's offsets, which count after contractions are written out.
+    """Return the parenthetical at the frame's offsets, which count after contractions
+    are written out.
 
-    None where the offsets do not fit: outside the text, in the middle of a word, or over its parentheses.
+    None where the offsets do not fit: outside the text, in the middle of a word, or
+    over its parentheses.
     """
     text = unlabelled(opinion).replace("n't", " not").replace("can not", "cannot")
     passage = text[start:end]

@@ -1,4 +1,6 @@
-"""Answer every question about each document, or mark the paragraphs that support the answers."""
+"""Answer every question about each document, or mark the paragraphs that support the
+answers.
+"""
 
 from importlib import import_module
 

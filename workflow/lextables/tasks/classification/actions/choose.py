@@ -1,4 +1,6 @@
-"""Choose the settings of each head, or of all together: the authors', or of a search."""
+"""Choose the settings of each head, or of all together: the authors', or of a
+search.
+"""
 
 import logging
 

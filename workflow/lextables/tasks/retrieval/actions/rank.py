@@ -11,7 +11,9 @@ from lextables.tasks.retrieval.ranking import Ranking, shared_out
 
 
 def run(job: Job) -> None:
-    """Rank with the ranker of the kind of system; settings are {condition: those of a run}."""
+    """Rank with the ranker of the kind of system; settings are {condition: those of a
+    run}.
+    """
     ranker = import_module(f"lextables.tasks.retrieval.rankers.{job.part}")
     with recorded_all(job.outputs["record"], job.settings) as records:
         ranking = Ranking(

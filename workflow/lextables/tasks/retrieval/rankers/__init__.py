@@ -1,1 +1,3 @@
-"""The kinds of systems that rank documents; each module has a function `rank` (`ranking.Ranking`)."""
+"""The kinds of systems that rank documents; each module has a function `rank`
+(`ranking.Ranking`).
+"""

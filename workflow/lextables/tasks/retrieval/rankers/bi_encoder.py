@@ -1,4 +1,6 @@
-"""A bi-encoder: a first stage, or a reranker of another system's hits; fine-tuned or as it is."""
+"""A bi-encoder: a first stage, or a reranker of another system's hits; fine-tuned or as
+it is.
+"""
 
 from lextables.tasks.retrieval import dense, encoders
 from lextables.tasks.retrieval.collection import HitsByCondition
@@ -6,7 +8,9 @@ from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Rank the pool of each query, or its hits (`dense.retrieve`); {condition: hits}."""
+    """Rank the pool of each query, or its hits (`dense.retrieve`); {condition:
+    hits}.
+    """
     _, loaded = encoders.load(ranking)
     runs = ranking.runs(RankingSettings)
     if not ranking.first_hits:

@@ -12,7 +12,9 @@ class BM25Settings(RankingSettings):
     """The settings of a run with BM25."""
 
     index: Literal["query", "corpus"]
-    """Whether each query has an index of its pool, or all queries one of all documents."""
+    """Whether each query has an index of its pool, or all queries one of all
+    documents.
+    """
     k1: float
     """Saturation of the frequency of a term."""
     b: float

@@ -1,4 +1,6 @@
-"""The second stage with a trained classifier: hits are ordered by the query's answer."""
+"""The second stage with a trained classifier: hits are ordered by the query's
+answer.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +40,10 @@ class ClassifierSettings(RankingSettings):
     answers: Mapping[str, str]
     """The answer for a value; others are answers themselves."""
     score: Literal["probability", "logit"]
-    """What of the answer orders the hits.  The released code of LawngNLI takes its logit."""
+    """What of the answer orders the hits.
+
+    The released code of LawngNLI takes its logit.
+    """
     max_length: int
     """The tokens of a pair at which it is truncated."""
     tokenizer: JsonObject
@@ -64,7 +69,9 @@ def rerank(
     model: Classifier,
     where: torch.device,
 ) -> Hits:
-    """Reorder the hits of a condition by ``model``, which reads pairs of a document and the query."""
+    """Reorder the hits of a condition by ``model``, which reads pairs of a document and
+    the query.
+    """
     collection = ranking.collection
     hits = ranking.first_hits[condition]
     texts = ranking.texts(run, ("test",))
@@ -105,7 +112,9 @@ def _answers(
     heads: Mapping[str, Sequence[str]],
     queries: Iterable[str],
 ) -> dict[str, int]:
-    """Return {query: index of the answer that makes a document relevant}; `BadInput` for a missing answer."""
+    """Return {query: index of the answer that makes a document relevant}; `BadInput`
+    for a missing answer.
+    """
     if run.head not in heads:
         what = f"the classifier has no head {run.head!r}, only {', '.join(heads)}"
         raise BadInput(what, where="rerankers")

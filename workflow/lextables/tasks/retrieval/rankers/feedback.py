@@ -1,4 +1,6 @@
-"""Fusion with pseudo-relevance feedback (Rocchio 1971) in the space of the last system's encoder."""
+"""Fusion with pseudo-relevance feedback (Rocchio 1971) in the space of the last
+system's encoder.
+"""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -36,12 +38,13 @@ def rank(ranking: Ranking) -> HitsByCondition:
 def fuse_with_feedback(
     ranking: Ranking, run: FeedbackSettings, systems: Sequence[Scores], loaded: Encoders
 ) -> Hits:
-    """Fuse, move each query's vector towards its first hits, and fuse again; ties as in `fuse`.
+    """Fuse, move each query's vector towards its first hits, and fuse again; ties as in
+    `fuse`.
 
-    No judgement is used.  To the query's unit vector the mean of the vectors of its first hits
-    is added, weighted by 1/rank, `FEEDBACK_SHARE` times.  The similarities to the sum replace
-    the scores of the last of ``systems``, which are the encoder's, for all documents that any
-    system returned.
+    No judgement is used.  To the query's unit vector the mean of the vectors of its
+    first hits is added, weighted by 1/rank, `FEEDBACK_SHARE` times.  The similarities
+    to the sum replace the scores of the last of ``systems``, which are the encoder's,
+    for all documents that any system returned.
     """
     first = fuse(systems, run.shares, None)
     names = sorted({document for document, _ in chain(*first.values())})

@@ -33,10 +33,11 @@ def rank(ranking: Ranking) -> HitsByCondition:
 def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) -> Hits:
     """Rank documents by the weighted mean of the systems' standardised scores.
 
-    ``shares`` are the weights of the ``systems``; at most ``top`` hits per query are kept, ties
-    by id ascending.  A document that a system did not return gets that system's lowest score,
-    its upper bound.  Scores are standardised within a query over the documents that any system
-    returned; a system with equal scores for all of them has no influence.
+    ``shares`` are the weights of the ``systems``; at most ``top`` hits per query are
+    kept, ties by id ascending.  A document that a system did not return gets that
+    system's lowest score, its upper bound.  Scores are standardised within a query over
+    the documents that any system returned; a system with equal scores for all of them
+    has no influence.
     """
     queries: set[str] = set()
     for system in systems:
@@ -54,7 +55,9 @@ def fuse(systems: Sequence[Scores], shares: Sequence[float], top: int | None) ->
 
 
 def _standardised(scores: Mapping[str, float], documents: Sequence[str]) -> list[float]:
-    """Return the score of each document in standard deviations from the mean; 0 if all are equal."""
+    """Return the score of each document in standard deviations from the mean; 0 if all
+    are equal.
+    """
     lowest = min(scores.values(), default=0.0)
     values = [scores.get(document, lowest) for document in documents]
     mean = fmean(values)

@@ -1,12 +1,13 @@
 """The second stage with a language model, which is asked about a query's first hits.
 
-Pointwise: it rates one document at a time from 1 to 5 (ACORD, Table A-1).  The score is the expected rating
-if the model returns probabilities, else the rating that it writes.
+Pointwise: it rates one document at a time from 1 to 5 (ACORD, Table A-1).  The score is
+the expected rating if the model returns probabilities, else the rating that it writes.
 
-Pairwise: it compares two documents (pairwise ranking prompting, Qin et al., 2024).  Each pair is asked in
-both orders, and a document moves up only if it wins in both.  The ranking is traversed from the last document
-to the first, comparing neighbours; k ``passes`` bring the k best documents to the top (their sliding window).
-All queries take each step together, in one batch.
+Pairwise: it compares two documents (pairwise ranking prompting, Qin et al., 2024).
+Each pair is asked in both orders, and a document moves up only if it wins in both.  The
+ranking is traversed from the last document to the first, comparing neighbours; k
+``passes`` bring the k best documents to the top (their sliding window).  All queries
+take each step together, in one batch.
 
 Documents without an answer keep the order of the first stage, and are counted.
 """
@@ -57,7 +58,9 @@ class Reranked:
 
 @dataclass(frozen=True)
 class Candidates:
-    """{query id: text}, the hits to ask about, and the documents' texts by (query id, document id)."""
+    """{query id: text}, the hits to ask about, and the documents' texts by (query id,
+    document id).
+    """
 
     queries: Mapping[str, str]
     hits: Mapping[str, Sequence[str]]
@@ -127,7 +130,9 @@ def candidates_of(
 
 
 def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
-    """Return upper bounds: the number of requests, and the characters of the documents in them."""
+    """Return upper bounds: the number of requests, and the characters of the documents
+    in them.
+    """
     texts = candidates.texts.values()
     characters = sum(map(len, texts))
     if run.way == "pointwise":
@@ -140,7 +145,9 @@ def expected(candidates: Candidates, run: AskingSettings) -> tuple[int, int]:
 
 
 def _steps(hits: int, passes: int) -> int:
-    """Return the number of compared pairs: later passes skip what earlier ones brought to the top."""
+    """Return the number of compared pairs: later passes skip what earlier ones brought
+    to the top.
+    """
     return sum(max(0, hits - 1 - done) for done in range(passes))
 
 
@@ -150,7 +157,9 @@ def _steps(hits: int, passes: int) -> int:
 def pointwise(
     model: LanguageModel, template: Template, candidates: Candidates
 ) -> Reranked:
-    """Rank each query's hits by their ratings; ties and documents without a rating keep their order."""
+    """Rank each query's hits by their ratings; ties and documents without a rating keep
+    their order.
+    """
     prompts = []
     cut = 0
     for (query, _), text in candidates.texts.items():
@@ -211,7 +220,9 @@ def _written(model: LanguageModel, prompts: Sequence[Prompt]) -> list[float | No
 
 
 def parsed(text: str) -> float | None:
-    """Return the rating at the start of an answer ("4", "Rating: 4", "4 out of 5"), or None."""
+    """Return the rating at the start of an answer ("4", "Rating: 4", "4 out of 5"), or
+    None.
+    """
     match = _RATING.match(text)
     return float(match[1]) if match else None
 
@@ -226,7 +237,8 @@ def _share(amount: float, whole: int) -> float | None:
 def pairwise(
     model: LanguageModel, template: Template, candidates: Candidates, passes: int
 ) -> Reranked:
-    """Rank each query's hits by comparing neighbours, ``passes`` times from the last to the first.
+    """Rank each query's hits by comparing neighbours, ``passes`` times from the last to
+    the first.
 
     A comparison is a tie if the two orders have different answers, or one has none.
     """
@@ -251,7 +263,9 @@ def pairwise(
 
 
 class _Judge:
-    """Compares documents in both orders, each pair of a query once, and counts the outcomes."""
+    """Compares documents in both orders, each pair of a query once, and counts the
+    outcomes.
+    """
 
     def __init__(
         self, model: LanguageModel, template: Template, candidates: Candidates
@@ -264,7 +278,9 @@ class _Judge:
         self.outside = 0.0
 
     def swaps(self, pairs: Mapping[str, tuple[str, str]]) -> list[str]:
-        """Return the queries for which the second document of the pair is better than the first."""
+        """Return the queries for which the second document of the pair is better than
+        the first.
+        """
         requests = []
         new = []
         for query, (first, second) in pairs.items():
@@ -303,7 +319,9 @@ class _Judge:
     def _winner(
         self, pair: tuple[str, str], answer: Picked, answer_in_other_order: Picked
     ) -> str | None:
-        """Count the two answers; return the document that wins in both orders, or None."""
+        """Count the two answers; return the document that wins in both orders, or
+        None.
+        """
         self.counts["pairs"] += 1
         for each in (answer, answer_in_other_order):
             self.counts["first_listed"] += each.winners == [0]

@@ -1,8 +1,9 @@
 """A first stage with a linear model, trained in seconds on a few dozen judged queries.
 
-Features are the similarities of a document and a query by BM25, by latent topics (singular vectors of the
-documents' words) and by a frozen encoder's vectors: the similarity itself, and the contribution of each
-dimension, some of which are more informative than others.
+Features are the similarities of a document and a query by BM25, by latent topics
+(singular vectors of the documents' words) and by a frozen encoder's vectors: the
+similarity itself, and the contribution of each dimension, some of which are more
+informative than others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,9 @@ class LinearSettings(RankingSettings):
 
 @dataclass(frozen=True)
 class Space:
-    """Unit vectors of the ``documents`` and of the ``queries``, by text of the query."""
+    """Unit vectors of the ``documents`` and of the ``queries``, by text of the
+    query.
+    """
 
     documents: Mapping[str, np.ndarray]
     queries: Mapping[str, np.ndarray]
@@ -48,7 +51,9 @@ class Space:
 
 @dataclass(frozen=True)
 class Ranker:
-    """Weights for standardised features (`Similarity.features`); all arrays are float64 (features,)."""
+    """Weights for standardised features (`Similarity.features`); all arrays are float64
+    (features,).
+    """
 
     mean: np.ndarray
     scale: np.ndarray
@@ -81,10 +86,11 @@ class Similarity:
         return BM25Index(terms, k1=self.settings.k1, b=self.settings.b)
 
     def features(self, query_id: str, text: str) -> tuple[list[str], np.ndarray]:
-        """Return the sorted pool of a query and its features for this ``text``, float64 (pool, features).
+        """Return the sorted pool of a query and its features for this ``text``, float64
+        (pool, features).
 
-        BM25's score, then for each space the cosine and the contribution of each dimension to it.  Scores and
-        cosines are standardised within the pool.
+        BM25's score, then for each space the cosine and the contribution of each
+        dimension to it.  Scores and cosines are standardised within the pool.
         """
         pool = sorted(self.collection.pool(query_id, self.settings.pool))
         index = self.corpus or self._index(pool)
@@ -101,7 +107,8 @@ class Similarity:
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Train on the training and validation queries and rank the pool of each test query.
+    """Train on the training and validation queries and rank the pool of each test
+    query.
 
     Returns {condition: hits}.
     """
@@ -125,10 +132,11 @@ def retrieve(
     runs: Mapping[str, LinearSettings],
     encoders: Encoders | None = None,
 ) -> tuple[HitsByCondition, Ranker]:
-    """Train on the training and validation queries and rank the pool of each test query.
+    """Train on the training and validation queries and rank the pool of each test
+    query.
 
-    The form of the first of the ``runs`` is used for training.  Without ``encoders`` the model
-    uses words only.  Returns {condition: hits}, and the trained model.
+    The form of the first of the ``runs`` is used for training.  Without ``encoders``
+    the model uses words only.  Returns {condition: hits}, and the trained model.
     """
     first = next(iter(runs.values()))
     training = collection.texts(first.form, TRAINING_PARTS)
@@ -161,12 +169,14 @@ def fit(
     queries: Mapping[str, str],
     penalty: float,
 ) -> Ranker:
-    """Return a logistic regression trained on the judged documents of ``queries`` ({id: text}).
+    """Return a logistic regression trained on the judged documents of ``queries`` ({id:
+    text}).
 
-    A gain, divided by the highest possible one, is the probability of being relevant.  All queries have equal
-    weight, however many documents are judged for them.  Of large pools all relevant documents and a sample of
-    the others are used (`TRAINING_PAIRS`).  ``penalty`` is scikit-learn's C (smaller is stronger).  Raises
-    `BadInput` if no document is relevant, or every one.
+    A gain, divided by the highest possible one, is the probability of being relevant.
+    All queries have equal weight, however many documents are judged for them.  Of large
+    pools all relevant documents and a sample of the others are used (`TRAINING_PAIRS`).
+    ``penalty`` is scikit-learn's C (smaller is stronger).  Raises `BadInput` if no
+    document is relevant, or every one.
     """
     all_features = []
     all_gains = []
@@ -204,7 +214,9 @@ def fit(
 
 
 def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.ndarray:
-    """Return the indices of all relevant documents and of a random sample of others, ``most`` in all."""
+    """Return the indices of all relevant documents and of a random sample of others,
+    ``most`` in all.
+    """
     relevant = np.flatnonzero(gain)
     others = np.flatnonzero(gain == 0)
     count = max(1, most - len(relevant))
@@ -216,10 +228,11 @@ def _sample(gain: np.ndarray, most: int, generator: np.random.Generator) -> np.n
 def topics(
     documents: Mapping[str, str], queries: Sequence[str], dimensions: int
 ) -> Space:
-    """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of the documents'.
+    """Return TF-IDF vectors projected on the first ``dimensions`` singular vectors of
+    the documents'.
 
-    Words are those of `bm25.analyze`, with sublinear counts.  Raises `BadInput` if the documents share too
-    few words for two dimensions.
+    Words are those of `bm25.analyze`, with sublinear counts.  Raises `BadInput` if the
+    documents share too few words for two dimensions.
     """
     names = sorted(documents)
     least = min(MIN_DOCUMENTS, len(names))

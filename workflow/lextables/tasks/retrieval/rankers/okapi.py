@@ -1,4 +1,6 @@
-"""gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another system's hits."""
+"""gensim's BM25, as in LawngNLI (Table 17): a first stage, or a reranker of another
+system's hits.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,14 +28,16 @@ class OkapiSettings(RankingSettings):
     """The settings of a run with gensim's BM25."""
 
     chunks: Chunks | None = None
-    """The chunks that the released code reads as collections; None for one pool a query."""
+    """The chunks that the released code reads as collections; None for one pool a
+    query.
+    """
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each query, or its hits.
 
-    Documents are whole or filtered.  Ties go to the lower document id, and in the released
-    code's chunks to the row that comes first.  Returns {condition: hits}.
+    Documents are whole or filtered.  Ties go to the lower document id, and in the
+    released code's chunks to the row that comes first.  Returns {condition: hits}.
     """
     hits: HitsByCondition = {}
     for condition, run in ranking.runs(OkapiSettings).items():
@@ -70,17 +74,19 @@ def pools_of_queries(
 def released_chunks(
     collection: Collection, queries: Sequence[str], chunks: Chunks
 ) -> list[Pool]:
-    """Return the collections that LawngNLI's released code scores instead of the queries' pools.
+    """Return the collections that LawngNLI's released code scores instead of the
+    queries' pools.
 
-    `src/zero_shot_retrieval.py` (Table 17) and `src/retrieval.py` (Table 6) put the pools of
-    the queries with one label behind each other and cut these rows with `numpy.array_split`
-    into as many chunks as a pool has documents (1,000 and 100), where as many as there are
-    queries was meant (1,322 and 668).  All rows of a chunk are scored with the hypothesis of
-    its first row, so that most documents get the score of another query.  Queries without a
-    relevant document are left out before, and have no hits.
+    `src/zero_shot_retrieval.py` (Table 17) and `src/retrieval.py` (Table 6) put the
+    pools of the queries with one label behind each other and cut these rows with
+    `numpy.array_split` into as many chunks as a pool has documents (1,000 and 100),
+    where as many as there are queries was meant (1,322 and 668).  All rows of a chunk
+    are scored with the hypothesis of its first row, so that most documents get the
+    score of another query.  Queries without a relevant document are left out before,
+    and have no hits.
 
-    A pool has the order of the judgements or of the hits.  The order of the queries, which
-    the paper does not state, is that of ``queries``.
+    A pool has the order of the judgements or of the hits.  The order of the queries,
+    which the paper does not state, is that of ``queries``.
     """
     rows_by_label: dict[str, list[Pair]] = defaultdict(list)
     for query_id in queries:

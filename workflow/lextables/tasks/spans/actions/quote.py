@@ -51,7 +51,8 @@ def run(job: Job) -> None:
 def _best_threshold(
     job: Job, metric: str, contracts: Mapping[str, str], texts: Mapping[str, str]
 ) -> tuple[float, dict[str, float]]:
-    """Return the threshold that is best for the training questions, and all metrics there.
+    """Return the threshold that is best for the training questions, and all metrics
+    there.
 
     The predictions of their answers are out of fold.  ``contracts`` and ``texts`` as in
     `outputs.curve`.

@@ -12,7 +12,9 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Write the windows of each part, in as many shards as the job's ``task`` states."""
+    """Write the windows of each part, in as many shards as the job's ``task``
+    states.
+    """
     settings = CuttingSettings(**job.settings)
     contracts, questions, examples = map(Path, job.inputs["data"])
     weights = next(iter(job.inputs["weights"]), None)

@@ -11,7 +11,9 @@ from lextables.tasks.spans.squad import contract_texts, read_questions
 
 
 def run(job: Job) -> None:
-    """Ask about all questions, with the passages of another run if the settings say so."""
+    """Ask about all questions, with the passages of another run if the settings say
+    so.
+    """
     contracts, questions = job.inputs["data"]
     settings = writing.WritingSettings(**job.settings)
     with recorded(job.output("record"), settings.plain()) as record:
