@@ -68,7 +68,7 @@ def test_every_page_is_in_the_navigation_of_the_site():
 
 
 # Files that are not in the repository: results, code of others, and the example paper
-# of adding.md.
+# of adding-a-paper.md.
 ELSEWHERE = re.compile(r"results/|plan/|src/|metrics/cuad/|.*leasesearch")
 
 

@@ -417,7 +417,7 @@ def test_alternative_files_of_a_mirror_are_used_if_the_files_are_missing(tmp_pat
 
 
 def test_the_example_paper_in_the_documentation_has_the_documented_rows(tmp_path):
-    text = (ROOT / "docs/adding.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/adding-a-paper.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.DOTALL)
     found = laid_out(packages.load(written(tmp_path, block, "leasesearch"))).rows[
         "table1"

@@ -261,10 +261,10 @@ def score(
 ) -> None:
     """Score predictions on the test part of a data set, with 95 % intervals.
 
-    The data set is built once: lextables run cuad_data. Formats are in docs/adding.md.
-    The columns are the metric, its mode (paper: as the released evaluator computes it,
-    strict: as the paper's text defines it), the value, the interval and the number of
-    units. Groups such as categories are only in --output.
+    The data set is built once: lextables run cuad_data. docs/predictions.md has the
+    formats. The columns are the metric, its mode (paper: as the released evaluator
+    computes it, strict: as the paper's text defines it), the value, the interval and
+    the number of units. Groups such as categories are only in --output.
 
     \b
     lextables score acord run.trec

@@ -14,6 +14,7 @@ from lextables.notebook.project import Data
 from lextables.notebook.runs import Files, ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
+from lextables.tasks.plan import SUBMITTED
 from lextables.tasks.submitted import Incomplete
 
 ROW = "submitted predictions"  # in messages
@@ -34,7 +35,7 @@ def score(
     ``data_set`` is a data set or a paper.  ``predictions`` are a file, a frame or a
     list of records with the columns of a file, or {question id: n-best spans}; a list
     of files or frames has one for each seed.  ``format`` is the format of files, by
-    default by their names (docs/adding.md).  ``data`` and ``folder`` are those of
+    default by their names (docs/predictions.md).  ``data`` and ``folder`` are those of
     `load`.  With ``partial`` only what all seeds predict is scored.  A row is a metric
     of a group (``all``, or a part of the test set):
 
@@ -106,7 +107,7 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
             "data_set": runs.name,
             "metric": metric.removesuffix(STRICT),
             "mode": "strict" if metric.endswith(STRICT) else "paper",
-            "group": group,
+            "group": group.removeprefix(f"{SUBMITTED}, "),  # a task with views
             "value": inputs.mean(folders, metric, group, scale=1),
             "low": low,
             "high": high,

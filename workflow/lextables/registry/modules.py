@@ -18,7 +18,7 @@ def module(package: str, name: str) -> Any:
         raise BadInput(
             f"the package has no {name}",
             where=f"lextables/{folder}",
-            do=f"write {name}.py (docs/adding.md)",
+            do=f"write {name}.py (docs/adding-a-paper.md)",
         )
     return import_module(f"lextables.{place(package)}.{name}")
 
