@@ -11,6 +11,7 @@ import tomllib
 import yaml
 
 from lextables import ROOT
+from lextables.pipeline.config import Config
 
 
 def loaded(name):
@@ -108,7 +109,7 @@ def test_the_places_of_a_change_exist():
 
 
 def test_every_link_in_the_documentation_has_a_target():
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "config/README.md"]
     texts = {
         page: re.sub(
             r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
@@ -126,7 +127,34 @@ def test_every_link_in_the_documentation_has_a_target():
     assert links.findall(texts[ROOT / "README.md"])
     for page, text in texts.items():
         for link in links.findall(text):
+            if link.startswith("../../actions/"):
+                name = link.split("/")[4]  # GitHub's page of a workflow
+                assert (ROOT / ".github/workflows" / name).is_file(), link
+                continue
             name, _, anchor = link.partition("#")
             target = (page.parent / name).resolve() if name else page
             assert target.exists(), (page.name, link)
             assert not anchor or anchor in anchors[target], (page.name, link)
+
+
+def test_the_catalog_of_workflows_finds_what_it_needs():
+    usage = loaded(".snakemake-workflow-catalog.yml")["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert (ROOT / "workflow/Snakefile").is_file()
+    text = (ROOT / "config/README.md").read_text(encoding="utf-8")
+    keys = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert len(keys) > 5 and {*keys} <= Config.model_fields.keys()
+
+
+def test_the_citation_has_the_date_of_its_version():
+    citation = loaded("CITATION.cff")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = f"## [{citation['version']}] - {citation['date-released']}"
+    assert released in changes.splitlines()
+
+
+def test_the_image_is_made_of_files_of_the_repository():
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    sources = [line.split()[1] for line in lines if line.startswith("COPY ")]
+    assert sources == ["envs/requirements.txt", "."]
+    assert all((ROOT / source).exists() for source in sources)

@@ -61,7 +61,9 @@ def link(distributions, folder):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built from a copy of the clone's files."""
+    """The wheel, built from a copy of the files that the container image gets."""
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    of_image = {line[1:] for line in ignored if line.startswith("!")}
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(
         ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"],
@@ -70,7 +72,7 @@ def wheel(tmp_path_factory):
         text=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if not name.startswith(("tests/", "docs/")) and (ROOT / name).is_file():
+        if name.split("/")[0] in of_image and (ROOT / name).is_file():
             copy = folder / "clone" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy)
