@@ -30,6 +30,12 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/overlaps.smk"
 
 
+# If a planned paper has models that review a contract.
+if PROJECT.review:
+
+    include: "workflow/rules/review.smk"
+
+
 # {shard of case law: its volumes}, set by the paper that is built from them.
 SHARDS = {}
 

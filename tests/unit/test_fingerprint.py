@@ -437,7 +437,7 @@ def test_the_fingerprint_of_a_table_without_its_paper_package_raises():
 
 
 # Scripts that train nothing: tables, report, review of a user's contract, submissions.
-REPORTING = {"table", "report", "overlaps_page", "cuad_review", "submission"}
+REPORTING = {"table", "report", "overlaps_page", "review_contract", "submission"}
 LINEAR_SPANS = "spans_train_linear spans_predict_linear"
 ASKING = "answers_predict classification_ask retrieval_rank spans_ask spans_write"
 PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
@@ -449,7 +449,7 @@ PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
         # The linear baseline is trained on labels by the evaluator's matching rule.
         (
             "metrics/spans",
-            f"spans_choose spans_join spans_score {LINEAR_SPANS} cuad_marks",
+            f"spans_choose spans_join spans_score {LINEAR_SPANS} review_marks",
         ),
         ("tasks/spans/linear", LINEAR_SPANS),
         ("tasks/spans/units", f"spans_vectors {LINEAR_SPANS}"),

@@ -94,6 +94,10 @@ PAPER = {
 }
 
 
+REVIEW = {"of": "leases", "data": "Leases", "models": ["linear"], "minimum": 0.1}
+RENT = {"title": "Money", "categories": ["Rent"]}
+
+
 def written(tmp_path, content, name="ledgar"):
     path = tmp_path / f"{name}.yaml"
     path.write_text(
@@ -168,6 +172,14 @@ def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
         (
             {"data": {"ledgar": {"files": {"all": "a/b"}, "given": ["labels"]}}},
             "ledgar.yaml: the data set ledgar: given has 'labels', not a key of the paper",
+        ),
+        (
+            {"review": REVIEW | {"of": "ledgar"}},
+            "review has models of 'ledgar', which is not a task of spans of the paper",
+        ),
+        (
+            {"review": REVIEW | {"groups": {"a": RENT, "b": RENT}}},
+            "Rent is in the groups a and b",
         ),
     ],
 )
@@ -249,6 +261,21 @@ def test_a_data_set_belongs_to_one_paper(tmp_path):
     ):
         packages.load_all(paths)
     assert [*packages.load_all({"first": paths["first"]})] == ["first"]
+
+
+def test_one_paper_reviews_contracts(tmp_path):
+    cuad = ROOT / "resources/papers/cuad.yaml"
+    content = yaml.safe_load(cuad.read_text(encoding="utf-8"))
+    leases = {
+        "title": "Leases",
+        "citation": "Someone, 2026.",
+        "tasks": {"leases": content["tasks"]["cuad"]},
+        "tables": {"table1": PAPER["tables"]["table1"]},
+        "review": REVIEW,
+    }
+    paths = {"cuad": str(cuad), "leases": str(written(tmp_path, leases, "leases"))}
+    with pytest.raises(BadInput, match="cuad and leases have the key review; remove"):
+        packages.load_all(paths)
 
 
 def test_invalid_yaml_raises(tmp_path):

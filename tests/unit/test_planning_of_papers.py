@@ -7,10 +7,10 @@ import pytest
 from snakemake.iocontainers import Wildcards
 
 from helpers import planned_project
-from lextables.papers.cuad.review_jobs import ReviewJobs
 from lextables.pipeline.errors import BadInput
 from lextables.planning.data_sets import data_jobs
 from lextables.planning.jobs import Jobs
+from lextables.planning.review import ReviewJobs
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
     contract = tmp_path / "lease #4.txt"
     contract.write_text("This Lease is made by the parties.", encoding="utf-8")
     project = load_project(papers=["cuad"], contract=str(contract))
-    jobs = ReviewJobs(Jobs(project))
+    jobs = ReviewJobs(Jobs(project), project.review)
     assert jobs.name.startswith("lease _4.txt-")
     wildcards = Wildcards(fromdict={"contract": jobs.name})
     assert jobs.page(wildcards) == f"results/sample/review/{jobs.name}.html"
@@ -74,7 +74,7 @@ def test_a_review_is_named_after_the_contract_and_reads_the_planned_model(
 
 def test_a_review_needs_a_contract(load_project):
     project = load_project(papers=["cuad"])
-    jobs = ReviewJobs(Jobs(project))
+    jobs = ReviewJobs(Jobs(project), project.review)
     with pytest.raises(BadInput, match="contract is empty"):
         jobs.page(Wildcards())
 

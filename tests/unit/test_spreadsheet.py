@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from lextables.papers.cuad import review
-from lextables.papers.cuad.review import Finding
 from lextables.papers.lawngnli.dataset.annotations import sheet
 from lextables.pipeline import spreadsheet
+from lextables.registry.paper import Review
+from lextables.review import page
+from lextables.review.page import Finding
 from lextables.tables import cells, comparison
 from lextables.tables.cells import Cell, build
 from lextables.tables.comparison import Pair
@@ -171,8 +172,9 @@ def test_untrusted_names_and_texts_are_not_formulas(evil):
     pairs = [Pair(**values)]
     assert not dangerous(comparison.to_csv(pairs))
     assert comparison.from_csv(comparison.to_csv(pairs)) == pairs
-    found = [Finding(evil, 0, len(evil), evil, 0.5)]
-    assert not dangerous(review.to_csv(found, {}))
+    findings = [Finding(evil, 0, len(evil), evil, 0.5)]
+    review = Review(of="leases", data="Leases", models=["linear"], minimum=0.1)
+    assert not dangerous(page.to_csv(findings, {}, review))
     row = {
         "hypothesis": evil,
         "short_premise": evil,

@@ -21,7 +21,7 @@ from lextables.pipeline.run import Run
 from lextables.planning import planner, rehearsal, submitted, trained_on
 from lextables.planning.rule_values import Files, Params, Values
 from lextables.registry import packages
-from lextables.registry.paper import Paper
+from lextables.registry.paper import Paper, Review
 from lextables.sources import registry as sources
 from lextables.tables import published
 from lextables.tasks.plan import Context, Plan, Spec
@@ -92,6 +92,14 @@ class Project:
         for name, paper in self.papers.items():
             papers.update(dict.fromkeys((*paper.data, *paper.tasks), name))
         return papers
+
+    @property
+    def review(self) -> Review | None:
+        """The registry's entry of the review, if its paper is planned."""
+        for name in self.config.papers:
+            if review := self.papers[name].review:
+                return review
+        return None
 
     def tasks_of_kind(self, kind: str) -> Params:
         """Return {data set: its task} for the tasks of this kind, such as ``spans``."""

@@ -62,7 +62,7 @@ def _kinds(values: Any) -> list[str]:
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
     """Load {paper: its file}; `BadInput` if two papers have a data set of the same
-    name.
+    name, or the key `review`.
     """
     papers = {name: load(path) for name, path in paths.items()}
     owners: dict[str, str] = {}
@@ -75,4 +75,11 @@ def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
                     where=Path(paths[name]).name,
                     do="rename one of them",
                 )
+    reviewing = [name for name, paper in papers.items() if paper.review]
+    if len(reviewing) > 1:
+        raise BadInput(
+            f"{' and '.join(reviewing)} have the key review",
+            where="resources/papers",
+            do="remove it from all but one",
+        )
     return papers

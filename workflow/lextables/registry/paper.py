@@ -25,6 +25,8 @@ TableName = Annotated[
         description="the paper's number, such as table3, table_c1 or figure2, or a word, as in table_labels",
     ),
 ]
+# The group of categories in a review that no other group has.
+OTHER_CATEGORIES = "other"
 # The keys of `tables.figures.KINDS`, which loads matplotlib.
 FigureKind = Literal[
     "bars_before_after",
@@ -246,6 +248,51 @@ class Publication(Entry):
     apart: Mapping[Name, Apart] = {}
 
 
+class ReviewGroup(Entry):
+    """Categories that a review shows under one title."""
+
+    title: Line
+    categories: Strings
+
+
+class Review(Entry):
+    """The review of a user's contract (`snakemake review`) by the models of a task of
+    spans.
+
+    ``of`` is the data set with this task, and ``data`` its name on pages.  ``models``
+    can review a contract, best first.  Spans with a probability of ``minimum`` or less
+    are not shown.  ``groups`` of categories have a style in `review/page.css`; all
+    other categories are in the group `OTHER_CATEGORIES`.
+    """
+
+    of: Name
+    data: Line
+    models: Strings = Field(min_length=1)
+    minimum: float = Field(ge=0, lt=1)
+    groups: Mapping[Name, ReviewGroup] = {}
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> "Review":
+        for key, group in self.groups.items():
+            for category in group.categories:
+                if self.group_of(category) != key:
+                    what = f"{category} is in the groups {self.group_of(category)}"
+                    raise ValueError(f"{what} and {key}")
+        return self
+
+    def group_of(self, category: str) -> str:
+        """The key of a category's group."""
+        for key, group in self.groups.items():
+            if category in group.categories:
+                return key
+        return OTHER_CATEGORIES
+
+    def titles(self) -> dict[str, str]:
+        """{group: its title}, in the order of the page."""
+        titles = {key: group.title for key, group in self.groups.items()}
+        return titles | {OTHER_CATEGORIES: OTHER_CATEGORIES.capitalize()}
+
+
 class ShownPaper(Entry):
     """The parts of a paper that pages show: its title, its citation and its tables."""
 
@@ -265,6 +312,7 @@ class Paper(ShownPaper):
     data: Mapping[Name, DataSet] = {}
     texts: Mapping[Name, Texts] = {}
     tasks: Mapping[Name, Any] = {}
+    review: Review | None = None
     not_in_sample: NotInSample = NotInSample()
     publish: Publication = Publication()
 
@@ -278,6 +326,11 @@ class Paper(ShownPaper):
                 if key not in keys:
                     what = f"given has {key!r}, not a key of the paper"
                     raise ValueError(f"the data set {name}: {what}")
+        if self.review:
+            task = self.tasks.get(self.review.of)
+            if getattr(task, "task", None) != "spans":
+                what = f"{self.review.of!r}, which is not a task of spans of the paper"
+                raise ValueError(f"review has models of {what}")
         _check_left_out(self)
         return self
 

@@ -10,11 +10,11 @@ from transformers import BertForQuestionAnswering
 from helpers import marked_contracts
 from helpers.marked_contracts import CONTRACTS, WINDOWS, WORDINGS
 from lextables.models.loading import save
-from lextables.papers.cuad.reading import WindowCount as Count
-from lextables.papers.cuad.reading import read_with_fine_tuned_model as read_contract
-from lextables.papers.cuad.reading import read_with_linear_model
-from lextables.papers.cuad.reviewer import question_id
 from lextables.pipeline.dataset import read, write
+from lextables.review.prediction import WindowCount as Count
+from lextables.review.prediction import read_with_fine_tuned_model as read_contract
+from lextables.review.prediction import read_with_linear_model
+from lextables.review.reviewer import question_id
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.features import WindowSource, write_features
 from lextables.tasks.spans.linear_settings import LinearRun

@@ -12,11 +12,15 @@ from html.parser import HTMLParser
 import pytest
 
 from helpers import stored_pages
-from lextables.papers.cuad import marks, review
-from lextables.papers.cuad.marks import Band, Marks
-from lextables.papers.cuad.review import About, Finding
+from lextables import ROOT
 from lextables.pipeline.errors import BadInput
+from lextables.registry import packages
+from lextables.review import marks
+from lextables.review import page as review_page
+from lextables.review.marks import Band, Marks
+from lextables.review.page import About, Finding
 
+REVIEW = packages.load(ROOT / "resources/papers/cuad.yaml").review
 TEXT = 'SUPPLY <AGREEMENT>\n\n1.  Buyer & Seller\tagree;  no "party" may assign.\r\n\n   It\'s New York law.\n'
 
 
@@ -71,21 +75,21 @@ def none(category: str, probability: float = 0.99) -> Finding:
     ],
 )
 def test_findings_of_one_category(predictions: list, expected: list) -> None:
-    found = review.findings(rows("q", *predictions), {"q": "Insurance"})
+    found = review_page.findings(rows("q", *predictions), {"q": "Insurance"}, 0.1)
     assert [(x.start, x.end, x.probability) for x in found] == expected
     assert all(x.category == "Insurance" and x.found == (x.start >= 0) for x in found)
 
 
 def test_findings_keep_the_order_of_categories_and_overlaps_between_them() -> None:
     predictions = rows("b", ("abc", 0, 3, 0.5)) + rows("a", ("bc", 1, 3, 0.3))
-    found = review.findings(
+    found = review_page.findings(
         predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.2
     )
     assert [(x.category, x.text) for x in found] == [
         ("Parties", "abc"),
         ("Insurance", "bc"),
     ]
-    found = review.findings(
+    found = review_page.findings(
         predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.3
     )
     assert found[1] == none("Insurance", 0)
@@ -93,8 +97,8 @@ def test_findings_keep_the_order_of_categories_and_overlaps_between_them() -> No
 
 def test_a_question_without_predictions_is_an_error() -> None:
     with pytest.raises(BadInput, match="q2: this question has no predictions"):
-        review.findings(
-            rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"}
+        review_page.findings(
+            rows("q1", ("", -1, -1, 1.0)), {"q1": "Parties", "q2": "Insurance"}, 0.1
         )
 
 
@@ -110,7 +114,7 @@ def test_scores_of_returns_only_the_scores_on_the_page() -> None:
         ("precision at 80% recall", "all", 0.1),
         ("precision at 80% recall", "category: Parties", 0.6),
     ]
-    found = review.scores_of(
+    found = review_page.scores_of(
         {"metric": m, "group": g, "value": v, "n": 1} for m, g, v in table
     )
     assert found == ({"AUPR": 0.4, "precision at 80% recall": 0.1}, {"Parties": 0.7})
@@ -123,24 +127,29 @@ def test_the_description_of_the_model() -> None:
         "updates": 1600,
         "training_windows": {"with an answer": 9000, "without": 9001},
     }
-    assert review.model_of({"settings": settings, "trained": trained}) == (
+    assert review_page.model_of({"settings": settings, "trained": trained}, "CUAD") == (
         "minilm (hub cache), fine-tuned on the training contracts of CUAD: "
         "1,600 updates on 18,001 windows of text"
     )
     part = {"settings": settings, "trained": trained | {"settings": {"percent": 30}}}
-    assert "fine-tuned on 30 % of the training contracts" in review.model_of(part)
+    assert "fine-tuned on 30 % of the training contracts" in review_page.model_of(
+        part, "CUAD"
+    )
     # A model without fine-tuning, and the released weights, which are unpacked and not
     # trained.
     for record in (
         {"settings": settings},
         {"settings": settings, "trained": {"files": ["config.json"]}},
     ):
-        assert review.model_of(record) == "minilm (hub cache), as it was released"
+        assert (
+            review_page.model_of(record, "CUAD")
+            == "minilm (hub cache), as it was released"
+        )
     linear = {
         "settings": {"kind": "linear"},
         "trained": {"answers": 11_180, "contracts": 408},
     }
-    assert review.model_of(linear) == (
+    assert review_page.model_of(linear, "CUAD") == (
         "linear models over words and trees over their scores, trained on 11,180 annotated passages in "
         "408 training contracts of CUAD"
     )
@@ -151,9 +160,13 @@ def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> Non
     bands = (Band(0.1, 0.5, 40, 10), Band(0.5, 0.9, 0, 0), Band(0.9, 1.0, 10, 9))
     found = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
     about = About(
-        "m", categories={"Parties": 0.6, "Insurance": 0.1}, marks=marked, bands=bands
+        REVIEW,
+        "m",
+        categories={"Parties": 0.6, "Insurance": 0.1},
+        marks=marked,
+        bands=bands,
     )
-    page = " ".join(review.to_html(TEXT, found, "R", about).split())
+    page = " ".join(review_page.to_html(TEXT, found, "R", about).split())
     assert '<small class="soft">right 75 %, found 50 %</small>' in page
     assert "<td>60.0 %</td> <td>75 %</td><td>50 %</td>" in page
     assert "<td>10.0 %</td> <td>–</td><td>0 %</td>" in page
@@ -163,8 +176,8 @@ def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> Non
 
 def test_each_of_41_categories_is_in_one_group() -> None:
     categories = []
-    for group in review.GROUPS.values():
-        categories += group["categories"]
+    for group in REVIEW.groups.values():
+        categories += group.categories
     assert len(categories) == len(set(categories)) == 41
 
 
@@ -176,8 +189,8 @@ def test_the_csv_has_a_line_for_every_finding_and_every_missing_category() -> No
         Finding("New", 0, 1, "a", 0.2),
     ]
     marked = {"Parties": Marks(4, 3, 0, 0), "Insurance": Marks(0, 0, 8, 0)}
-    assert list(csv.reader(io.StringIO(review.to_csv(found, marked)))) == [
-        list(review.FIELDS),
+    assert list(csv.reader(io.StringIO(review_page.to_csv(found, marked, REVIEW)))) == [
+        list(review_page.FIELDS),
         [
             "Parties",
             "General information",
@@ -204,10 +217,10 @@ def test_segments_cover_the_text_with_every_overlap() -> None:
             found.append(
                 Finding(str(n), start, draw.randrange(start + 1, length + 1), "x", 0.5)
             )
-        placed = review.passages(found)
+        placed = review_page.passages(found, REVIEW)
         assert [x.number for x in placed] == list(range(1, len(found) + 1))
         reached = 0
-        for start, end, over in review.segments(length, placed):
+        for start, end, over in review_page.segments(length, placed):
             assert start == reached < end
             assert len({x.lane for x in over}) == len(over)
             reached = end
@@ -268,7 +281,11 @@ FOUND = [
 
 
 def test_the_page_contains_the_contract_and_every_mark() -> None:
-    page = Page(review.to_html(TEXT, FOUND, "Review of a & b.txt", About("a model")))
+    page = Page(
+        review_page.to_html(
+            TEXT, FOUND, "Review of a & b.txt", About(REVIEW, "a model")
+        )
+    )
     assert page.text == TEXT
     assert page.marks == [
         (("general l0 f1",), "SUPPLY <AGREEMENT>"),
@@ -283,7 +300,7 @@ def test_the_page_contains_the_contract_and_every_mark() -> None:
 
 
 def test_the_page_has_valid_links_and_no_external_resources() -> None:
-    html = review.to_html(TEXT, FOUND, "Review", About("a model"))
+    html = review_page.to_html(TEXT, FOUND, "Review", About(REVIEW, "a model"))
     page = Page(html)
     assert len(page.ids) == len(set(page.ids))
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
@@ -301,13 +318,14 @@ def test_everything_is_escaped() -> None:
         none(HOSTILE + "2", 0.1),
     ]
     about = About(
+        REVIEW,
         HOSTILE,
         scores={HOSTILE: 0.5},
         categories={HOSTILE: 0.5},
         warning=HOSTILE,
         unread=(HOSTILE,),
     )
-    page = Page(review.to_html(HOSTILE, found, HOSTILE, about))
+    page = Page(review_page.to_html(HOSTILE, found, HOSTILE, about))
     assert page.text == HOSTILE
     assert page.notes == [f"{HOSTILE} 70 %"]
     assert "script" not in page.tags
@@ -316,26 +334,28 @@ def test_everything_is_escaped() -> None:
 def test_words_with_ligatures_can_be_searched_on_the_page() -> None:
     text = "North\ufb01eld Inc. and its a\ufb03liates"
     found = [at("Parties", "North\ufb01eld Inc.", 0.9, text)]
-    page = Page(review.to_html(text, found, "R", About("MiniLM")))
+    page = Page(review_page.to_html(text, found, "R", About(REVIEW, "MiniLM")))
     assert page.text == "Northfield Inc. and its affiliates"
-    assert "North\ufb01eld" not in review.to_html(text, found, "R", About("MiniLM"))
-    assert "North\ufb01eld Inc." in review.to_csv(found, {})
+    assert "North\ufb01eld" not in review_page.to_html(
+        text, found, "R", About(REVIEW, "MiniLM")
+    )
+    assert "North\ufb01eld Inc." in review_page.to_csv(found, {}, REVIEW)
 
 
 @pytest.mark.golden
 def test_the_page_is_as_stored() -> None:
     """The style, which is that of all tables, is left out."""
     about = About(
+        REVIEW.model_copy(update={"minimum": 0.25}),
         "MiniLM",
-        minimum=0.25,
         scores={"AUPR": 0.4523, "precision at 80% recall": 0.31},
         categories={"Joint Ip Ownership": 0.123},
         warning="Trained on the sample.",
         unread=("Page 3 was not read.", "Footnotes were not read."),
     )
-    plain = review.to_html(TEXT, [none("Insurance")], "R", About("MiniLM"))
+    plain = review_page.to_html(TEXT, [none("Insurance")], "R", About(REVIEW, "MiniLM"))
     for name, page in {
-        "review": review.to_html(TEXT, FOUND, "Review of a & b.txt", about),
+        "review": review_page.to_html(TEXT, FOUND, "Review of a & b.txt", about),
         "review-without-passages": plain,
     }.items():
         body = re.sub("<style>.*?</style>", "", page, flags=re.S)
@@ -347,7 +367,7 @@ def test_the_page_is_as_stored() -> None:
 )
 def test_a_finding_that_is_not_in_the_contract_is_an_error(wrong: Finding) -> None:
     with pytest.raises(ValueError, match="Parties: the contract does not have"):
-        review.to_html(TEXT, [wrong], "R", About("m"))
+        review_page.to_html(TEXT, [wrong], "R", About(REVIEW, "m"))
 
 
 def test_a_contract_of_300_000_characters_makes_a_small_page_fast() -> None:
@@ -361,7 +381,7 @@ def test_a_contract_of_300_000_characters_makes_a_small_page_fast() -> None:
             Finding(f"Category {n % 41}", start, end, text[start:end], draw.random())
         )
     begun = time.monotonic()
-    html = review.to_html(text, found, "R", About("m"))
+    html = review_page.to_html(text, found, "R", About(REVIEW, "m"))
     assert time.monotonic() - begun < 3
     assert len(html) < 3 * len(text)
 

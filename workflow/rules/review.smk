@@ -1,13 +1,14 @@
-# CUAD's review: a user's contract with the clauses that a model finds.
+# The review: a user's contract with the clauses that a model finds.
 #
 #   in    the contract in the config; a run that reads contracts, and its weights
 #   out   {RESULTS}/review/<contract>.html, .csv
 #   steps contract + model + precision of its marks in the test contracts -> review
 
-from lextables.papers.cuad.registry import DATA as REVIEWED_DATA
-from lextables.papers.cuad.review_jobs import ReviewJobs
+from lextables.planning.review import ReviewJobs
 
-REVIEWS = ReviewJobs(JOBS)
+# The entry `review` of the paper with the models.
+REVIEW_ENTRY = PROJECT.review
+REVIEWS = ReviewJobs(JOBS, REVIEW_ENTRY)
 # `snakemake review --config contract=path.txt`.  The review is named after the
 # contract's file and a digest of its content, so that contracts with the same file name
 # do not collide.
@@ -23,38 +24,38 @@ rule review:
 
 # Precision of a model's marks in the test contracts.  {RUN} is the folder of the run
 # that predicted them.
-rule cuad_marks:
+rule review_marks:
     input:
         predictions=REVIEWS.predictions,
-        data=PROJECT.tables(REVIEWED_DATA, "questions", "answers"),
+        data=PROJECT.tables(REVIEW_ENTRY.of, "questions", "answers"),
     output:
         f"{RUN}/marks.parquet",
     log:
         f"{RESULTS}/logs/{{dataset}}/marks/{{experiment}}/{{model}}/{{condition}}/seed{{seed}}.log",
     wildcard_constraints:
-        dataset=REVIEWED_DATA,
+        dataset=REVIEW_ENTRY.of,
         experiment="read",
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("cuad_marks.py"),
+        code=lambda wildcards: fingerprint_of("review_marks.py"),
         run=REVIEWS.run_folder,
         record=REVIEWS.record,
-        minimum=PROJECT.papers["cuad"].review_minimum,
-        relaxed=PROJECT.tasks[REVIEWED_DATA].relaxed,
+        minimum=REVIEW_ENTRY.minimum,
+        relaxed=PROJECT.tasks[REVIEW_ENTRY.of].relaxed,
     message:
         "Computing the precision of {wildcards.model}'s marks in the test contracts."
     script:
-        "../scripts/cuad_marks.py"
+        "../scripts/review_marks.py"
 
 
 # The review itself: the answers of the same model for the user's contract, marked in
 # its text.
-rule cuad_review:
+rule review_contract:
     input:
         reviewer=REVIEWS.reviewer_files,
         marks=REVIEWS.marks,
-        data=PROJECT.tables(REVIEWED_DATA, "questions", "categories"),
+        data=PROJECT.tables(REVIEW_ENTRY.of, "questions", "categories"),
     output:
         html=f"{REVIEW}.html",
         csv=f"{REVIEW}.csv",
@@ -69,7 +70,7 @@ rule cuad_review:
     resources:
         **RESOURCES.of_small_model(minutes=60),
     params:
-        code=lambda wildcards: fingerprint_of("cuad_review.py"),
+        code=lambda wildcards: fingerprint_of("review_contract.py"),
         # A param that depends on the output is not compared: the output's name has the
         # content's digest. The path is no input, because it may have characters that
         # are special in Snakemake.
@@ -77,9 +78,9 @@ rule cuad_review:
         run=REVIEWS.reviewer_folder,
         weights=REVIEWS.weights,
         record=REVIEWS.record,
-        minimum=PROJECT.papers["cuad"].review_minimum,
+        review=REVIEW_ENTRY.model_dump(mode="json"),
         device=CONFIG.device,
     message:
-        "Highlighting the 41 categories in {wildcards.contract}, with the model of {params.run}."
+        "Highlighting the categories in {wildcards.contract}, with the model of {params.run}."
     script:
-        "../scripts/cuad_review.py"
+        "../scripts/review_contract.py"

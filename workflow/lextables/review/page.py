@@ -12,28 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import FileSystemLoader
 from markupsafe import Markup, escape
 
-from lextables.papers.cuad import marks
-from lextables.papers.cuad.marks import Band, Marks
-from lextables.papers.cuad.reviewer import LINEAR
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.errors import BadInput
+from lextables.registry.paper import Review
+from lextables.review import marks
+from lextables.review.marks import Band, Marks
+from lextables.review.reviewer import LINEAR
 from lextables.sources.characters import with_plain_letters
 from lextables.tables import render
 
-MINIMUM = 0.1  # spans above this probability are shown
 SURE = 0.5  # spans of at least this probability are shaded
 
 HERE = Path(__file__).parent
 TEMPLATES = render.TEMPLATES.overlay(loader=FileSystemLoader(HERE))
-GROUPS = yaml.safe_load((HERE / "groups.yaml").read_text(encoding="utf-8"))
-OTHER = ("other", "Other")
-_GROUP_OF: dict[str, str] = {}
-for _key, _entry in GROUPS.items():
-    _GROUP_OF.update(dict.fromkeys(_entry["categories"], _key))
 # The release capitalizes abbreviations like words.
 _ABBREVIATION = re.compile(r"\b(?:Ip|Rofr|Rofo|Rofn)\b")
 
@@ -62,14 +56,15 @@ class Finding:
 class About:
     """Facts about the model and the reading that the page shows.
 
-    ``model`` describes the model.  ``scores``, ``categories`` and ``marks`` are from
-    the test contracts: metric to score (0 to 1), category to AUPR, and category to
-    marks above `MINIMUM`; ``bands`` are the marks of all categories by confidence.
+    ``review`` is the registry's entry.  ``model`` describes the model.  ``scores``,
+    ``categories`` and ``marks`` are from the test contracts: metric to score (0 to 1),
+    category to AUPR, and category to marks above the review's minimum; ``bands`` are
+    the marks of all categories by confidence.
     ``warning`` is shown at the top; ``unread`` are notes on what was not read.
     """
 
+    review: Review
     model: str
-    minimum: float = MINIMUM
     scores: Mapping[str, float] = field(default_factory=dict)
     categories: Mapping[str, float] = field(default_factory=dict)
     marks: Mapping[str, Marks] = field(default_factory=dict)
@@ -81,7 +76,7 @@ class About:
 def findings(
     predictions: Iterable[Mapping[str, Any]],
     categories: Mapping[str, str],
-    minimum: float = MINIMUM,
+    minimum: float,
 ) -> list[Finding]:
     """Return the findings of a contract, in the order of ``categories`` and then of the
     text.
@@ -140,15 +135,17 @@ SAMPLE = (
 )
 
 
-def model_of(record: Mapping[str, Any]) -> str:
-    """Describe the model of a run's `run.json` and its training."""
+def model_of(record: Mapping[str, Any], data: str) -> str:
+    """Describe the model of a run's `run.json` and its training on the contracts of
+    ``data``.
+    """
     settings = record["settings"]
     trained = record.get("trained", {})
     if settings.get("kind") == LINEAR:
         return (
             "linear models over words and trees over their scores, trained on"
             f" {trained['answers']:,} annotated passages"
-            f" in {trained['contracts']} training contracts of CUAD"
+            f" in {trained['contracts']} training contracts of {data}"
         )
     name = f"{settings['model']} ({settings['found']})"
     if "updates" not in trained:
@@ -157,7 +154,7 @@ def model_of(record: Mapping[str, Any]) -> str:
     percent = trained["settings"]["percent"]
     share = "" if percent == 100 else f"{percent} % of "
     return (
-        f"{name}, fine-tuned on {share}the training contracts of CUAD: "
+        f"{name}, fine-tuned on {share}the training contracts of {data}: "
         f"{trained['updates']:,} updates on {windows:,} windows of text"
     )
 
@@ -187,7 +184,9 @@ FIELDS = (
 )
 
 
-def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
+def to_csv(
+    items: Iterable[Finding], marked: Mapping[str, Marks], review: Review
+) -> str:
     """Return a line for each finding, and a line with ``found`` = no for a category
     without findings.
 
@@ -197,11 +196,12 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
+    titles = review.titles()
     for finding in items:
         category_marks = marked.get(finding.category, Marks(0, 0, 0, 0))
         row = [
             finding.category,
-            _title(_group(finding.category)),
+            titles[review.group_of(finding.category)],
             "yes" if finding.found else "no",
             f"{finding.probability:.4f}",
             str(finding.start) if finding.found else "",
@@ -219,20 +219,20 @@ def to_csv(items: Iterable[Finding], marked: Mapping[str, Marks]) -> str:
 
 @dataclass(frozen=True)
 class Passage:
-    """A finding on the page: its number in the order of the text, and its lane (level
-    of underline).
+    """A finding on the page: its number in the order of the text, its lane (level of
+    underline) and the group of its category.
     """
 
     number: int
     lane: int
+    group: str
     finding: Finding
 
     @property
     def classes(self) -> str:
         """The CSS classes of its marks."""
-        group = _group(self.finding.category)
         lane = min(self.lane, LANES - 1)
-        classes = f"{group} l{lane} f{self.number}"
+        classes = f"{self.group} l{lane} f{self.number}"
         if self.finding.probability < SURE:
             classes += " faint"
         return classes
@@ -264,7 +264,7 @@ def percent(probability: float) -> str:
     return f"{rounded} %"
 
 
-def passages(items: Iterable[Finding]) -> list[Passage]:
+def passages(items: Iterable[Finding], review: Review) -> list[Passage]:
     """Number the spans in the order of the text, with different lanes for overlapping
     ones.
     """
@@ -277,7 +277,8 @@ def passages(items: Iterable[Finding]) -> list[Passage]:
         while end_of.get(lane, 0) > finding.start:
             lane += 1
         end_of[lane] = finding.end
-        placed.append(Passage(number, lane, finding))
+        group = review.group_of(finding.category)
+        placed.append(Passage(number, lane, group, finding))
     return placed
 
 
@@ -341,14 +342,6 @@ def _note(passage: Passage) -> Markup:
     )
 
 
-def _group(category: str) -> str:
-    return _GROUP_OF.get(category, OTHER[0])
-
-
-def _title(group: str) -> str:
-    return GROUPS.get(group, {"title": OTHER[1]})["title"]
-
-
 def _slug(category: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", category.lower()).strip("-")
 
@@ -375,8 +368,8 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         if finding.found and (not words or words != finding.text):
             what = f"{finding.text!r} at {finding.start}"
             raise ValueError(f"{finding.category}: the contract does not have {what}")
-    placed = passages(items)
-    groups = list(_groups(items, placed))
+    placed = passages(items, about.review)
+    groups = list(_groups(items, placed, about.review))
 
     def share(category: str, name: str) -> str:
         value = None
@@ -387,8 +380,8 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
     unsure = []
     for group in groups:
         unsure += [item for item in group.none if item.probability < SURE]
-    template = TEMPLATES.get_template("review.html.j2")
-    style = (HERE / "review.css").read_text(encoding="utf-8")
+    template = TEMPLATES.get_template("page.html.j2")
+    style = (HERE / "page.css").read_text(encoding="utf-8")
     body = template.render(
         share=share,
         title=title,
@@ -401,7 +394,7 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         unsure=unsure,
         half=SURE,
         sure=percent(SURE),
-        minimum=percent(about.minimum),
+        minimum=percent(about.review.minimum),
         percent=percent,
         shown=shown,
         slug=_slug,
@@ -423,15 +416,17 @@ def _highlights(placed: Sequence[Passage]) -> str:
     return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
 
 
-def _groups(items: Sequence[Finding], placed: Sequence[Passage]) -> Iterator[_Group]:
-    """Yield the groups that have categories in ``items``, in the order of `GROUPS`."""
+def _groups(
+    items: Sequence[Finding], placed: Sequence[Passage], review: Review
+) -> Iterator[_Group]:
+    """Yield the groups that have categories in ``items``, in the order of the page."""
     spans_of: dict[str, list[Passage]] = defaultdict(list)
     for passage in placed:
         spans_of[passage.finding.category].append(passage)
-    for key in (*GROUPS, OTHER[0]):
-        group = _Group(key, _title(key), {}, [])
+    for key, title in review.titles().items():
+        group = _Group(key, title, {}, [])
         for item in items:
-            if _group(item.category) != key:
+            if review.group_of(item.category) != key:
                 continue
             if item.found:
                 group.found[item.category] = spans_of[item.category]

@@ -10,10 +10,10 @@ import pytest
 
 from helpers.pdf_files import Page, pdf
 from helpers.word_file import paragraph, run, word
-from lextables.papers.cuad.reviewer import review_name
 from lextables.pipeline.errors import BadInput
 from lextables.review import contract, contract_pdf, contract_text
 from lextables.review.contract_text import read_contract
+from lextables.review.reviewer import review_name
 
 
 @pytest.mark.parametrize(

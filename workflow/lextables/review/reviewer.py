@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lextables.papers.cuad.registry import DATA, Cuad
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.content import sha256_of
@@ -17,6 +16,7 @@ from lextables.pipeline.dataset import read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import Run, RunSettings
+from lextables.registry.paper import Review
 from lextables.review.contract import check_file
 from lextables.tasks.plan import WHOLE, Plan
 
@@ -89,12 +89,12 @@ class Reviewer:
         return f"{results}/{self.weights_of.folder}/{WEIGHTS}"
 
 
-def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Reviewer:
+def choose(config: Config, review: Review, plan: Plan, results: str | Path) -> Reviewer:
     """Return the best available model, or config's ``review_model``.
 
     Of the finished runs in ``results``, the one with the best AUPR on the test
-    contracts is used.  If there is none, it is the first model in the paper's list
-    ``review`` that has a run under this configuration.  Raises `BadInput` if there is
+    contracts is used.  If there is none, it is the first of the review's models
+    that has a run under this configuration.  Raises `BadInput` if there is
     no such run.
     """
     planned: dict[str, Run] = {}
@@ -102,14 +102,14 @@ def choose(config: Config, paper: Cuad, plan: Plan, results: str | Path) -> Revi
         if _uses_all_training_data(run) and _can_review(plan.specs[run].settings):
             planned.setdefault(run.model, run)
     requested = config.review_model != "auto"
-    candidates = paper.review
+    candidates = review.models
     if requested:
         # A model is named by its key or by its row.
         key = user_rows.key(config.review_model)
         candidates = (key.removeprefix(user_rows.PREFIX), key)
     best = None
     best_score = -1.0
-    for score, reviewer in finished(results):
+    for score, reviewer in finished(results, review.of):
         is_candidate = not requested or reviewer.run.model in candidates
         # Only a configuration that lists a user's off-the-shelf model knows the
         # location of its weights.
@@ -137,12 +137,14 @@ def _planned(run: Run, plan: Plan) -> Reviewer:
     return Reviewer(run, spec.weights_of, planned=True, windows=windows)
 
 
-def finished(results: str | Path) -> list[tuple[float, Reviewer]]:
-    """Return (AUPR, reviewer) of the runs in ``results`` whose model can read a
-    contract, sorted by run.
+def finished(results: str | Path, data_set: str) -> list[tuple[float, Reviewer]]:
+    """Return (AUPR, reviewer) of the runs on a data set in ``results`` whose model can
+    read a contract, sorted by run.
     """
     runs = []
-    for record in sorted(Path(results).glob(f"runs/{DATA}/read/*/*/seed*/run.json")):
+    for record in sorted(
+        Path(results).glob(f"runs/{data_set}/read/*/*/seed*/run.json")
+    ):
         run = _run(record.parent)
         digest = hashlib.sha256(record.read_bytes()).hexdigest()
         settings = read_json(record, RunSettings)["settings"]
@@ -184,7 +186,7 @@ def _weights_of(run: Run, settings: Mapping[str, Any]) -> Run | None:
         return replace(run, experiment="train")
     # Weights made by a rule are in a run's folder, under any results folder.
     location = settings.get("weights") or ""
-    if f"runs/{DATA}/" not in location:
+    if f"runs/{run.data_set}/" not in location:
         return None
     return _run(Path(location).parent)
 

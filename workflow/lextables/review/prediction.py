@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lextables.papers.cuad.reviewer import CONTRACT, question_id
 from lextables.pipeline.dataset import Row, write
 from lextables.pipeline.files import read_json
+from lextables.review.reviewer import CONTRACT, question_id
 from lextables.sources.characters import PlainText, plain
 from lextables.tasks.spans.schema import NBEST
 

@@ -4,8 +4,6 @@ review.
 
 from pathlib import Path
 
-from lextables.papers.cuad import marks, reading, review
-from lextables.papers.cuad.reviewer import LINEAR, question_id
 from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.dataset import read
@@ -13,7 +11,10 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
 from lextables.pipeline.run import RunSettings
+from lextables.registry.paper import Review
+from lextables.review import marks, page, prediction
 from lextables.review.contract_text import read_contract
+from lextables.review.reviewer import LINEAR, question_id
 
 with job(snakemake.log[0]) as log:
     params = snakemake.params
@@ -28,7 +29,7 @@ with job(snakemake.log[0]) as log:
     names = [row["category"] for row in read(categories)]
     notes = contract.notes
     if settings.get("kind") == LINEAR:
-        reading.read_with_linear_model(
+        prediction.read_with_linear_model(
             contract.text, names, settings, params.weights, output.predictions
         )
     else:
@@ -39,7 +40,7 @@ with job(snakemake.log[0]) as log:
 
         where = device.pick(params.device)
         wordings = question_texts(questions)
-        windows = reading.read_with_fine_tuned_model(
+        windows = prediction.read_with_fine_tuned_model(
             contract.text,
             {name: wordings[name] for name in names},
             run / "reading",
@@ -53,22 +54,23 @@ with job(snakemake.log[0]) as log:
             windows.windows,
             device.describe(where),
         )
-        notes += review.unread_windows(windows.most, windows.of_question)
+        notes += page.unread_windows(windows.most, windows.of_question)
 
     asked = {question_id(name): name for name in names}
-    findings = review.findings(read(output.predictions), asked, params.minimum)
-    scores, by_category = review.scores_of(read(run / "scores.parquet"))
+    review = Review(**params.review)
+    findings = page.findings(read(output.predictions), asked, review.minimum)
+    scores, by_category = page.scores_of(read(run / "scores.parquet"))
     marked = list(read(snakemake.input.marks))
-    about = review.About(
-        model=review.model_of(record),
-        minimum=params.minimum,
+    about = page.About(
+        review=review,
+        model=page.model_of(record, review.data),
         scores=scores,
         categories={name: by_category[name] for name in names if name in by_category},
-        marks=marks.by_category(marked, params.minimum),
+        marks=marks.by_category(marked, review.minimum),
         bands=marks.bands(marked),
-        warning=review.SAMPLE if snakemake.config["data"] == "sample" else "",
+        warning=page.SAMPLE if snakemake.config["data"] == "sample" else "",
         unread=notes,
     )
     title = f"Review of {Path(params.contract).name}"
-    write_text(output.csv, review.to_csv(findings, about.marks))
-    write_text(output.html, review.to_html(contract.text, findings, title, about))
+    write_text(output.csv, page.to_csv(findings, about.marks, review))
+    write_text(output.html, page.to_html(contract.text, findings, title, about))

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from lextables.papers.cuad import reviewer
-from lextables.papers.cuad.registry import Cuad
-from lextables.papers.cuad.reviewer import Reviewer
 from lextables.pipeline.errors import BadInput
 from lextables.planning.jobs import Jobs
 from lextables.planning.rule_values import Wildcards
+from lextables.registry.paper import Review
+from lextables.review import reviewer
+from lextables.review.reviewer import Reviewer
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,14 @@ class ReviewJobs:
     """The review of the contract in the configuration, and the run that reads it."""
 
     jobs: Jobs
+    entry: Review
 
     @cached_property
     def reviewer(self) -> Reviewer:
         """The run whose model reads the contract."""
         project = self.jobs.project
-        paper = project.papers["cuad"]
-        assert isinstance(paper, Cuad)
-        plan = project.plans["cuad"]
-        return reviewer.choose(project.config, paper, plan, project.results)
+        plan = project.plans[project.paper_of[self.entry.of]]
+        return reviewer.choose(project.config, self.entry, plan, project.results)
 
     @cached_property
     def name(self) -> str:

@@ -13,7 +13,12 @@ import pytest
 
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.cuad.reviewer import (
+from lextables.pipeline.config import load as load_config
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.run import Run
+from lextables.planning import planner
+from lextables.registry import packages
+from lextables.review.reviewer import (
     FILES,
     READING,
     Reviewer,
@@ -21,11 +26,6 @@ from lextables.papers.cuad.reviewer import (
     finished,
     review_name,
 )
-from lextables.pipeline.config import load as load_config
-from lextables.pipeline.errors import BadInput
-from lextables.pipeline.run import Run
-from lextables.planning import planner
-from lextables.registry import packages
 from lextables.tasks.plan import Context
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -37,7 +37,7 @@ def chosen(results, **values):
     config = load_config({"papers": "cuad"} | values, ["cuad"], ROOT)
     return choose(
         config,
-        PAPER,
+        PAPER.review,
         planner.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)),
         results,
     )
@@ -196,7 +196,7 @@ def test_linear_models_that_are_relaxed_or_need_vectors_are_not_selected(
     run = stand(tmp_path, "linear", "linear", 0.9).run
     record = tmp_path / run.folder / "run.json"
     record.write_text(json.dumps({"settings": LINEAR | other}))
-    assert finished(tmp_path) == []
+    assert finished(tmp_path, "cuad") == []
     named = "review_model = 'linear' has no run under this configuration"
     with pytest.raises(BadInput, match=named):
         chosen(tmp_path, review_model="linear")
@@ -224,7 +224,7 @@ def test_incomplete_and_other_runs_are_ignored(
     stand(
         tmp_path, "roberta-base", condition, 0.9, experiment=experiment, without=without
     )
-    assert finished(tmp_path) == []
+    assert finished(tmp_path, "cuad") == []
     assert chosen(tmp_path).run.model == "linear-exact"
 
 

@@ -4,9 +4,9 @@ correct ones.
 
 from pathlib import Path
 
-from lextables.papers.cuad import marks
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.job import job
+from lextables.review import marks
 
 with job(snakemake.log[0]):
     questions, answers = snakemake.input.data
