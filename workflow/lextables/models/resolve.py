@@ -74,8 +74,9 @@ class Parts(Entry):
 class Model(Entry):
     """One entry of `resources/models.yaml`.
 
-    ``package`` is a folder or GGUF file of an installed package; ``parts`` are several
-    packages that contain the weights together.  ``nltk`` is a model of benepar in
+    ``package`` is a folder or GGUF file of an installed package, and ``sha256`` its
+    digest as `pipeline.content.Contents` computes it; ``parts`` are several packages
+    that contain the weights together.  ``nltk`` is a model of benepar in
     NLTK's data folders.  ``gated`` weights are only served to users who accepted their
     licence on the hub.  ``applied`` is the number of layers that share its
     ``parameters``; ``labels`` is the number of classes of a model that others
@@ -95,6 +96,7 @@ class Model(Entry):
     hub: str | None = None
     revision: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
     package: str | None = None
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     parts: Parts | None = None
     nltk: str | None = None
     parameters: int | None = Field(default=None, gt=0)

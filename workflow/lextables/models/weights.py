@@ -23,6 +23,7 @@ from lextables.models.files import HUB_FILES, cache_folder, model_files, pickle_
 from lextables.pipeline import user_rows
 from lextables.pipeline.atomic import replacing_folder
 from lextables.pipeline.cache import make_cache, user_cache
+from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput, first_line
 
 # Environment variable with `resolve.places` as JSON.
@@ -109,8 +110,28 @@ def package_folder(package: str) -> str | None:
     if spec is None or not spec.submodule_search_locations:
         return None
     place = Path(spec.submodule_search_locations[0]) / inside
-    needed = place if place.suffix == ".gguf" else place / "config.json"
-    return str(place) if needed.is_file() else None
+    if place.suffix == ".gguf":
+        return str(place) if place.is_file() else None
+    settings = (place / "config.json", place / "config.cfg")  # the latter is spaCy's
+    return str(place) if any(file.is_file() for file in settings) else None
+
+
+def check_package(package: str, sha256: str, contents: Contents) -> bool:
+    """Return whether a model's ``package`` is installed, with the registered digest.
+
+    Raises `BadInput` if it has another one.
+    """
+    place = package_folder(package)
+    if place is None:
+        return False
+    is_folder = Path(place).is_dir()
+    digest = contents.folder(place) if is_folder else contents.file(place)
+    if digest != f"sha256:{sha256}":
+        what = f"the installed weights {package} have the digest {digest}"
+        what += f" instead of sha256:{sha256} in resources/models.yaml"
+        do = "install the package again, in the version of envs/requirements*.txt"
+        raise BadInput(what, where="models", do=do)
+    return True
 
 
 def cached(hub: str, revision: str | None) -> str | None:

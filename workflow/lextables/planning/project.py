@@ -12,7 +12,7 @@ from pathlib import Path
 from lextables.models import device, inspection
 from lextables.models.files import model_files
 from lextables.models.resolve import API, MIRROR, load_models, places
-from lextables.models.weights import PACKAGE, PLACES, place
+from lextables.models.weights import PACKAGE, PLACES, check_package, place
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
@@ -178,6 +178,9 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     context = Context(checked, models, root, gpu, absent=absent)
     _check_names(path, papers, context)
     contents = Contents(Path(checked.results) / ".cache")
+    for model in models.values():
+        if model.package and model.sha256:
+            check_package(model.package, model.sha256, contents)
     predictions = submitted.find(checked, papers, contents)
     os.environ[SUBMITTED_PLACES] = json.dumps(predictions.places)
     context = replace(context, submitted=predictions.rows)
