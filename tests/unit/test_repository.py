@@ -158,3 +158,21 @@ def test_the_image_is_made_of_files_of_the_repository():
     sources = [line.split()[1] for line in lines if line.startswith("COPY ")]
     assert sources == ["envs/requirements.txt", "."]
     assert all((ROOT / source).exists() for source in sources)
+
+
+def test_the_links_of_the_public_sites_index_have_targets():
+    page = (ROOT / ".github/site/index.html").read_text(encoding="utf-8")
+    steps = (ROOT / ".github/workflows/site.yaml").read_text(encoding="utf-8")
+    (line,) = re.findall(
+        r"^ *cp (\.\./\.github/site/index\.html .+) \.\./site$", steps, re.M
+    )
+    copied = [name.removeprefix("../") for name in line.split()]
+    assert all((ROOT / name).is_file() for name in copied)
+    names = {name.rpartition("/")[2] for name in copied}
+    reports = {path.name for path in (ROOT / "tests/golden/pages").glob("*.html")}
+    for link in re.findall(r'(?:href|src)="([^"]+)"', page):
+        folder, _, name = link.rpartition("/")
+        if folder == "docs":
+            assert (ROOT / link).with_suffix(".md").is_file(), link
+        else:
+            assert name in (reports if folder == "report" else names), link
