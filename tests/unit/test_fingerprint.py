@@ -15,6 +15,7 @@ import pytest
 from lextables.pipeline import fingerprint as module
 from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests, fingerprint
 from lextables.planning import scripts
+from lextables.registry.packages import TASKS
 
 REPOSITORY = Path(__file__).parents[2]
 WORKFLOW = REPOSITORY / "workflow"
@@ -357,10 +358,12 @@ THROUGH_PACKAGES = {
 
 
 # {task_action: its module}; an action is run by the script `task`.
-ACTIONS = {"submission": "lextables.tasks.submission"}
+ACTIONS = {}
 for place in sorted((WORKFLOW / "lextables/tasks").glob("*/actions/[!_]*.py")):
     task = place.parents[1].name
     ACTIONS[f"{task}_{place.stem}"] = f"lextables.tasks.{task}.actions.{place.stem}"
+for task in TASKS:
+    ACTIONS[f"{task}_submitted"] = f"lextables.tasks.{task}.submitted"
 PROGRAMS = {**SCRIPTS, **dict.fromkeys(ACTIONS, SCRIPTS["task"])}
 del PROGRAMS["task"]
 
@@ -436,8 +439,10 @@ def test_the_fingerprint_of_a_table_without_its_paper_package_raises():
         digests(str(SCRIPTS["table"]), *registries)
 
 
-# Scripts that train nothing: tables, report, review of a user's contract, submissions.
-REPORTING = {"table", "report", "overlaps_page", "review_contract", "submission"}
+# Scripts that train nothing: tables, report, review of a user's contract, submitted
+# predictions.
+REPORTING = {"table", "report", "overlaps_page", "review_contract"}
+REPORTING.update(f"{task}_submitted" for task in TASKS)
 LINEAR_SPANS = "spans_train_linear spans_predict_linear"
 ASKING = "answers_predict classification_ask retrieval_rank spans_ask spans_write"
 PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"

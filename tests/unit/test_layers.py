@@ -28,7 +28,6 @@ LAYERS = (
     ("notebook",),
     ("cli",),
     ("papers", *(f"papers.{paper}" for paper in PAPERS)),
-    ("registry.schemas",),
 )
 LAYER = {part: number for number, layer in enumerate(LAYERS) for part in layer}
 CODE = [

@@ -33,7 +33,7 @@ from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
 from lextables.tasks.job import Job
-from lextables.tasks.submitted import PLACES, store
+from lextables.tasks.submitted import PLACES
 
 DATA = "results/data"
 
@@ -271,7 +271,7 @@ def by_actions(folder, out, monkeypatch, name, files):
     checked, scored = (
         [place / f"{table}.parquet" for table in names.split()] for names in tables
     )
-    reader = import_module(f"lextables.tasks.{kind}.submitted")
+    checker = import_module(f"lextables.tasks.{kind}.submitted")
     scorer = import_module(f"lextables.tasks.{kind}.actions.score")
     task = project.registry()[name].tasks[name].model_dump(mode="json") | OTHERS
     scored_task = task
@@ -281,7 +281,10 @@ def by_actions(folder, out, monkeypatch, name, files):
     for file in files:
         content = f"sha256:{sha256_of(folder / file)}"
         monkeypatch.setenv(PLACES, json.dumps({content: str(folder / file)}))
-        store(reader, {"form": form, "content": content}, checked, task, out)
+        stored = {"predictions": [out / "predictions.parquet"]}
+        stored["record"] = [out / "run.json"]
+        settings = {"form": form, "content": content}
+        checker.run(Job({"data": checked}, stored, settings, task))
         inputs = {
             "predictions": [out / "predictions.parquet"],
             "data": scored,

@@ -329,9 +329,9 @@ def test_a_paper_without_scores_in_its_tables_rejects_predictions(tmp_path):
 LIMITED = """
 import gzip, hashlib, json, os, resource, sys
 from pathlib import Path
-from types import SimpleNamespace
 from lextables.pipeline.errors import BadInput
 from lextables.tasks import submitted
+from lextables.tasks.job import Job
 
 path, step = Path(sys.argv[1]), sys.argv[2]
 content = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
@@ -339,9 +339,15 @@ os.environ[submitted.PLACES] = json.dumps({content: str(path)})
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 allowed = {"reading": 64 << 20, "checking": 512 << 20}[step]
 resource.setrlimit(resource.RLIMIT_AS, (used + allowed, -1))
-reader = SimpleNamespace(predictions=lambda file, *_: [file.text] + [file.text * n for n in range(9, 99)])
+def predictions(file, *_):
+    return [file.text] + [file.text * n for n in range(9, 99)]
+job = Job(
+    {"data": []},
+    {"record": [f"{path.parent}/run.json"], "predictions": []},
+    {"content": content, "form": "a"},
+)
 try:
-    submitted.store(reader, {"content": content, "form": "a"}, [], {}, path.parent)
+    submitted.store(job, predictions, None)
 except BadInput as error:
     print(error)
 """

@@ -21,7 +21,7 @@ PACKED = ".gz"
 
 
 @dataclass(frozen=True)
-class Found:
+class SubmittedRows:
     """``rows``: {data set: its submitted files}; ``places``: {digest of a file: where
     it is}.
     """
@@ -30,7 +30,9 @@ class Found:
     places: Mapping[str, str]
 
 
-def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Found:
+def find(
+    config: Config, papers: Mapping[str, Paper], contents: Contents
+) -> SubmittedRows:
     """Find the data set of each of the config's ``extra_predictions``, for the config's
     papers.
 
@@ -69,7 +71,7 @@ def find(config: Config, papers: Mapping[str, Paper], contents: Contents) -> Fou
             places[digest] = str(Path(file).resolve())
         files = SubmittedFiles(extra.name, extra.key, form, tuple(digests))
         data_set_files.append(files)
-    return Found(rows, places)
+    return SubmittedRows(rows, places)
 
 
 def fits(

@@ -96,8 +96,7 @@ class TaskJobs:
 
     def part(self, action: str, settings: JsonObject) -> str:
         """What is filled into `Action.parts`; "" for an action without parts."""
-        kind: str = self.task.task
-        return kind if action == "submitted" else ""
+        return ""
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
         """The files that an action reads besides tables and other runs, by role."""
@@ -125,8 +124,3 @@ class TaskJobs:
         ``specs`` are those of all planned runs.
         """
         return {}
-
-
-def submitted_action(tables: tuple[str, ...], *fields: str) -> Action:
-    """Return the action that checks submitted predictions against ``tables``."""
-    return Action("submission", tables, ("task", "test", *fields), "{}.submitted")

@@ -1,12 +1,14 @@
-"""Reading files of submitted predictions, for all tasks: text, rows and probabilities.
+"""Submitted predictions, for all tasks: checking and storing a file, and what the
+readers of its formats share: text, rows and probabilities.
 
-A task has a model of its rows (`SubmittedRow`), and for each format a function that
-returns a file's records.
+The module `submitted` of a task is an action.  It has a model of its rows
+(`SubmittedRow`), and for each format a function that returns a file's records.
 """
 
 import hashlib
 import io
 import json
+import logging
 import math
 import os
 import re
@@ -16,7 +18,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -29,6 +30,10 @@ from lextables.pipeline.finite import as_share
 from lextables.pipeline.run import recorded
 from lextables.sources import records
 from lextables.sources.archives import SINGLE_FILE, OverBounds, gunzipped
+from lextables.tasks.job import Job
+
+_log = logging.getLogger("lextables")
+
 
 # Environment variable with {digest: path} as JSON.  Settings identify a file by its
 # content, so that moving it reruns nothing; jobs look up the path here.
@@ -368,37 +373,35 @@ def _listed(choices: Iterable[str]) -> str:
     return ", ".join(map(repr, choices))
 
 
-# Text of files.
+# Files.
 
 
-def store(
-    reader: ModuleType,
-    settings: JsonObject,
-    data: Sequence[str | Path],
-    task: JsonObject,
-    folder: str | Path,
-) -> JsonObject:
-    """Check a file, and write its predictions and the record of the run into
-    ``folder``.
+def store(job: Job, predictions: Callable[..., Submitted], schema: Table) -> None:
+    """Check a file, and store its predictions as those of a run.
 
-    ``reader`` is the module `submitted` of the task, ``settings`` are those of the run,
-    and ``data`` the tables that the reader checks against.  Returns the name of the
-    file, and the numbers of rows and of skipped predictions.  Raises `BadInput` as the
-    reader does.
+    ``predictions`` is the reader of the kind of task, and ``schema`` the table of its
+    rows, unless it names another one.  Raises `BadInput` as the reader does.
     """
-    with recorded(Path(folder, "run.json"), settings) as record:
-        file = opened(settings["content"])
+    with recorded(job.output("record"), job.settings) as record:
+        file = opened(job.settings["content"])
         with memory_named(file.name):
-            submission = reader.predictions(file, settings["form"], data, task)
-            table = submission.table or reader.PREDICTIONS
-            rows = write(table, submission.rows, Path(folder, "predictions.parquet"))
+            submitted = predictions(
+                file, job.settings["form"], job.inputs["data"], job.task
+            )
+            table = submitted.table or schema
+            count = write(table, submitted.rows, job.output("predictions"))
         record["device"] = "not known"
         record["submitted"] = {
             "file": file.name,
-            "rows": rows,
-            "skipped": submission.skipped,
+            "rows": count,
+            "skipped": submitted.skipped,
         }
-    return record["submitted"]
+    _log.info(
+        "%s: %d rows; %d predictions of other splits skipped",
+        file.name,
+        count,
+        submitted.skipped,
+    )
 
 
 def opened(content: str) -> File:

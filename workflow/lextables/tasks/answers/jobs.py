@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.answers.collection import ANSWERED_FROM, WITHOUT_TEXT
 from lextables.tasks.plan import SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
@@ -28,7 +28,9 @@ class AnswerJobs(TaskJobs):
         "words": WORDS,
         "vectors": MODEL,
         "language-model": replace(MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440),
-        "submitted": submitted_action(ANSWERED_FROM, "names"),
+        "submitted": Action(
+            "answers.submitted", ANSWERED_FROM, ("task", "test", "names")
+        ),
         "score": Action(
             f"{MODULES}.score", ANSWERED_FROM, ("names", "smoothing", "folds")
         ),
@@ -56,7 +58,7 @@ class AnswerJobs(TaskJobs):
 
     def part(self, action: str, settings: JsonObject) -> str:
         """The module of the kind of model."""
-        return self.PARTS.get(action) or super().part(action, settings)
+        return self.PARTS.get(action, "")
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
         """The human highlights, for a run that marks paragraphs."""

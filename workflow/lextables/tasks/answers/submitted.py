@@ -9,6 +9,7 @@ from pathlib import Path
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.answers.collection import PREDICTIONS, load, pairs, prediction_rows
+from lextables.tasks.job import Job
 from lextables.tasks.submitted import (
     Distribution,
     File,
@@ -21,9 +22,8 @@ from lextables.tasks.submitted import (
     identified,
     known,
     read_rows,
+    store,
 )
-
-__all__ = ["PREDICTIONS", "predictions"]
 
 
 class AnswerRow(SubmittedRow):
@@ -32,6 +32,11 @@ class AnswerRow(SubmittedRow):
     document_id: str
     question_id: str
     probabilities: Probabilities
+
+
+def run(job: Job) -> None:
+    """Check and store a file of submitted predictions."""
+    store(job, predictions, PREDICTIONS)
 
 
 def predictions(

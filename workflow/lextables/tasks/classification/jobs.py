@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.plan import Spec
 from lextables.tasks.resources import LEAST_MB
 
@@ -66,8 +66,10 @@ class ClassificationJobs(TaskJobs):
             minutes=720,
             threads=MODEL_THREADS,
         ),
-        "submitted": submitted_action(
-            EXAMPLES, "names", "evaluator", "loss", "multi_label", "heads"
+        "submitted": Action(
+            "classification.submitted",
+            EXAMPLES,
+            ("task", "test", "names", "evaluator", "loss", "multi_label", "heads"),
         ),
         "score": Action(
             f"{MODULES}.score",

@@ -10,6 +10,7 @@ from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.schema import PREDICTIONS
+from lextables.tasks.job import Job
 from lextables.tasks.submitted import (
     Distribution,
     File,
@@ -22,9 +23,8 @@ from lextables.tasks.submitted import (
     identified,
     known,
     read_rows,
+    store,
 )
-
-__all__ = ["PREDICTIONS", "predictions"]
 
 
 class ExampleRow(SubmittedRow):
@@ -33,6 +33,11 @@ class ExampleRow(SubmittedRow):
     example_id: str
     head_id: str | None = None
     probabilities: Probabilities
+
+
+def run(job: Job) -> None:
+    """Check and store a file of submitted predictions."""
+    store(job, predictions, PREDICTIONS)
 
 
 def predictions(

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.plan import SEARCH, SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
 
@@ -52,7 +52,7 @@ class RetrievalJobs(TaskJobs):
         "search": TRAINING,
         "train": TRAINING,
         "choose": Action(f"{MODULES}.choose", TABLES, SCORED_BY),
-        "submitted": submitted_action(TABLES, "names"),
+        "submitted": Action("retrieval.submitted", TABLES, ("task", "test", "names")),
         "score": Action(f"{MODULES}.score", TABLES, SCORED_BY),
     }
 
@@ -71,7 +71,7 @@ class RetrievalJobs(TaskJobs):
         it.
         """
         if action in ("choose", "score", "submitted"):  # they use no system
-            return super().part(action, settings)
+            return ""
         kind: str = settings["kind"].replace("-", "_")
         return kind
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.tasks.job import Job
 from lextables.tasks.retrieval.collection import PREDICTIONS, load, prediction_rows
 from lextables.tasks.submitted import (
     File,
@@ -26,9 +27,9 @@ from lextables.tasks.submitted import (
     number,
     read_rows,
     repeated,
+    store,
 )
 
-__all__ = ["PREDICTIONS", "predictions"]
 TREC = ("query", "Q0", "document", "rank", "score", "tag")
 MARKS = ("Q0", "0")
 AFTER_SECOND = 4  # fields
@@ -50,6 +51,11 @@ class RankedHitRow(HitRow):
 
 
 Hits = dict[str, tuple[str, HitRow]]  # {document id: (place in the file, hit)}
+
+
+def run(job: Job) -> None:
+    """Check and store a file of submitted predictions."""
+    store(job, predictions, PREDICTIONS)
 
 
 def predictions(

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs, submitted_action
+from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.plan import ASK, Spec
 from lextables.tasks.resources import LEAST_MB
 
@@ -74,8 +74,10 @@ class SpanJobs(TaskJobs):
         "write": _asking_action("write"),
         "quote": Action(f"{MODULES}.quote", (*CONTRACTS, "answers")),
         "join": Action(f"{MODULES}.join", CONTRACTS),
-        "submitted": submitted_action(
-            CONTRACTS, "evaluator", "n_best", "linear", "loss", "heads"
+        "submitted": Action(
+            "spans.submitted",
+            CONTRACTS,
+            ("task", "test", "evaluator", "n_best", "linear", "loss", "heads"),
         ),
         "score": Action(
             f"{MODULES}.score",

@@ -23,6 +23,7 @@ from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.finite import as_share
+from lextables.tasks.job import Job
 from lextables.tasks.spans.outputs import OUTPUTS, by_question, least_shown, quoted
 from lextables.tasks.spans.schema import NBEST as PREDICTIONS
 from lextables.tasks.spans.schema import NOTHING_ELSE
@@ -36,9 +37,9 @@ from lextables.tasks.submitted import (
     parsed,
     read_rows,
     repeated,
+    store,
 )
 
-__all__ = ["PREDICTIONS", "predictions"]
 FORM = 'write it as {"question id": [{"text": "…", "probability": 0.5}, …], …}'
 LOGITS = ("start_logit", "end_logit")
 MAX_WORD_INDEX = 2**31
@@ -111,6 +112,11 @@ def released_nbest(content: Any, where: str) -> Nbest:
             numbered.append((f"{place}, prediction {number}", entry))
         list(read_rows(iter(numbered), SpanRow, FORM))
     return nbest_columns(content, "text", *_POSITIONS, where)
+
+
+def run(job: Job) -> None:
+    """Check and store a file of submitted predictions."""
+    store(job, predictions, PREDICTIONS)
 
 
 def predictions(
