@@ -28,6 +28,7 @@ LOCAL_VALUES = {
     "download_minimum_rate": 7919,
     "contract": f"/home/{MARK}/contract.pdf",
     "review_model": MARK,
+    "push": f"{MARK}/{MARK}",
     "device": "cuda",
     "preload": "yes",
     "gpu_resources": {"slurm_account": MARK, "constraint": MARK},

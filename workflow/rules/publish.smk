@@ -3,6 +3,7 @@
 #
 #   in    the data sets' tables and census, predictions and scores of the runs that tables show, the registries
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
+#         {RESULTS}/publish/pushed/      with the config key push: addresses of uploaded exports
 #         {RESULTS}/publish/printed/     the published values of all papers, one tidy csv
 
 
@@ -65,7 +66,34 @@ rule printed:
         "../scripts/publish_printed.py"
 
 
+# With the config key `push`: one repository for each export, on this machine, which has
+# the network and the token.
+rule push:
+    input:
+        exported=EXPORTED,
+        census=EXPORTS.census,
+    output:
+        f"{PUBLISH}/pushed/{{export}}.txt",
+    log:
+        f"{RESULTS}/logs/publish/push_{{export}}.log",
+    wildcard_constraints:
+        export=any_of(EXPORTS.of_name),
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        code=code("publish_push.py"),
+        about=lambda wildcards, output: EXPORTS.about(wildcards),
+        source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
+        repository=lambda wildcards: f"{CONFIG.push}-{wildcards.export}",
+    message:
+        "Uploading the export {wildcards.export} to {params.repository}."
+    script:
+        "../scripts/publish_push.py"
+
+
 rule publish:
     input:
         expand(EXPORTED, export=EXPORTS.of_name),
         rules.printed.output,
+        expand(rules.push.output, export=EXPORTS.of_name if CONFIG.push else []),

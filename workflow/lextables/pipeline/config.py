@@ -256,6 +256,14 @@ Quarter = Annotated[
     ),
 ]
 
+Repository = Annotated[
+    str,
+    Field(
+        pattern=r"^([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]{0,60})?$",
+        description="an owner and the start of a name, such as org/lextables",
+    ),
+]
+
 # The range of seeds that every library accepts.
 Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_number)]
 
@@ -298,6 +306,7 @@ class Config(BaseModel):
         default="", pattern=r"^[^{}]*$", description="a path without braces"
     )
     review_model: Annotated[Word, LOCAL] = "auto"
+    push: Annotated[Repository, LOCAL] = ""
     extra_models: tuple[ExtraModel, ...] = ()
     extra_predictions: tuple[ExtraPredictions, ...] = ()
     exclude_rows: tuple[Word, ...] = ()

@@ -1,0 +1,17 @@
+"""Upload an export to the model hub."""
+
+from pathlib import Path
+
+from lextables.pipeline.atomic import write_text
+from lextables.pipeline.job import job
+from lextables.publish.export import About, gather
+from lextables.publish.push import check_redistribution, push
+
+with job(snakemake.log[0]):
+    params = snakemake.params
+    census = [Path(path) for path in snakemake.input.census]
+    about = About.model_validate(params.about)
+    export = gather(snakemake.wildcards.export, about, census, [], params.source_texts)
+    check_redistribution(export)
+    address = push(Path(snakemake.input.exported).parent, params.repository)
+    write_text(snakemake.output[0], f"{address}\n")
