@@ -98,15 +98,15 @@ def test_log_loss_and_accuracy():
 
 
 def test_scores_are_means_over_pairs_with_the_jackknife_over_documents():
-    found = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
+    values = by_key(answers.scores_and_units([YES_NO, THREE], 0.1)[0])
     one = answers.log_loss(YES_NO, 0.1)
     two = answers.log_loss(THREE, 0.1)
     mean = np.concatenate([one, two]).mean()
-    assert found["log loss", "all"] == (pytest.approx(mean), 5)
-    assert found["log loss", "category: A"] == (pytest.approx(one.mean()), 3)
-    assert found["log loss", "question: q2"] == (pytest.approx(two.mean()), 2)
+    assert values["log loss", "all"] == (pytest.approx(mean), 5)
+    assert values["log loss", "category: A"] == (pytest.approx(one.mean()), 3)
+    assert values["log loss", "question: q2"] == (pytest.approx(two.mean()), 2)
     accuracy = (1 + 1 + 0 + 2 / 3 + 1 / 3) / 5
-    assert found["accuracy", "all"] == (pytest.approx(accuracy), 5)
+    assert values["accuracy", "all"] == (pytest.approx(accuracy), 5)
     # Each document is left out with all its pairs.
     without = [
         (one[1] + one[2] + two[1]) / 3,
@@ -114,8 +114,8 @@ def test_scores_are_means_over_pairs_with_the_jackknife_over_documents():
         (one[:2].sum() + two[0]) / 3,
     ]
     low, high = jackknife.interval(mean, np.array(without), math.inf)
-    assert found["log loss, low", "all"] == (pytest.approx(low), 3)
-    assert found["log loss, high", "all"] == (pytest.approx(high), 3)
+    assert values["log loss, low", "all"] == (pytest.approx(low), 3)
+    assert values["log loss, high", "all"] == (pytest.approx(high), 3)
 
 
 def certain(*right):
@@ -188,7 +188,7 @@ def test_a_documents_threshold_is_chosen_on_other_folds():
 
 def test_scores_of_marks_equal_those_of_scikit_learn():
     questions = [drawn(seed) for seed in range(3)]
-    found = by_key(marks.scores_and_units(questions, FOLDS, range(6))[0])
+    values = by_key(marks.scores_and_units(questions, FOLDS, range(6))[0])
     one = questions[1]
     chosen = marks.marked(one, FOLDS)
     expected = {
@@ -203,20 +203,20 @@ def test_scores_of_marks_equal_those_of_scikit_learn():
         ),
     }
     for metric, value in expected.items():
-        assert found[metric, "question: q1"] == (pytest.approx(value), 240)
-        each = [found[metric, f"question: q{seed}"][0] for seed in range(3)]
-        assert found[metric, "all"] == (pytest.approx(np.mean(each)), 3)
-        assert found[metric, "category: A"] == (pytest.approx(np.mean(each[::2])), 2)
+        assert values[metric, "question: q1"] == (pytest.approx(value), 240)
+        each = [values[metric, f"question: q{seed}"][0] for seed in range(3)]
+        assert values[metric, "all"] == (pytest.approx(np.mean(each)), 3)
+        assert values[metric, "category: A"] == (pytest.approx(np.mean(each[::2])), 2)
     right = np.concatenate([question.right for question in questions])
     pooled = np.concatenate([marks.marked(question, FOLDS) for question in questions])
-    assert found["F1", "pooled"] == (pytest.approx(f1_score(right, pooled)), 720)
+    assert values["F1", "pooled"] == (pytest.approx(f1_score(right, pooled)), 720)
 
 
 def test_the_jackknife_interval_of_marks_leaves_out_each_document():
     questions = [drawn(seed) for seed in range(3)]
     folds = np.arange(6)
     rows, units = marks.scores_and_units(questions, folds, [*"abcdef"])
-    found = by_key(rows)
+    values = by_key(rows)
     without = np.zeros((6, 3))
     for at, question in enumerate(questions):
         chosen = marks.marked(question, folds)
@@ -224,10 +224,10 @@ def test_the_jackknife_interval_of_marks_leaves_out_each_document():
             kept = question.documents != document
             recall = recall_score(question.right[kept], chosen[kept])
             without[document, at] = recall
-    recall = found["recall", "all"][0]
+    recall = values["recall", "all"][0]
     low, high = jackknife.interval(recall, without.mean(axis=1))
-    assert found["recall, low", "all"] == (pytest.approx(low), 6)
-    assert found["recall, high", "all"] == (pytest.approx(high), 6)
+    assert values["recall, low", "all"] == (pytest.approx(low), 6)
+    assert values["recall, high", "all"] == (pytest.approx(high), 6)
     assert {row["unit"] for row in units} == {*"abcdef"}
     assert not [row for row in units if row["group"].startswith("question")]
 
@@ -237,9 +237,9 @@ def test_a_question_without_marks_has_no_recall():
     right = np.zeros(3, dtype=bool)
     nothing = MarkedQuestion("q9", "B", documents, right, np.array([0.1, 0.2, 0.3]))
     rows, _ = marks.scores_and_units([drawn(), nothing], np.arange(6), range(6))
-    found = by_key(rows)
-    assert np.isnan(found["F1", "question: q9"][0])
-    assert np.isnan(found["recall", "question: q9"][0])
-    assert found["accuracy", "question: q9"] == (1, 3)
-    assert found["F1", "all"] == (found["F1", "question: q0"][0], 1)
-    assert found["precision", "all"][1] == 2
+    values = by_key(rows)
+    assert np.isnan(values["F1", "question: q9"][0])
+    assert np.isnan(values["recall", "question: q9"][0])
+    assert values["accuracy", "question: q9"] == (1, 3)
+    assert values["F1", "all"] == (values["F1", "question: q0"][0], 1)
+    assert values["precision", "all"][1] == 2

@@ -88,7 +88,7 @@ def test_paragraphs_are_in_reading_order_and_not_sorted_by_id(tmp_path):
 
 def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
-    found = by_key(
+    values = by_key(
         of_answers(
             prediction_rows(
                 baselines.prior(data.shares, PriorSettings(pseudo=2, smoothing=0.1))
@@ -97,15 +97,15 @@ def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
             0.1,
         )
     )
-    assert found["cross entropy", "all"][1] == 30
-    assert found["cross entropy", WITH_TEXT][1] == 24
-    assert found["cross entropy, low", WITH_TEXT][1] == 8
-    assert found["cross entropy", "question: SOLD"][1] == 10
-    assert found["cross entropy", "category: Security"][1] == 20
+    assert values["cross entropy", "all"][1] == 30
+    assert values["cross entropy", WITH_TEXT][1] == 24
+    assert values["cross entropy, low", WITH_TEXT][1] == 8
+    assert values["cross entropy", "question: SOLD"][1] == 10
+    assert values["cross entropy", "category: Security"][1] == 20
     whole = np.mean(
-        [found["cross entropy", f"question: {name}"][0] for name in QUESTIONS]
+        [values["cross entropy", f"question: {name}"][0] for name in QUESTIONS]
     )
-    assert found["cross entropy", "all"][0] == pytest.approx(whole)
+    assert values["cross entropy", "all"][0] == pytest.approx(whole)
 
 
 def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
@@ -171,7 +171,7 @@ def marks_of(tmp_path, data, given):
 def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
     data, marked = collected(tmp_path, documents=12, without_text=["d05"])
     right = baselines.is_marked(data, marked)
-    found = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
+    values = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
     for metric in (
         "accuracy",
         "precision",
@@ -180,8 +180,8 @@ def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
         "F1, best threshold",
         "average precision",
     ):
-        assert found[metric, "all"] == (1, 3)
-    assert found["accuracy", "pooled"] == (1, 11 * 3 * len(data.paragraphs["d00"]))
+        assert values[metric, "all"] == (1, 3)
+    assert values["accuracy", "pooled"] == (1, 11 * 3 * len(data.paragraphs["d00"]))
     never = by_key(of_marks(marks_of(tmp_path, data, right * 0.0), data, marked, 4))
     assert (
         never["F1", "all"][0]
@@ -194,7 +194,7 @@ def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
 
 def test_marks_are_scored_only_for_questions_that_people_answered(tmp_path):
     data, marked = collected(tmp_path, documents=4, chosen={("d02", "SOLD"): [[]]})
-    found = by_key(
+    values = by_key(
         of_marks(
             marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0),
             data,
@@ -204,8 +204,8 @@ def test_marks_are_scored_only_for_questions_that_people_answered(tmp_path):
     )
     each = len(data.paragraphs["d00"])
     assert (
-        found["F1", "question: SOLD"][1] == 3 * each
-        and found["F1", "question: KEPT"][1] == 4 * each
+        values["F1", "question: SOLD"][1] == 3 * each
+        and values["F1", "question: KEPT"][1] == 4 * each
     )
 
 

@@ -67,11 +67,11 @@ def test_a_text_that_is_too_long_is_truncated(folders, tmp_path):
     texts = alone(b="merger " * 5, a="cash stock", c="buy " * 30)
     counts = tokenise(texts, folders["bert"], 10, tmp_path / "tokens.parquet")
     assert counts == {"texts": 3, "cut": 1, "longest": 32}
-    found = read_tokens(tmp_path / "tokens.parquet")
-    assert found["a", ""].tolist() == [0, IDS["cash"], IDS["stock"], 2]
-    assert found["b", ""].tolist() == [0, *[IDS["merger"]] * 5, 2]
-    assert found["c", ""].tolist() == [0, *[IDS["buy"]] * 8, 2]
-    assert [found.first((name, "")) for name in "abc"] == [4, 7, 10]
+    tokens = read_tokens(tmp_path / "tokens.parquet")
+    assert tokens["a", ""].tolist() == [0, IDS["cash"], IDS["stock"], 2]
+    assert tokens["b", ""].tolist() == [0, *[IDS["merger"]] * 5, 2]
+    assert tokens["c", ""].tolist() == [0, *[IDS["buy"]] * 8, 2]
+    assert [tokens.first((name, "")) for name in "abc"] == [4, 7, 10]
     assert [row["length"] for row in read(tmp_path / "tokens.parquet")] == [7, 4, 32]
 
 
@@ -85,9 +85,11 @@ def test_the_longer_text_of_a_pair_is_truncated_first(folders, tmp_path):
     ]
     counts = tokenise(texts, folders["bert"], 11, tmp_path / "tokens.parquet")
     assert counts == {"texts": 5, "cut": 3, "longest": 63}
-    found = read_tokens(tmp_path / "tokens.parquet")
+    tokens = read_tokens(tmp_path / "tokens.parquet")
     cash, stock, buy, sell = (IDS[word] for word in ("cash", "stock", "buy", "sell"))
-    assert {key: (found[key].tolist(), found.first(key)) for key in found.position} == {
+    assert {
+        key: (tokens[key].tolist(), tokens.first(key)) for key in tokens.position
+    } == {
         ("a", "b"): ([0, cash, stock, 2, buy, sell, 2], 4),
         ("a", "c"): ([0, cash, stock, 2, *[buy] * 6, 2], 4),
         ("c", "a"): ([0, *[buy] * 6, 2, cash, stock, 2], 8),
@@ -177,8 +179,8 @@ def test_tokens_are_written_in_small_row_groups(folders, tmp_path):
     assert tokenise(many, folders["bert"], 10, path)["texts"] == 600
     with pq.ParquetFile(path) as file:
         assert [file.metadata.row_group(i).num_rows for i in range(3)] == [256, 256, 88]
-    found = read_tokens(path)
-    assert all(len(found[f"{i:04}", ""]) == 3 + i % 7 for i in range(600))
+    tokens = read_tokens(path)
+    assert all(len(tokens[f"{i:04}", ""]) == 3 + i % 7 for i in range(600))
 
 
 @pytest.mark.parametrize(

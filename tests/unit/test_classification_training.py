@@ -492,8 +492,8 @@ def test_long_texts_can_be_used_with_other_settings(
     settings = {"max_length": 4096, "batch_size": 2, "head": kind}
     given = prepared(ONE_HEAD, rows, family=family, tokens=tokens, **settings)
     trial = {"learning_rate": 1e-3, "updates": [1]}
-    found = predicted(given, trial, tmp_path / "out.parquet")
-    assert np.isfinite([row["logits"] for row in found]).all()
+    predictions = predicted(given, trial, tmp_path / "out.parquet")
+    assert np.isfinite([row["logits"] for row in predictions]).all()
 
 
 @pytest.fixture
@@ -641,8 +641,8 @@ def test_training_learns_from_text_pairs(prepared, tokenised, tmp_path):
     settings = {"batch_size": 8, "loss": "cross_entropy", "sampling": "shuffled"}
     given = prepared(ONE_HEAD, rows, tokens=tokenised(pairs), **settings)
     trial = {"learning_rate": 3e-3, "updates": [40]}
-    found = predicted(given, trial, tmp_path / "out.parquet")
-    for row, example in zip(found, rows[16:], strict=True):
+    predictions = predicted(given, trial, tmp_path / "out.parquet")
+    for row, example in zip(predictions, rows[16:], strict=True):
         assert np.argmax(row["logits"]) == example["label"]
         shares = torch.tensor(row["logits"]).softmax(0).tolist()
         assert row["probabilities"] == pytest.approx(shares)
@@ -690,17 +690,17 @@ def multi_label(prepared, tokenised):
 
 def test_multi_label_training_learns_heads_of_different_sizes(multi_label, tmp_path):
     trial = {"learning_rate": 2e-3, "updates": [100]}
-    found = predicted(multi_label(), trial, tmp_path / "out.parquet")
+    predictions = predicted(multi_label(), trial, tmp_path / "out.parquet")
     rows, _ = multi_label_examples()
     labels = {row["example_id"]: row["labels"] for row in rows}
     right = 0
-    for row in found:
+    for row in predictions:
         shares = torch.tensor(row["logits"]).sigmoid().tolist()
         assert row["probabilities"] == pytest.approx(shares)
         chosen = [at for at, share in enumerate(shares) if share > 0.5]
         right += chosen == labels[row["example_id"]]
     # By chance one in eight examples of one head is right, and one in two of the other.
-    assert right >= 0.8 * 32 and len(found) == 32
+    assert right >= 0.8 * 32 and len(predictions) == 32
 
 
 def test_heads_whose_examples_all_have_the_same_labels_are_excluded(multi_label):

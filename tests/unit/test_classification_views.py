@@ -194,27 +194,27 @@ def trainings(specs, model):
 
 def test_a_training_gets_its_view_and_none_is_a_training_without_updates(planned):
     _, _, specs = planned()
-    found = trainings(specs, "small")
-    short, untrained = found["short-paper"], found["none-paper"]
+    settings = trainings(specs, "small")
+    short, untrained = settings["short-paper"], settings["none-paper"]
     expected = {"passes": 2, "updates": [], "only": ["three"], "where": None}
     expected["optimiser"] = optimisers.LINEAR
     assert expected.items() <= short.items()
-    assert found["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
+    assert settings["alone-paper"]["view"] == {"text": "hypothesis", "pair": None}
     assert (untrained["passes"], untrained["updates"]) == (None, [0])
     # It gets the first view on which it predicts.
     assert untrained["view"] == short["view"]
-    assert found["long-paper"]["max_length"] == 32
+    assert settings["long-paper"]["max_length"] == 32
 
 
 def test_a_model_entry_can_set_views_heads_grid_and_examples(planned):
     panel = SMALL | {"trained_on": ["long", "none"], "heads": ["two", "four"]}
     panel |= {"grid": "other", "where": "analysis", "lenient": True}
     rows, _, specs = planned({"small": panel})
-    found = trainings(specs, "small")
-    assert list(found) == ["none-paper", "long-paper"]
+    settings = trainings(specs, "small")
+    assert list(settings) == ["none-paper", "long-paper"]
     expected = {"only": ["two", "four"], "where": "analysis"}
     expected |= {"passes": 1, "max_length": 48}
-    assert expected.items() <= found["long-paper"].items()
+    assert expected.items() <= settings["long-paper"].items()
     read_by = specs[Run("second", "read", "small", "paper")].settings
     assert conditions(read_by) == {
         "none > short": (0, 48),
@@ -460,7 +460,7 @@ def test_the_tokens_of_a_side_alone_are_those_of_a_pair_with_a_space(
     tokenizer.save_pretrained(folder)
     views = [BLANK_FIRST, View(text="short", pair="blank")]
     tokenise(texts_of(*stored, views), folder, 60, tmp_path / "tokens.parquet")
-    found = read_tokens(tmp_path / "tokens.parquet")
+    tokens = read_tokens(tmp_path / "tokens.parquet")
     texts = said()
     start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     for name in ("h0", "s0"):
@@ -474,8 +474,8 @@ def test_the_tokens_of_a_side_alone_are_those_of_a_pair_with_a_space(
             space = tokenizer.convert_tokens_to_ids("Ġ")
             sides[name == "s0"] = [space]
             expected = [start, *sides[0], end, end, *sides[1], end]
-        assert found[key].tolist() == expected == tokenizer(*pair)["input_ids"]
-        segments = inputs(found, [key], 0).get("token_type_ids")
+        assert tokens[key].tolist() == expected == tokenizer(*pair)["input_ids"]
+        segments = inputs(tokens, [key], 0).get("token_type_ids")
         if is_bert:
             assert segments.tolist()[0] == tokenizer(*pair)["token_type_ids"]
         else:

@@ -410,9 +410,9 @@ def test_the_released_point_has_no_seeds_and_shares_of_the_contracts_have_theirs
     for seed in range(3):
         tenth.append(run(data, f"p10/seed{seed}", 0.27 + 0.01 * seed))
     row = system("RoBERTa-base", {"100": released, "10": tenth}, trained=False)
-    found = computed(data, "figure6", row)
-    whole = found[SHARE.format(100), "AUPR"]
-    share = found[SHARE.format(10), "AUPR"]
+    values = computed(data, "figure6", row)
+    whole = values[SHARE.format(100), "AUPR"]
+    share = values[SHARE.format(10), "AUPR"]
     assert whole.seeds is None and whole.value == pytest.approx(42.6)
     assert share.seeds == pytest.approx((27, 28, 29))
 

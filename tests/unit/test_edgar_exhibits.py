@@ -149,9 +149,9 @@ of all sales for three years.
 
 
 def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
-    found = contract_text(PLAIN.encode())
-    assert (found.format, found.fault) == ("plain", "")
-    assert found.text == (
+    contract = contract_text(PLAIN.encode())
+    assert (contract.format, contract.fault) == ("plain", "")
+    assert contract.text == (
         "LICENSE AGREEMENT\n\n     This Agreement is made by Acme & Co. and\nBeta.\n\nFees\nYear 1    $5\n\n"
         "     The Licensee shall keep the records\nof all sales for three years.\n\n     IN WITNESS WHEREOF"
     )
@@ -206,8 +206,8 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
     ],
 )
 def test_html_is_converted_to_paragraphs(html, text):
-    found = contract_text(html.encode())
-    assert (found.text, found.format) == (text, "html")
+    contract = contract_text(html.encode())
+    assert (contract.text, contract.format) == (text, "html")
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def test_html_is_converted_to_paragraphs(html, text):
     ],
 )
 def test_struck_and_hidden_text_is_left_out_and_addresses_are_kept(html, text):
-    found = contract_text(html.encode())
-    assert (found.text, found.format) == (text, "html")
+    contract = contract_text(html.encode())
+    assert (contract.text, contract.format) == (text, "html")
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_struck_and_hidden_text_is_left_out_and_addresses_are_kept(html, text):
     ],
 )
 def test_plain_text_with_angle_brackets_stays_plain(text):
-    found = contract_text(text.encode())
-    assert (found.text, found.format) == (text, "plain")
+    contract = contract_text(text.encode())
+    assert (contract.text, contract.format) == (text, "plain")
 
 
 @pytest.mark.parametrize(
@@ -315,10 +315,12 @@ def test_deeply_nested_html_is_read():
     ],
 )
 def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, fault):
-    found = contract_text(body)
-    assert found.text == text
+    contract = contract_text(body)
+    assert contract.text == text
     assert (
-        found.fault.startswith(f"the exhibit {fault}") if fault else found.fault == ""
+        contract.fault.startswith(f"the exhibit {fault}")
+        if fault
+        else contract.fault == ""
     )
 
 

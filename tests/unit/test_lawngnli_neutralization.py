@@ -68,8 +68,8 @@ def test_the_candidate_with_the_highest_bm25_score_is_selected():
 
 def test_premises_of_other_jurisdictions_are_excluded():
     rows = [row(1, 1, 2, "a b c d", "e f"), row(2, 3, 4, "g h i j", "k l", place="ill")]
-    found = neutral_premises(rows, CitationNetwork([(1, 2), (3, 4)]), encode)
-    assert found == {1: None, 2: None}
+    premises = neutral_premises(rows, CitationNetwork([(1, 2), (3, 4)]), encode)
+    assert premises == {1: None, 2: None}
 
 
 def test_premises_that_share_half_of_the_bigrams_are_excluded():

@@ -97,9 +97,16 @@ def only(text: str) -> Parenthetical:
     ],
 )
 def test_short_forms_are_resolved(text: str, kind: str, pages: list[str]) -> None:
-    found = only(f"Roe v. Wade, 410 U.S. 113 (1973). {text}.")
-    assert (found.kind, list(found.pages), found.text) == (kind, pages, "A")
-    assert (found.resource, found.volume) == ("410 U.S. 113", "410 U.S.")
+    parenthetical = only(f"Roe v. Wade, 410 U.S. 113 (1973). {text}.")
+    assert (parenthetical.kind, list(parenthetical.pages), parenthetical.text) == (
+        kind,
+        pages,
+        "A",
+    )
+    assert (parenthetical.resource, parenthetical.volume) == (
+        "410 U.S. 113",
+        "410 U.S.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -225,8 +232,8 @@ CHAINS = {
 def test_the_explanatory_parenthetical_of_a_chain_is_read(
     citation: str, chain: str
 ) -> None:
-    found = only(f"{citation} {chain}.")
-    assert (found.text, found.others, found.resource) == (
+    parenthetical = only(f"{citation} {chain}.")
+    assert (parenthetical.text, parenthetical.others, parenthetical.resource) == (
         *CHAINS[chain],
         "410 U.S. 113",
     )
@@ -280,16 +287,21 @@ PINCITES = {
 def test_a_pincite_of_any_form_hides_no_parenthetical(
     citation: str, pincite: str
 ) -> None:
-    found = only(f"{citation.format(pincite)} (holding A).")
-    assert (found.text, list(found.pages)) == ("holding A", PINCITES[pincite])
+    parenthetical = only(f"{citation.format(pincite)} (holding A).")
+    assert (parenthetical.text, list(parenthetical.pages)) == (
+        "holding A",
+        PINCITES[pincite],
+    )
 
 
 @pytest.mark.parametrize(
     "note", ["155 n.3", "155 & n.3", "155, 158-59 & nn.3-4", "155, and n. 3"]
 )
 def test_a_short_form_with_a_note_is_read(note: str) -> None:
-    found = only(f"{CASE}. Later, Roe, 410 U.S. at {note} (per curiam) (holding A).")
-    assert (found.text, found.resource, found.pages[0]) == (
+    parenthetical = only(
+        f"{CASE}. Later, Roe, 410 U.S. at {note} (per curiam) (holding A)."
+    )
+    assert (parenthetical.text, parenthetical.resource, parenthetical.pages[0]) == (
         "holding A",
         "410 U.S. 113",
         "155",
@@ -297,10 +309,10 @@ def test_a_short_form_with_a_note_is_read(note: str) -> None:
 
 
 def test_a_parallel_citation_is_no_pincite() -> None:
-    found = only(
+    parenthetical = only(
         "Doe v. Roe, 236 U.S. App. D.C. 1, 50, 671 F.2d 553, 556 (1982) (holding A)."
     )
-    assert (found.pincite, found.pages) == ("50", ("50",))
+    assert (parenthetical.pincite, parenthetical.pages) == ("50", ("50",))
 
 
 STYLES = {
@@ -323,8 +335,8 @@ STYLES = {
 
 @pytest.mark.parametrize("text", STYLES)
 def test_styles_of_citing_are_read(text: str) -> None:
-    found = only(text)
-    assert (found.text, found.pages, found.resource) == (
+    parenthetical = only(text)
+    assert (parenthetical.text, parenthetical.pages, parenthetical.resource) == (
         STYLES[text],
         ("152",),
         "410 U.S. 113",

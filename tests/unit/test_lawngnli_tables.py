@@ -139,18 +139,18 @@ def test_cells_without_readings_give_a_reason(cells):
 
 def test_readings_of_another_data_set_are_ignored(tmp_path, readings):
     # The texts of the readings are in the data set, but its digest differs.
-    found = tables.cells("table4", inputs(tmp_path, data_set="1" * 64, rows=ROWS))
-    assert len(found) == len(PRINTED)
-    assert {cell.value for cell in found} == {None}
+    cells = tables.cells("table4", inputs(tmp_path, data_set="1" * 64, rows=ROWS))
+    assert len(cells) == len(PRINTED)
+    assert {cell.value for cell in cells} == {None}
     reason = "the annotations belong to another data set"
-    assert {cell.reason for cell in found} == {reason}
+    assert {cell.reason for cell in cells} == {reason}
 
 
 def test_a_table_without_readings_gives_a_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "READINGS", tmp_path / "none.csv")
-    found = tables.cells("table4", inputs(tmp_path, rows=ROWS))
-    assert {cell.value for cell in found} == {None}
-    assert {cell.reason for cell in found} == {"no example was annotated"}
+    cells = tables.cells("table4", inputs(tmp_path, rows=ROWS))
+    assert {cell.value for cell in cells} == {None}
+    assert {cell.reason for cell in cells} == {"no example was annotated"}
 
 
 def test_a_reading_of_a_pair_outside_the_data_set_raises_an_error(tmp_path, readings):

@@ -112,11 +112,11 @@ def test_lawngnli_is_trained_as_by_the_released_code(specs):
 
 
 def test_the_warm_up_of_the_text_is_a_row_of_two_models(specs):
-    found = trainings(specs, "lawngnli_nli")
+    settings = trainings(specs, "lawngnli_nli")
     for start in ("vanilla", "anli"):
         for view in ("short", "long_bm25"):
-            of_text = found[f"legal-bert-{start}-text", view, 1]
-            of_code = found[f"legal-bert-{start}", view, 1]
+            of_text = settings[f"legal-bert-{start}-text", view, 1]
+            of_code = settings[f"legal-bert-{start}", view, 1]
             assert of_text["optimiser"] == RELEASED | {
                 "schedule": "linear",
                 "warmup": 10_000,
@@ -176,9 +176,9 @@ def test_models_are_trained_before_as_by_the_code_of_these_data_sets(
 
 
 def test_a_seed_goes_on_from_the_same_seed_on_the_other_data_set(specs):
-    found = trainings(specs, "lawngnli_nli")
+    settings = trainings(specs, "lawngnli_nli")
     for seed in (0, 1, 2):
-        weights = found["longformer-control", "long", seed]["weights"]
+        weights = settings["longformer-control", "long", seed]["weights"]
         assert weights.endswith(
             f"control/train/longformer/pair-paper/seed{seed}/weights"
         )

@@ -211,15 +211,15 @@ def test_only_the_category_of_dates_gets_dates_as_candidates(model):
 
 def test_matches_equal_those_of_the_evaluator():
     texts, answers = zip(*map(contract, range(3)), strict=True)
-    found = units_of(texts)
+    units = units_of(texts)
     for category in range(3):
         given = candidates(
-            found, np.arange(len(found.start), dtype=float), 99, ["date"]
+            units, np.arange(len(units.start), dtype=float), 99, ["date"]
         )
-        asked = Golds(found, dict(enumerate(answers)), category, category == 2)
+        asked = Golds(units, dict(enumerate(answers)), category, category == 2)
         counted = [bool(those) for those in asked.matched(given)]
         assert any(counted)
-        words = given.texts(found)
+        words = given.texts(units)
         for at, contract_ in enumerate(given.contract.tolist()):
             golds = []
             for answered, (start, end) in answers[contract_]:
@@ -236,8 +236,8 @@ def test_matches_equal_those_of_the_evaluator():
 
 
 def test_units_answer_if_they_overlap_an_answer_by_half():
-    found = units_of(["One is here. Two is there. Three."])
-    held = answering(found, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
+    units = units_of(["One is here. Two is there. Three."])
+    held = answering(units, {0: [(0, (13, 26)), (1, (0, 26)), (2, (10, 14))]}, 3)
     assert held.tolist() == [
         [False, True, True],
         [True, True, False],
@@ -246,23 +246,23 @@ def test_units_answer_if_they_overlap_an_answer_by_half():
 
 
 def test_candidates_are_units_runs_of_units_and_parts_of_units():
-    found = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
-    given = candidates(found, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
+    units = units_of(["First one. Second on May 1, 2001 it is. Third one. Fourth.", ""])
+    given = candidates(units, np.array([3.0, 2.0, 1.0, 0.0]), 2, ["date"])
     second = "Second on May 1, 2001 it is."
-    assert given.texts(found) == [
+    assert given.texts(units) == [
         "First one.",
         f"First one. {second}",
         second,
         "May 1, 2001",
     ]
     assert given.part.tolist() == [False, False, False, True]
-    assert candidates(found, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
+    assert candidates(units, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
 
 
 def test_names_are_candidates_only_at_their_first_mention():
     text = "we pay Acme at once. They pay Acme at once. He and Acme pay."
-    found = units_of([text])
-    given = candidates(found, np.array([0.0, 2.0, 1.0]), 3, ["name"])
+    units = units_of([text])
+    given = candidates(units, np.array([0.0, 2.0, 1.0]), 3, ["name"])
     starts = [
         text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
     ]
@@ -272,8 +272,8 @@ def test_names_are_candidates_only_at_their_first_mention():
 
 
 def test_context_and_text_features():
-    found = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
-    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
+    units = units_of(['We, Acme Inc. ("Acme"), shall pay.\nYou: 20 days', ""])
+    given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
     others = context_features(given, scores_, 0)
     whole = given.first == given.last
@@ -282,12 +282,12 @@ def test_context_and_text_features():
     assert (
         context_features(given, scores_[:, :1], 0)[0, 0] < -10
     )  # there is no other category
-    form = dict(zip(given.texts(found), text_features(given, found), strict=True))
+    form = dict(zip(given.texts(units), text_features(given, units), strict=True))
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
     defined, quoted = form["Acme"][-6], form["Acme"][-4]
     assert (defined, quoted, form["We"][-6]) == (1, 1, 0)
-    assert text_features(given.take(np.zeros(0, dtype=int)), found).shape == (
+    assert text_features(given.take(np.zeros(0, dtype=int)), units).shape == (
         0,
         len(form["Acme"]),
     )
@@ -295,9 +295,9 @@ def test_context_and_text_features():
 
 def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     text = "\nFee: 5"
-    found = units_of([text, ""])
-    given = candidates(found, np.array([1.0, 0.0]), 2, ["name"])
-    features = text_features(given, found)
+    units = units_of([text, ""])
+    given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
+    features = text_features(given, units)
     of_fee = features[given.start == 1]
     assert len(of_fee) and (of_fee[:, 7] == 1).all()
     # Its first character is a capital.
@@ -391,18 +391,18 @@ def test_the_mentions_of_a_part(span, text, features):
     ],
 )
 def test_the_words_in_and_beside_a_part(text, part, words):
-    found = units_of([text])
+    units = units_of([text])
     start = text.index(part)
     ends = [[start, 0], [start + len(part), len(text)]]
     zero = np.zeros(2, dtype=int)
     given = Candidates(zero, zero, zero, *np.array(ends), np.array([True, False]))
     hasher = FeatureHasher(2**14, input_type="string")
     expected = hasher.transform([words.split("|"), []]).toarray()
-    assert (part_words(given, found).toarray() == 2 * expected).all()
+    assert (part_words(given, units).toarray() == 2 * expected).all()
 
 
 def test_the_features_of_candidates_by_hand():
-    found = units_of(["One here. Two there. Three more.", "", "Lone one."])
+    units = units_of(["One here. Two there. Three more.", "", "Lone one."])
     logits = np.array([1.0, 3.0, -1.0, 0.5])
     columns = [
         [0, 0, 0, 2],  # contract
@@ -444,7 +444,7 @@ def test_the_features_of_candidates_by_hand():
         "lowest of a run": [0, 1, 0, 0],
         "beside a unit": [1, 0, 0, -12],
     }
-    features = candidate_features(given, found, logits)
+    features = candidate_features(given, units, logits)
     assert features == pytest.approx(np.column_stack([*expected.values()]))
 
 
@@ -483,9 +483,9 @@ def test_trees_equal_scikit_learns_and_learn_interactions():
 
 
 def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
-    found = units_of(["First one. Second two. Third three."])
-    given = candidates(found, np.array([3.0, 2.0, 1.0]), 2, [])
-    assert given.texts(found) == ["First one.", "First one. Second two.", "Second two."]
+    units = units_of(["First one. Second two. Third three."])
+    given = candidates(units, np.array([3.0, 2.0, 1.0]), 2, [])
+    assert given.texts(units) == ["First one.", "First one. Second two.", "Second two."]
     scores_ = np.array([1.0, 0.5, 2.0])
     matched = [frozenset(), frozenset({0}), frozenset({0})]
     new, used = new_answers(given, scores_, matched)
@@ -501,8 +501,8 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
 
 
 def test_candidates_of_different_contracts_do_not_overlap():
-    found = units_of(["First one.", "First one."])
-    given = candidates(found, np.array([3.0, 2.0]), 2, [])
+    units = units_of(["First one.", "First one."])
+    given = candidates(units, np.array([3.0, 2.0]), 2, [])
     known = overlap_features(given, np.array([1.0, 1.0]))
     assert np.array_equal(known[0], known[1])
     new, _ = new_answers(given, np.array([1.0, 1.0]), [frozenset({0}), frozenset({0})])

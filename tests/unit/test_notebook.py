@@ -442,8 +442,8 @@ def test_a_part_of_the_answered_pairs_is_scored(folder, monkeypatch):
     answers = pd.read_json("privacy.jsonl", lines=True)
     scores = lextables.score("privacy", answers)
     part = answers[answers["question_id"] == answers["question_id"][0]]
-    found = lextables.score("privacy", part, partial=True)
-    assert 0 < found["n"].max() < scores["n"].max()
+    frame = lextables.score("privacy", part, partial=True)
+    assert 0 < frame["n"].max() < scores["n"].max()
 
 
 def test_a_part_without_any_prediction_is_refused(folder, monkeypatch):

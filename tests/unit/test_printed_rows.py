@@ -182,10 +182,10 @@ def test_a_published_row_has_the_papers_settings_or_no_run(paper):
     filled = 0
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
-        found = planner.plan(entry, Context(config, MODELS, ROOT, gpu))
-        check_plan(found, combination in BASES)
-        specs = {run.folder: spec for run, spec in found.specs.items()}
-        for table, rows in found.rows.items():
+        plan = planner.plan(entry, Context(config, MODELS, ROOT, gpu))
+        check_plan(plan, combination in BASES)
+        specs = {run.folder: spec for run, spec in plan.specs.items()}
+        for table, rows in plan.rows.items():
             counted = Counter(map(name, rows))
             assert max(counted.values(), default=1) == 1, (combination, table)
             for row in rows:

@@ -104,54 +104,54 @@ def test_table_1_counts_by_the_number_of_coders(data):
 
 
 def test_agreement_by_question_and_category(data):
-    found = computed(data, "table_agreement")
+    values = computed(data, "table_agreement")
     # N-1: units 11, 01, 001 (d is answered once): n = 7, four of option 1 and three of
     # 0; differing ordered pairs 2 of b, 4 / 2 of c, so D_o = 4/7; D_e = 2 * 4 * 3 / (7
     # * 6).  alpha = 1 - 1 = 0.
-    assert found["N-1", "Krippendorff's alpha"] == pytest.approx(0.0)
+    assert values["N-1", "Krippendorff's alpha"] == pytest.approx(0.0)
     # N-2: all answers are equal.
-    assert found["N-2", "Krippendorff's alpha"] is None
+    assert values["N-2", "Krippendorff's alpha"] is None
     # E-1: {0,1} {0} | {0,1} {0,1} | {1} {1}: n = 6, D_o = 2/6, D_e = (36 - 9 - 1 - 4) /
     # (6 * 5).
     e_1 = 1 - (2 / 6) / (22 / 30)
-    assert found["E-1", "Krippendorff's alpha"] == pytest.approx(e_1)
-    assert found["N", "Krippendorff's alpha"] == pytest.approx(0.0)
-    assert found["All questions", "Krippendorff's alpha, mean"] == pytest.approx(
+    assert values["E-1", "Krippendorff's alpha"] == pytest.approx(e_1)
+    assert values["N", "Krippendorff's alpha"] == pytest.approx(0.0)
+    assert values["All questions", "Krippendorff's alpha, mean"] == pytest.approx(
         e_1 / 2
     )
-    assert found["All questions", "Krippendorff's alpha, greatest"] == pytest.approx(
+    assert values["All questions", "Krippendorff's alpha, greatest"] == pytest.approx(
         e_1
     )
     shares = {"N-1": [1, 0, 1 / 3], "N-2": [1, 1], "E-1": [0, 1, 1]}
     for name, of in shares.items():
-        assert found[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
-    assert found["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
+        assert values[name, "Agreement (%)"] == pytest.approx(100 * sum(of) / len(of))
+    assert values["N", "Agreement (%)"] == pytest.approx(100 * (1 + 1 / 3 + 2) / 5)
     # Disagreement: 1 + 2/3 for N-1, 1 for E-1.
-    assert found["N-1", "Share of all disagreement (%)"] == pytest.approx(
+    assert values["N-1", "Share of all disagreement (%)"] == pytest.approx(
         100 * (5 / 3) / (8 / 3)
     )
-    assert found["N-2", "Share of all disagreement (%)"] == 0.0
+    assert values["N-2", "Share of all disagreement (%)"] == 0.0
     total = sum(map(sum, shares.values()))
-    assert found["All questions", "Absolute agreement"] == pytest.approx(
+    assert values["All questions", "Absolute agreement"] == pytest.approx(
         100 * total / 8
     )
-    assert found["All questions", "Answers of two coders or more"] == 8
+    assert values["All questions", "Answers of two coders or more"] == 8
 
 
 def test_figure_1_requires_a_list_of_ranks(data, tmp_path):
     assert computed(data, "figure1") == {("All sites", "Documents"): None}
     path = tmp_path / "ranks.csv"
     path.write_text("1,example.com\n", encoding="utf-8")
-    found = computed(data, "figure1", file=path)
-    assert found["a", "Documents"] == 1 and ("a", "Traffic rank") not in found
-    assert found["All sites", "Without a rank"] == 5
+    values = computed(data, "figure1", file=path)
+    assert values["a", "Documents"] == 1 and ("a", "Traffic rank") not in values
+    assert values["All sites", "Without a rank"] == 5
 
 
 def test_figure_3_shows_agreement_by_mean_confidence_rounded_to_halves(data):
-    found = computed(data, "figure3")
+    values = computed(data, "figure3")
     agreement = {
         row: value
-        for (row, column), value in found.items()
+        for (row, column), value in values.items()
         if column == "Agreement (%)"
     }
     assert agreement == pytest.approx(
@@ -166,8 +166,8 @@ def test_figure_3_shows_agreement_by_mean_confidence_rounded_to_halves(data):
         }
     )
     assert (
-        found["Coders / 4.0", "Answers"] == 3
-        and found["Coders / 4.0", "Mean confidence"] == 4.0
+        values["Coders / 4.0", "Answers"] == 3
+        and values["Coders / 4.0", "Mean confidence"] == 4.0
     )
 
 
@@ -194,10 +194,10 @@ def test_a_mean_confidence_is_rounded_to_the_nearest_half_and_a_quarter_up(
 
 
 def test_figure_5_has_each_pair_of_questions_once(data):
-    found = computed(data, "figure5")
+    values = computed(data, "figure5")
     pairs = {
         key: value
-        for key, value in found.items()
+        for key, value in values.items()
         if key[0] in CODED and key[1] in CODED
     }
     assert {key for key in pairs if key[0] != key[1]} == {
@@ -206,7 +206,7 @@ def test_figure_5_has_each_pair_of_questions_once(data):
     assert {key for key, value in pairs.items() if value == 1.0} >= {
         (name, name) for name in CODED
     }
-    assert found["Pairs across categories", "Pairs"] == 1
+    assert values["Pairs across categories", "Pairs"] == 1
 
 
 def system(row, folders=(), reason="", **more):
@@ -230,22 +230,24 @@ def test_losses_are_shown_by_category_and_question_with_additional_rows(data, tm
     scores(tmp_path, "claude", {("cross entropy", "question: N-1"): 0.1})
     rows = [system("The other sites", ["prior"]), system("Claude 3", ["claude"])]
     rows.append(system("GPT-4", reason="no key"))
-    found = computed(data, "table2", rows, tmp_path)
+    values = computed(data, "table2", rows, tmp_path)
     assert (
-        found["overall", "The other sites"] == 0.5
-        and found["N", "The other sites"] == 0.3
+        values["overall", "The other sites"] == 0.5
+        and values["N", "The other sites"] == 0.3
     )
-    assert ("E", "The other sites") not in found and found["E", "GPT-4"] is None
-    assert found["overall, log loss", "The other sites"] == 0.9
-    assert found["overall, policies with an available text", "The other sites"] == 0.45
-    found = computed(data, "table_b", rows, tmp_path)
+    assert ("E", "The other sites") not in values and values["E", "GPT-4"] is None
+    assert values["overall, log loss", "The other sites"] == 0.9
+    assert values["overall, policies with an available text", "The other sites"] == 0.45
+    values = computed(data, "table_b", rows, tmp_path)
     assert (
-        found["N-1", "The other sites"] == 0.25
-        and found["N-1", 'Claude 3 "haiku"'] == 0.1
+        values["N-1", "The other sites"] == 0.25
+        and values["N-1", 'Claude 3 "haiku"'] == 0.1
     )
-    assert ("N-1", "Claude 3") not in found and found["N-2", 'Claude 3 "haiku"'] is None
+    assert ("N-1", "Claude 3") not in values and values[
+        "N-2", 'Claude 3 "haiku"'
+    ] is None
     # The appendix lists the questions in the same order, N-2 before N-10.
-    assert list(dict.fromkeys(row for row, _ in found)) == TABLES.rows("table_b")
+    assert list(dict.fromkeys(row for row, _ in values)) == TABLES.rows("table_b")
 
 
 def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_path):
@@ -257,16 +259,16 @@ def test_marks_are_scored_by_question_with_the_f1_of_other_systems(data, tmp_pat
     scores(tmp_path, "words", marks | {("accuracy", "all"): 0.9})
     scores(tmp_path, "bert", marks)
     rows = [system("BERT-BASE", ["bert"]), system("Words", ["words"], baseline=True)]
-    found = computed(data, "table_c1", rows, tmp_path)
-    assert (found["N-1", "F1"], found["N-1", "Recall"], found["N-1", "F1, Words"]) == (
-        0.2,
-        0.6,
-        0.2,
-    )
-    assert found["N-1", "Accuracy"] is None and ("N-2", "F1, Words") not in found
-    found = computed(data, "table3", rows, tmp_path)
-    assert (found["Words", "acc."], found["Words", "f1"]) == (90.0, 10.0)
-    assert found["LEGAL-BERT", "acc."] is None
+    values = computed(data, "table_c1", rows, tmp_path)
+    assert (
+        values["N-1", "F1"],
+        values["N-1", "Recall"],
+        values["N-1", "F1, Words"],
+    ) == (0.2, 0.6, 0.2)
+    assert values["N-1", "Accuracy"] is None and ("N-2", "F1, Words") not in values
+    values = computed(data, "table3", rows, tmp_path)
+    assert (values["Words", "acc."], values["Words", "f1"]) == (90.0, 10.0)
+    assert values["LEGAL-BERT", "acc."] is None
 
 
 @pytest.fixture

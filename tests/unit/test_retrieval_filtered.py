@@ -97,8 +97,8 @@ def test_vectors_encode_the_paragraphs_that_each_query_finds(monkeypatch, at_onc
         return float(np.dot(*encode(texts)))
 
     run = RankingSettings(**SETTINGS | {"documents": "filtered"})
-    found = dense.retrieve(data, {"text": run}, Encoders(of_documents, encode))
-    alike(found["text"], expected(data, score))
+    hits = dense.retrieve(data, {"text": run}, Encoders(of_documents, encode))
+    alike(hits["text"], expected(data, score))
     assert set(seen) == read
     assert all(len(text.split("\n")) == 5 for text in seen)
 

@@ -127,8 +127,8 @@ def test_bm25_ranks_the_pool(changes, hits):
 @pytest.mark.parametrize("pool", ["judged", "all"])
 def test_bm25_returns_the_first_hits_of_a_query(index, pool):
     equal = replace(COLLECTION, documents=dict.fromkeys(DOCUMENTS, "cap"))
-    found = bm25_hits(equal, index=index, pool=pool, top=2)
-    assert names(found["cap"]) == ["a", "b"]
+    hits = bm25_hits(equal, index=index, pool=pool, top=2)
+    assert names(hits["cap"]) == ["a", "b"]
 
 
 def test_scores_differ_between_a_corpus_index_and_a_query_index():
@@ -163,10 +163,10 @@ def test_vectors_rank_the_pool_and_each_text_is_encoded_once():
         "long": RankingSettings(form="long", queries=["cap"]),
         "again": RankingSettings(form="short", queries=[]),
     }
-    found = dense.retrieve(COLLECTION, forms, Encoders(encode, queries))
-    assert found["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
-    assert found["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
-    assert (list(found["long"]), found["again"]) == (["cap"], {})
+    hits = dense.retrieve(COLLECTION, forms, Encoders(encode, queries))
+    assert hits["short"]["cap"] == [("a", 1.0), ("b", 0.0), ("d", 0.0)]
+    assert hits["short"]["assign"] == [("c", 2.0), ("b", 0.0)]
+    assert (list(hits["long"]), hits["again"]) == (["cap"], {})
     assert seen == [sorted(set(seen[0])), list(DOCUMENTS.values())]
     assert len(seen[0]) == 4
 

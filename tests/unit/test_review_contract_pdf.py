@@ -110,9 +110,9 @@ def contract(tmp_path: Path, raw: bytes):
     ],
 )
 def test_annotations_are_read_or_noted(annotation, typed, note, tmp_path):
-    found = contract(tmp_path, pdf([annotated(annotation)], objects=OBJECTS))
-    assert found.text.removeprefix(TEXT).strip() == typed
-    assert found.notes == ((note,) if note else ())
+    document = contract(tmp_path, pdf([annotated(annotation)], objects=OBJECTS))
+    assert document.text.removeprefix(TEXT).strip() == typed
+    assert document.notes == ((note,) if note else ())
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_faults_in_annotations_leave_the_text(annotations, tmp_path):
 def test_other_parts_of_a_file_are_noted_and_their_faults_leave_the_text(
     root, fields, notes, tmp_path
 ):
-    found = contract(tmp_path, pdf([Page()], root, fields))
-    assert (found.text.strip(), found.notes) == (TEXT, notes)
+    document = contract(tmp_path, pdf([Page()], root, fields))
+    assert (document.text.strip(), document.notes) == (TEXT, notes)
 
 
 def test_a_form_field_on_a_page_is_read_once(tmp_path):
@@ -195,8 +195,8 @@ def test_a_form_field_on_a_page_is_read_once(tmp_path):
     raw = pdf(
         [Page(entries="/Annots[5 0 R]")], "/AcroForm<</Fields[5 0 R]>>", {5: field}
     )
-    found = contract(tmp_path, raw)
-    assert (found.text.count("Delaware"), found.notes) == (2, (TYPED,))
+    document = contract(tmp_path, raw)
+    assert (document.text.count("Delaware"), document.notes) == (2, (TYPED,))
 
 
 SCAN = "the PDF has no text, only pictures of pages; run text recognition (OCR) on it first."
@@ -248,9 +248,9 @@ def test_pictures_with_a_stamp_are_a_scan(pages, tmp_path):
     ],
 )
 def test_pages_of_text_are_no_scan(page, notes, tmp_path):
-    found = contract(tmp_path, pdf([page]))
-    assert found.text.split() == " ".join(page.lines).split()
-    assert found.notes == notes
+    document = contract(tmp_path, pdf([page]))
+    assert document.text.split() == " ".join(page.lines).split()
+    assert document.notes == notes
 
 
 @pytest.mark.parametrize(
@@ -293,13 +293,13 @@ def test_pages_without_readable_text_are_noted(tmp_path):
         Page(),
         stamped("RECEIVED 2"),
     ]
-    found = contract(tmp_path, pdf(pages))
-    assert found.notes == (
+    document = contract(tmp_path, pdf(pages))
+    assert document.notes == (
         "Damaged and not read: page 4 of 8.",
         "No text was found on pages 2, 5-6, 8 of 8 besides a stamp or a repeated line.",
         "Hardly any English words were found on page 3. If its letters are wrong below, run OCR first.",
     )
-    assert found.text.count(TEXT) == 2
+    assert document.text.count(TEXT) == 2
 
 
 @pytest.mark.parametrize(
@@ -371,17 +371,17 @@ def test_a_fault_in_the_list_of_attached_files_leaves_the_text(tmp_path, monkeyp
         raise RecursionError("names that contain themselves")
 
     monkeypatch.setattr(PdfReader, "attachment_list", property(damaged))
-    found = contract(tmp_path, pdf([Page()]))
-    assert found.text.strip() == TEXT
-    assert found.notes == (
+    document = contract(tmp_path, pdf([Page()]))
+    assert document.text.strip() == TEXT
+    assert document.notes == (
         "Attached files were not read: the list of their names is damaged.",
     )
 
 
 def test_missing_pages_are_noted(tmp_path):
     kids = {2: "<</Type/Pages/Count 3/Kids[100 0 R 88 0 R null]>>"}
-    found = contract(tmp_path, pdf([Page()], objects=kids))
-    assert found.notes == ("The file is damaged: only 1 of 3 pages were found.",)
+    document = contract(tmp_path, pdf([Page()], objects=kids))
+    assert document.notes == ("The file is damaged: only 1 of 3 pages were found.",)
     assert contract(tmp_path, pdf([Page()], count=0)).notes == ()
 
 

@@ -38,8 +38,8 @@ def test_plain_text_keeps_its_white_space(tmp_path, raw, text):
         "a.old",
     ):
         (tmp_path / name).write_bytes(raw)
-        found = read_contract(tmp_path / name)
-        assert (found.text, found.notes) == (text, ())
+        document = read_contract(tmp_path / name)
+        assert (document.text, document.notes) == (text, ())
 
 
 def test_windows_1252_is_noted(tmp_path, caplog):
@@ -148,8 +148,8 @@ NOT_READ = "Not read from the HTML: "
 def test_html_is_read_as_a_browser_shows_it(tmp_path, raw, text, notes):
     for name in ("a.txt", "a.mht", "a.htm"):
         (tmp_path / name).write_text(raw, encoding="utf-8")
-        found = read_contract(tmp_path / name)
-        assert (found.text, found.notes) == (f"{text}\n", notes)
+        document = read_contract(tmp_path / name)
+        assert (document.text, document.notes) == (f"{text}\n", notes)
 
 
 def test_struck_text_of_html_is_noted(tmp_path):
@@ -233,8 +233,8 @@ CUT = "The EDGAR file ends inside a document: its end is missing."
 )
 def test_a_submission_gives_its_first_contract(tmp_path, raw, text, notes):
     (tmp_path / "a.txt").write_text(raw, encoding="utf-8")
-    found = read_contract(tmp_path / "a.txt")
-    assert (found.text, found.notes) == (f"{text}\n", notes)
+    document = read_contract(tmp_path / "a.txt")
+    assert (document.text, document.notes) == (f"{text}\n", notes)
 
 
 def test_a_web_archive_gives_its_page_and_notes_the_rest(tmp_path):

@@ -75,24 +75,26 @@ def none(category: str, probability: float = 0.99) -> Finding:
     ],
 )
 def test_findings_of_one_category(predictions: list, expected: list) -> None:
-    found = review_page.findings(rows("q", *predictions), {"q": "Insurance"}, 0.1)
-    assert [(x.start, x.end, x.probability) for x in found] == expected
-    assert all(x.category == "Insurance" and x.found == (x.start >= 0) for x in found)
+    findings = review_page.findings(rows("q", *predictions), {"q": "Insurance"}, 0.1)
+    assert [(x.start, x.end, x.probability) for x in findings] == expected
+    assert all(
+        x.category == "Insurance" and x.found == (x.start >= 0) for x in findings
+    )
 
 
 def test_findings_keep_the_order_of_categories_and_overlaps_between_them() -> None:
     predictions = rows("b", ("abc", 0, 3, 0.5)) + rows("a", ("bc", 1, 3, 0.3))
-    found = review_page.findings(
+    findings = review_page.findings(
         predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.2
     )
-    assert [(x.category, x.text) for x in found] == [
+    assert [(x.category, x.text) for x in findings] == [
         ("Parties", "abc"),
         ("Insurance", "bc"),
     ]
-    found = review_page.findings(
+    findings = review_page.findings(
         predictions, {"b": "Parties", "a": "Insurance"}, minimum=0.3
     )
-    assert found[1] == none("Insurance", 0)
+    assert findings[1] == none("Insurance", 0)
 
 
 def test_a_question_without_predictions_is_an_error() -> None:
@@ -158,7 +160,7 @@ def test_the_description_of_the_model() -> None:
 def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> None:
     marked = {"Parties": Marks(8, 6, 10, 5), "Insurance": Marks(0, 0, 4, 0)}
     bands = (Band(0.1, 0.5, 40, 10), Band(0.5, 0.9, 0, 0), Band(0.9, 1.0, 10, 9))
-    found = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
+    findings = [at("Parties", "Buyer"), none("Insurance"), none("Audit Rights")]
     about = About(
         REVIEW,
         "m",
@@ -166,7 +168,7 @@ def test_the_page_shows_precision_and_recall_of_marks_in_test_contracts() -> Non
         marks=marked,
         bands=bands,
     )
-    page = " ".join(review_page.to_html(TEXT, found, "R", about).split())
+    page = " ".join(review_page.to_html(TEXT, findings, "R", about).split())
     assert '<small class="soft">right 75 %, found 50 %</small>' in page
     assert "<td>60.0 %</td> <td>75 %</td><td>50 %</td>" in page
     assert "<td>10.0 %</td> <td>–</td><td>0 %</td>" in page
@@ -183,13 +185,15 @@ def test_each_of_41_categories_is_in_one_group() -> None:
 
 def test_the_csv_has_a_line_for_every_finding_and_every_missing_category() -> None:
     text = '=SUM(A1), "x"\nnext'
-    found = [
+    findings = [
         Finding("Parties", 3, 20, text, 0.98765),
         none("Insurance"),
         Finding("New", 0, 1, "a", 0.2),
     ]
     marked = {"Parties": Marks(4, 3, 0, 0), "Insurance": Marks(0, 0, 8, 0)}
-    assert list(csv.reader(io.StringIO(review_page.to_csv(found, marked, REVIEW)))) == [
+    assert list(
+        csv.reader(io.StringIO(review_page.to_csv(findings, marked, REVIEW)))
+    ) == [
         list(review_page.FIELDS),
         [
             "Parties",
@@ -313,7 +317,7 @@ HOSTILE = "</div></style><script>alert(1)</script> \" ' & &lt; <!-- ]]> \u202e {
 
 
 def test_everything_is_escaped() -> None:
-    found = [
+    findings = [
         Finding(HOSTILE, 3, len(HOSTILE) - 2, HOSTILE[3:-2], 0.7),
         none(HOSTILE + "2", 0.1),
     ]
@@ -325,7 +329,7 @@ def test_everything_is_escaped() -> None:
         warning=HOSTILE,
         unread=(HOSTILE,),
     )
-    page = Page(review_page.to_html(HOSTILE, found, HOSTILE, about))
+    page = Page(review_page.to_html(HOSTILE, findings, HOSTILE, about))
     assert page.text == HOSTILE
     assert page.notes == [f"{HOSTILE} 70 %"]
     assert "script" not in page.tags
@@ -333,13 +337,13 @@ def test_everything_is_escaped() -> None:
 
 def test_words_with_ligatures_can_be_searched_on_the_page() -> None:
     text = "North\ufb01eld Inc. and its a\ufb03liates"
-    found = [at("Parties", "North\ufb01eld Inc.", 0.9, text)]
-    page = Page(review_page.to_html(text, found, "R", About(REVIEW, "MiniLM")))
+    findings = [at("Parties", "North\ufb01eld Inc.", 0.9, text)]
+    page = Page(review_page.to_html(text, findings, "R", About(REVIEW, "MiniLM")))
     assert page.text == "Northfield Inc. and its affiliates"
     assert "North\ufb01eld" not in review_page.to_html(
-        text, found, "R", About(REVIEW, "MiniLM")
+        text, findings, "R", About(REVIEW, "MiniLM")
     )
-    assert "North\ufb01eld Inc." in review_page.to_csv(found, {}, REVIEW)
+    assert "North\ufb01eld Inc." in review_page.to_csv(findings, {}, REVIEW)
 
 
 @pytest.mark.golden

@@ -92,13 +92,16 @@ def source_of(run: Run) -> Run | None:
 def test_without_finished_runs_the_first_planned_or_the_named_model_is_selected(
     tmp_path,
 ):
-    found = chosen(tmp_path)
-    assert (found.run.model, found.planned, found.windows) == (
+    reviewer = chosen(tmp_path)
+    assert (reviewer.run.model, reviewer.planned, reviewer.windows) == (
         "linear-exact",
         True,
         False,
     )
-    assert (found.run.experiment, found.weights_of) == ("read", source_of(found.run))
+    assert (reviewer.run.experiment, reviewer.weights_of) == (
+        "read",
+        source_of(reviewer.run),
+    )
     # The same holds if better weights can be downloaded: they are used only if they are
     # named.
     assert chosen(tmp_path, data="release", models="paper").run.model == "linear-exact"
@@ -138,8 +141,8 @@ def test_the_best_finished_run_is_preferred_to_a_new_training(tmp_path):
     for experiment in ("read", "train"):
         shutil.rmtree(tmp_path / f"runs/cuad/{experiment}/linear-exact")
     linear = stand(tmp_path, "linear-exact", "linear", 0.67)
-    found = chosen(tmp_path)
-    assert (found.run, found.weights_of, found.windows) == (
+    reviewer = chosen(tmp_path)
+    assert (reviewer.run, reviewer.weights_of, reviewer.windows) == (
         linear.run,
         linear.weights_of,
         False,
@@ -154,9 +157,9 @@ def test_a_user_model_is_selected_only_if_the_configuration_names_it(tmp_path):
         "kind": "question-answering",
         "model": str(tmp_path / "mine"),
     }
-    found = chosen(tmp_path, extra_models=[model])
-    assert found == Reviewer(mine, None, planned=True)
-    assert found.weights(tmp_path) == ""
+    reviewer = chosen(tmp_path, extra_models=[model])
+    assert reviewer == Reviewer(mine, None, planned=True)
+    assert reviewer.weights(tmp_path) == ""
     # Only the configuration has the path of its weights.
     assert chosen(tmp_path).run.model == "linear-exact"
     with pytest.raises(

@@ -87,13 +87,13 @@ def sure(text):
 
 
 def test_quotes_become_spans_with_the_probability_of_yes():
-    found = read(FakeModel(sure, knows))
-    ((start, end),) = found.spans["c__Law"]
+    answers = read(FakeModel(sure, knows))
+    ((start, end),) = answers.spans["c__Law"]
     assert TEXT[start:end] == "The law of Delaware governs."
-    ((start, end),) = found.spans["c__Term"]
+    ((start, end),) = answers.spans["c__Term"]
     assert TEXT[start:end] == "The term is\n two  years."
-    assert found.spans["c__Law"] == {(25, 53): pytest.approx(0.8)}
-    assert found.counts == {
+    assert answers.spans["c__Law"] == {(25, 53): pytest.approx(0.8)}
+    assert answers.counts == {
         "requests": 4,
         "answered": 4,
         "quotes": 2,
@@ -123,23 +123,23 @@ def test_quotes_that_are_not_in_the_contract_are_counted():
         sure,
         lambda text, seed: "The law of France governs.\n\nThe law of Delaware governs.",
     )
-    found = read(model, [LAW])
-    assert len(found.spans["c__Law"]) == 1
-    assert (found.counts["quotes"], found.counts["unparseable"]) == (2, 1)
+    answers = read(model, [LAW])
+    assert len(answers.spans["c__Law"]) == 1
+    assert (answers.counts["quotes"], answers.counts["unparseable"]) == (2, 1)
 
 
 def test_unparseable_answers_give_no_spans_and_are_counted():
-    found = read(
+    answers = read(
         FakeModel(lambda text: {"As": 1.0}, lambda text, seed: "As a model, I cannot.")
     )
-    assert not found.spans and found.counts["unanswered"] == 2
+    assert not answers.spans and answers.counts["unanswered"] == 2
 
 
 def test_a_long_contract_is_read_in_pieces_that_fit_the_window():
     text = "Nothing is said here at all. " * 40 + TEXT
     model = FakeModel(sure, knows, window=80)
-    found = read(model, [LAW], text=text)
-    ((start, end),) = found.spans["c__Law"]
+    answers = read(model, [LAW], text=text)
+    ((start, end),) = answers.spans["c__Law"]
     assert text[start:end] == "The law of Delaware governs."
     assert len(model.weighed) > 5
     assert all(

@@ -42,12 +42,12 @@ def contract(kind: str, text: str) -> FinalText:
 
 def released(kind: str, text: str, tokens: list[str]) -> str:
     """The released text of the first span of ``text`` with these tokens."""
-    found = contract(kind, text)
-    names = TOKENIZERS[kind].convert_ids_to_tokens(found.tokens.ids.tolist())
+    final_text = contract(kind, text)
+    names = TOKENIZERS[kind].convert_ids_to_tokens(final_text.tokens.ids.tolist())
     first = next(
         at for at in range(len(names)) if names[at : at + len(tokens)] == tokens
     )
-    start, end = found.place(first, first + len(tokens) - 1)
+    start, end = final_text.place(first, first + len(tokens) - 1)
     return collapsed(text[start:end])
 
 

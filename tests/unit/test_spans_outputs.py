@@ -212,8 +212,8 @@ LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
 
 def laid_out(**values_):
     chosen = {"data": "release", "models": "available"} | values_
-    found = planner.plan(PAPER, context("contracteval", **chosen))
-    return {row["row"]: row for row in found.rows["table3"]}, found.specs
+    plan = planner.plan(PAPER, context("contracteval", **chosen))
+    return {row["row"]: row for row in plan.rows["table3"]}, plan.specs
 
 
 def test_a_linear_model_has_one_threshold_per_metric():

@@ -85,10 +85,10 @@ def features(
 @pytest.fixture(scope="module")
 def ranker(tokenizer, tmp_path_factory) -> window_ranking.Ranker:
     folder = tmp_path_factory.mktemp("ranking") / "train"
-    found = window_ranking.passages(
+    passages = window_ranking.passages(
         folder, features(folder, tokenizer, 1, labelled=True)
     )
-    return window_ranking.fit(found.texts, window_ranking.answered(found))
+    return window_ranking.fit(passages.texts, window_ranking.answered(passages))
 
 
 @pytest.mark.parametrize("lengths", ["short question first", "long question first"])
@@ -100,32 +100,32 @@ def test_a_passage_is_the_longest_window_text_from_each_start(
     if lengths == "long question first":
         questions = dict(zip(QUESTIONS, reversed(QUESTIONS.values()), strict=True))
     texts = features(folder, tokenizer, 1, labelled=True, questions=questions)
-    found = window_ranking.passages(folder, texts)
+    passages = window_ranking.passages(folder, texts)
     windows = open_windows(folder)
     starts = {
-        (windows.contract[row], windows.token_from[row]): found.passage[row]
+        (windows.contract[row], windows.token_from[row]): passages.passage[row]
         for row in range(len(windows))
     }
-    assert len(starts) == len(found.texts) < len(windows)
+    assert len(starts) == len(passages.texts) < len(windows)
     for row in range(len(windows)):
         words = texts[windows.contracts[windows.contract[row]]].split()
-        text = found.texts[found.passage[row]].split()
+        text = passages.texts[passages.passage[row]].split()
         assert (
             text[: windows.token_to[row] - windows.token_from[row]]
             == (words[windows.token_from[row] : windows.token_to[row]])
         )
     longest = [
         max(
-            windows.token_to[found.passage == n]
-            - windows.token_from[found.passage == n]
+            windows.token_to[passages.passage == n]
+            - windows.token_from[passages.passage == n]
         )
         for n in (0, 1)
     ]
-    assert [len(text.split()) for text in found.texts[:2]] == longest
-    for category, held in window_ranking.answered(found).items():
+    assert [len(text.split()) for text in passages.texts[:2]] == longest
+    for category, held in window_ranking.answered(passages).items():
         assert all(
             CLUES[category] in text
-            for text, one in zip(found.texts, held, strict=True)
+            for text, one in zip(passages.texts, held, strict=True)
             if one
         )
         assert 20 <= held.sum() <= 60

@@ -335,18 +335,18 @@ def test_submitted_predictions_have_the_same_scores_as_their_original_run(
         assert [mine[key] for key in ("ours", "low", "high", "verdict")] == [
             other[key] for key in ("ours", "low", "high", "verdict")
         ]
-    found = lextables.score(
+    frame = lextables.score(
         "acord", submitted["acord"][1], data="sample", folder=finished
     )
-    (scores,) = found.query("metric == 'NDCG@10' and group == 'all'").to_dict("records")
+    (scores,) = frame.query("metric == 'NDCG@10' and group == 'all'").to_dict("records")
     shown = lines["Theirs / None", "NDCG@10"]
     for column, key in (("ours", "value"), ("low", "low"), ("high", "high")):
         assert shown[column] == f"{scores[key]:.3f}"
     shown = table(finished, "table2", "cuad")["Theirs", "AUPR"]
-    found = lextables.score(
+    frame = lextables.score(
         "cuad", submitted["cuad"][1], data="sample", folder=finished
     )
-    whole = found.query("metric == 'AUPR' and mode == 'paper' and group == 'all'")
+    whole = frame.query("metric == 'AUPR' and mode == 'paper' and group == 'all'")
     assert shown["ours"] == f"{100 * whole['value'].item():.1f}"
     assert table(finished, "table12", "maud")["Overall", "Theirs (AUPR)"]["ours"]
     assert table(finished, "table4", "maud")["Overall", "Theirs"]["ours"]
