@@ -57,6 +57,8 @@ def test_the_sample_runs_installed_models_and_gives_reasons_for_the_others():
         "BM25 + MiniLM, mean of standardised scores / None",
         "BM25 + MiniLM, with feedback / None",
         "BM25 / SmolLM2-135M-Instruct, asked",
+        "Clauses by their stars for training and validation queries / None",
+        "Shortest clauses first / None",
     }
     assert rows()["BM25 / Cross-Encoder-MiniLM"].reason == "sample data"
     assert "does not state its prompt" in rows()["BM25 / GPT4o"].reason

@@ -38,6 +38,7 @@ def test_the_sample_runs_installed_models_and_other_rows_have_a_reason():
         "Sentence embeddings, linear models and trees",
         "TF-IDF, sentence embeddings, linear models and trees",
         "SmolLM2-135M-Instruct, asked",
+        "The whole contract as the parties, no other answer",
     }
     assert found["RoBERTa-large"]["reason"] == "sample data"
 
@@ -75,7 +76,7 @@ def test_linear_baselines_need_only_their_encoder_and_run_on_every_share(
 ):
     found = laid_out(**WHOLE)
     baselines = {row["row"]: row for row in found.rows["table2"] if row["baseline"]}
-    assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 4
+    assert [list(row["runs"]) for row in baselines.values()] == [["100"]] * 5
     settings = {}
     for run, spec in found.specs.items():
         if run.experiment == "train" and run.model.startswith("linear"):

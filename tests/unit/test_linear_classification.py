@@ -374,3 +374,13 @@ def test_a_test_set_that_is_too_small_raises(count, enough):
     else:
         with pytest.raises(BadInput, match=r"^12 test examples, fewer than 100\.$"):
             check_test_size(rows, settings)
+
+
+def test_the_length_of_a_text_is_its_number_of_words_alone():
+    sides = [[("a", "one two three"), ("b", "three one  two"), ("c", "one")]]
+    length = settings(features="length", penalty={"length": 100})
+    features = linear_features(sides, length, np.empty(0), None)
+    (block,) = features.blocks
+    assert features.words.shape == (3, 0)
+    expected = [[np.log(4), np.log(4) ** 2]] * 2 + [[np.log(2), np.log(2) ** 2]]
+    np.testing.assert_allclose(block, expected, rtol=1e-6)

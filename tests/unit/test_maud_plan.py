@@ -9,9 +9,10 @@ from lextables.registry import packages
 
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
 # The linear baselines, which are not in the paper.
-LINEAR = ("linear", "linear-vectors", "linear-both")
+LINEAR = ("linear", "linear-length", "linear-vectors", "linear-both")
 BASELINE = [
     "Words and a linear model",
+    "Length of the text and a linear model",
     "Sentence embeddings and a linear model",
     "Words, sentence embeddings and a linear model",
 ]
@@ -143,9 +144,9 @@ def test_vectors_require_their_encoder_and_words_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr("lextables.models.weights.cached", lambda hub, revision: None)
     found = laid_out(**with_models(tmp_path, "roberta-base"))
     rows = {row["row"]: row for row in found.rows["table4"] if row["baseline"]}
-    assert [bool(row["runs"]) for row in rows.values()] == [True, False, False]
+    assert [bool(row["runs"]) for row in rows.values()] == [True, True, False, False]
     reason = "sentence-transformers/all-MiniLM-L6-v2 is not available here"
-    assert [row["reason"] for row in rows.values()] == ["", reason, reason]
+    assert [row["reason"] for row in rows.values()] == ["", "", reason, reason]
 
 
 def test_row_names_mention_a_small_grid_and_a_hyperparameter_search(tmp_path):

@@ -115,6 +115,30 @@ def test_a_fixed_output_is_the_same_for_every_question():
     ]
 
 
+def test_the_relaxed_category_gets_the_whole_contract_and_others_nothing():
+    questions = [
+        {"question_id": "c__Fee", "contract_id": "c", "category": "Fee"},
+        {"question_id": "c__Parties", "contract_id": "c", "category": "Parties"},
+    ]
+    rows = list(outputs.relaxed_spans(questions, {"c": "A and B."}, "Parties"))
+    shown = [
+        (row["question_id"], row["text"], row["start"], row["end"]) for row in rows
+    ]
+    assert shown == [("c__Fee", "", -1, -1), ("c__Parties", "A and B.", 0, 8)]
+
+
+@pytest.mark.parametrize(
+    ("paper", "key", "kind"),
+    [("contracteval", "none", "relaxed"), ("cuad", "whole", "frequent")],
+)
+def test_a_model_that_reads_no_contract_needs_its_evaluator(paper, key, kind):
+    task = packages.load(ROOT / f"resources/papers/{paper}.yaml").tasks[paper]
+    values = task.model_dump(mode="json")
+    values["models"][key]["kind"] = kind
+    with pytest.raises(ValidationError, match=f"{kind}.* need.* the evaluator"):
+        SpanTask(**values)
+
+
 # Language models
 
 

@@ -20,6 +20,7 @@ passages, or `NO_CLAUSE`.  The rules are the released code's, including these
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
@@ -70,8 +71,9 @@ def _jaccard(gold: str, output: str) -> float:
     return len(shared) / len(first | second)
 
 
-def _words(text: str) -> set[str]:
-    return set(text.translate(_REMOVED).lower().split(" "))
+@lru_cache(maxsize=8)  # whole contracts are outputs of many questions in a row
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.translate(_REMOVED).lower().split(" "))
 
 
 def values(totals: np.ndarray) -> dict[str, np.ndarray]:

@@ -38,6 +38,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import itemgetter
 
 import numpy as np
@@ -241,6 +242,7 @@ class _Punctuation(dict[int, int | None]):
 _PUNCTUATION = _Punctuation()
 
 
+@lru_cache(maxsize=8)  # whole contracts are outputs of many questions in a row
 def strict_words(text: str) -> frozenset[str]:
     """Return the words of a text as the paper defines them: no punctuation, lower case,
     split at spaces.

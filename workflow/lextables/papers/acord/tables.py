@@ -99,7 +99,7 @@ class Scored:
     ``columns`` are {metric: its column}, and ``group`` and ``scale`` are as in `Score`.
     ``style`` is the form of the queries, and ``strict`` whether strict scores are shown
     where they differ.  ``name`` is the system's name in comparisons, by default the
-    row.  Single queries are not compared.
+    row.  Single queries and controls are not compared.
     """
 
     columns: Mapping[str, str]
@@ -267,7 +267,7 @@ def _metric_cells(
             runs=runs,
             interval=interval,
             trained=system["tuned"],
-            compared=not is_single_query,
+            compared=not (is_single_query or system.get("control")),
             baseline=system["retriever"],
         )
         cells.append(cell)

@@ -32,6 +32,7 @@ from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part
 
 AUPR = "AUPR"
+CONTROL = "control"  # family of rows that read no contract
 AT_80 = "precision at 80% recall"
 AT_90 = "precision at 90% recall"
 COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
@@ -228,7 +229,8 @@ def _score_cells(
         score,
         runs=_folders(system),
         # The precision at a recall is not compared: see `metrics.spans_by_contract`.
-        compared=metric == AUPR,
+        # Nor is a row that reads no contract.
+        compared=metric == AUPR and system.get("family") != CONTROL,
         no_runs=OWN_SHARES,
     )
     return [cell, *strict_cells(results, cell, score)]

@@ -133,7 +133,9 @@ def linear_features(
         longest = settings.longest
         ngrams = [hashed_ngrams(_contents(side), longest) for side in sides]
         words = csr_matrix(hstack(ngrams))
-    if settings.features != "vectors" and len(sides) > 1:
+    if settings.features == "length":
+        blocks.append(_length_features(sides))
+    elif settings.features != "vectors" and len(sides) > 1:
         blocks.append(_comparison_features(sides, rare))
     if settings.features in ("vectors", "both"):
         blocks += _vector_features(sides, vectors or {})
@@ -163,6 +165,17 @@ def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
     shares = overlap_shares(first, second, rare)
     counts = np.log1p([*negations, *lengths])
     return np.column_stack([shares, counts.T])
+
+
+def _length_features(sides: Sequence[Side]) -> np.ndarray:
+    """Return the logarithm of the number of words and its square, float64 (texts,
+    columns).
+    """
+    numbers = []
+    for side in sides:
+        numbers.append([len(text.split()) for text in _contents(side)])
+    logarithms = np.log1p(numbers).T
+    return np.hstack([logarithms, logarithms**2])
 
 
 def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ from lextables.models.settings import (
 
 HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]
-FeatureKind = Literal["words", "vectors", "both", "overlap"]
+FeatureKind = Literal["words", "vectors", "both", "overlap", "length"]
 Sides = Literal["both", "first", "second"]
 BLANK = "blank"  # in place of a column: this side of each pair is one space
 
@@ -162,7 +162,9 @@ class LinearSettings(ExampleSelection, FeatureSettings):
     kind: Literal["linear"] = "linear"
     """Kind of the panel."""
     features: FeatureKind
-    """Words, frozen sentence vectors, both, or for pairs the overlap of their words."""
+    """Words, frozen sentence vectors, both, the overlap of the words of a pair, or the
+    number of words alone.
+    """
     sides: Sides
     """The texts of a pair that are read."""
     multi_label: bool

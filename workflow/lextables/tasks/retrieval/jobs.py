@@ -41,6 +41,7 @@ class RetrievalJobs(TaskJobs):
     ACTIONS: ClassVar = {
         "bm25": SEARCHING,
         "okapi": SEARCHING,
+        "prior": SEARCHING,
         "embedding-api": SEARCHING,
         "bi-encoder": RANKING,
         "cross-encoder": RANKING,

@@ -41,7 +41,7 @@ BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 Reading = Literal["whole", "paragraphs", "filtered"]
 RowType = TypeVar("RowType", "Reranker", "Finetuned")
 Found = dict[str, tuple[Run, ...]] | Missing
-READ_WHOLE = ("bm25", "fusion", "linear")  # kinds
+READ_WHOLE = ("bm25", "fusion", "linear", "prior")  # kinds
 NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
 NO_PROMPT = (
     "the paper does not state its prompt; a row with another prompt is additional"
@@ -58,6 +58,9 @@ class Retriever(Entry):
     `bm25` has one ``index`` for each query, over its judged documents, or one over all
     documents.  `okapi` is gensim's BM25, whose collection is the pool of a query
     (`lextables.models.okapi`), or one of the ``chunks`` of LawngNLI's released code.
+
+    `prior` reads no query (`rankers.prior`): it ranks ``by`` the gains of documents for
+    other queries, or by their length.
 
     A `fusion` ranks by the mean of the standardised scores of the systems ``of``: keys
     of other retrievers or of fine-tuned bi-encoders, with the weights ``shares`` (none:
@@ -79,7 +82,10 @@ class Retriever(Entry):
     """
 
     row: str
-    kind: Literal["bm25", "okapi", "bi-encoder", "embedding-api", "fusion", "linear"]
+    kind: Literal[
+        "bm25", "okapi", "prior", "bi-encoder", "embedding-api", "fusion", "linear"
+    ]
+    by: Literal["gain", "length"] | None = None
     index: Literal["query", "corpus"] | None = None
     model: str | None = None
     of: tuple[str, ...] = ()
@@ -103,6 +109,8 @@ class Retriever(Entry):
         is_trainable = self.topics and self.penalty and not self.reranked
         if self.kind == "linear" and not is_trainable:
             return "a linear retriever needs topics, a penalty and reranked: false"
+        if bool(self.by) != (self.kind == "prior"):
+            return "only a prior has `by`, and it needs it"
         if self.kind in READ_WHOLE and self.documents != ("whole",):
             return f"{self.kind} reads documents whole"
         if self.kind == "okapi" and "paragraphs" in self.documents:
@@ -466,6 +474,7 @@ class RetrievalPlanner(Planner):
                 "documents": first_stage.reranked_reading,
                 "read": readings,
                 "model": last.model,
+                "control": first_stage.kind == "prior",
             },
         )
 
@@ -512,6 +521,8 @@ class RetrievalPlanner(Planner):
             settings.update(BM25, index=retriever.index or "corpus")
         elif retriever.kind == "linear":
             settings.update(BM25, topics=retriever.topics, penalty=retriever.penalty)
+        elif retriever.kind == "prior":
+            settings["by"] = retriever.by
         elif retriever.chunks:
             settings["chunks"] = retriever.chunks.model_dump()
         if retriever.model:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
 from lextables.models.settings import StepSettings
 from lextables.pipeline.dataset import Column, Row, Table
+from lextables.tasks.spans.schema import PredictedSpan, span_rows
 
 OUTPUTS = Table(
     "predictions",
@@ -40,10 +41,12 @@ class QuotingSettings(StepSettings):
     """Outputs that quote a linear model's spans, or that read no contract.
 
     Those are the same for every question (fixed), or the whole contract for the
-    categories that training contracts answer most often (frequent).
+    categories that training contracts answer most often (frequent), or a span that is
+    the whole contract for the category in which a prediction may contain the answer
+    (relaxed).
     """
 
-    kind: Literal["linear", "fixed", "frequent"]
+    kind: Literal["linear", "fixed", "frequent", "relaxed"]
     """Which of them."""
     metric: str | None = None
     """Metric for which a linear model's threshold, or the number of categories, is
@@ -51,6 +54,8 @@ class QuotingSettings(StepSettings):
     """
     output: str | None = None
     """The fixed output; ${contract} is the contract's text."""
+    category: str | None = None
+    """Part of the relaxed category's name."""
 
 
 def passages(text: str, spans: ScoredSpans, least: float) -> list[str]:
@@ -206,6 +211,21 @@ def for_categories(
         if row["category"] in categories:
             output = texts[row["contract_id"]]
         yield {"question_id": row["question_id"], "output": output}
+
+
+def relaxed_spans(
+    questions: Iterable[Row], texts: Mapping[str, str], category: str
+) -> Iterator[Row]:
+    """Yield rows of `schema.NBEST`: the whole contract for questions whose category has
+    ``category`` in its name, and the empty prediction for the others.
+    """
+    empty = PredictedSpan("", "", -1, -1, 0.0, 0.0, 1.0)
+    for row in sorted(questions, key=itemgetter("question_id")):
+        span = empty
+        if category in row["category"]:
+            text = texts[row["contract_id"]]
+            span = PredictedSpan(text, text, 0, len(text), 0.0, 0.0, 1.0)
+        yield from span_rows(row["question_id"], [span])
 
 
 def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:

@@ -44,12 +44,13 @@ QUOTE = "quote"  # the experiment of outputs that quote spans
 class Panel(plan.Panel):
     """A model of the panel."""
 
-    kind: Literal["encoder", "linear", "language-model", "fixed", "frequent"] = (
-        "encoder"
-    )
+    kind: Literal[
+        "encoder", "linear", "language-model", "fixed", "frequent", "relaxed"
+    ] = "encoder"
     """Fine-tuned, linear, asked without training, or one that reads no contract.
 
-    Such a model is `fixed`, or answers frequent categories with the whole contract.
+    Such a model is `fixed`, or answers frequent categories, or the task's relaxed one,
+    with the whole contract.
     """
     model: str = ""
     """Registered model; of a linear one with vectors, their sentence encoder."""
@@ -174,6 +175,10 @@ class SpanTask(Entry):
             raise ValueError(
                 f"asking.candidates: {writing.candidates} is no linear model of the panel"
             )
+        if {"fixed", "frequent"} & {*kinds.values()} and not self.quotes:
+            raise ValueError("fixed and frequent need the evaluator containment")
+        if "relaxed" in kinds.values() and (self.quotes or not self.relaxed):
+            raise ValueError("relaxed needs the evaluator spans, and relaxed")
         if not self.asking and "language-model" in kinds.values():
             raise ValueError("language models need asking, with the names of prompts")
         return self
@@ -220,7 +225,11 @@ class SpanPlanner(Planner):
             row = self.linear(key, panel)
             return self.quoted(key, row) if self.task.quotes else [row]
         if panel.kind == "fixed":
-            return [self.fixed(key, panel)]
+            settings = QuotingSettings(kind="fixed", output=panel.output)
+            return [self.unread(key, panel, settings)]
+        if panel.kind == "relaxed":
+            settings = QuotingSettings(kind="relaxed", category=self.task.relaxed)
+            return [self.unread(key, panel, settings)]
         if panel.kind == "frequent":
             return self.frequent(key, panel)
         if panel.kind == "language-model":
@@ -244,10 +253,12 @@ class SpanPlanner(Planner):
         by_condition = {self.MAIN: tuple(runs)} if runs else {}
         return replace(row, row=name, additional=True, runs=by_condition)
 
-    def fixed(self, key: str, panel: Panel) -> Row:
-        """The row of a model with the same output for every question."""
-        settings = QuotingSettings(kind="fixed", output=panel.output)
-        run = self.add(self.run(QUOTE, key, panel.kind), settings.plain())
+    def unread(
+        self, key: str, panel: Panel, settings: QuotingSettings, condition: str = ""
+    ) -> Row:
+        """The row of a model that reads no contract: a control."""
+        run = self.run(QUOTE, key, condition or panel.kind)
+        self.add(run, settings.plain())
         return self.panel_row(
             panel,
             parameters=None,
@@ -263,14 +274,8 @@ class SpanPlanner(Planner):
         rows = []
         for metric in self.task.thresholds:
             settings = QuotingSettings(kind="frequent", metric=metric)
-            name = f"{panel.kind}-{metric.lower()}"
-            run = self.add(self.run(QUOTE, key, name), settings.plain())
-            row = self.panel_row(
-                panel,
-                parameters=None,
-                runs={self.MAIN: (run,)},
-                about={"family": panel.family},
-            )
+            condition = f"{panel.kind}-{metric.lower()}"
+            row = self.unread(key, panel, settings, condition)
             rows.append(replace(row, row=f"{row.row}, number for {metric}"))
         return rows
 

@@ -10,6 +10,7 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
 from lextables.tasks.job import Job
 from lextables.tasks.spans import outputs
+from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.squad import contract_texts
 
 _log = logging.getLogger("lextables")
@@ -23,6 +24,8 @@ def run(job: Job) -> None:
         texts = contract_texts(contracts)
         questions = list(read(question_rows))
         test = outputs.contract_of(questions, "test")
+        tested = [row for row in questions if row["split"] == "test"]
+        table = outputs.OUTPUTS
         if settings.kind == "fixed":
             assert settings.output is not None
             rows = outputs.fixed(test, texts, settings.output)
@@ -34,8 +37,11 @@ def run(job: Job) -> None:
                 learnt, texts, golds, settings.metric
             )
             record |= {"categories": categories, "training": best}
-            tested = [row for row in questions if row["split"] == "test"]
             rows = outputs.for_categories(tested, texts, categories)
+        elif settings.kind == "relaxed":
+            assert settings.category is not None
+            table = NBEST
+            rows = outputs.relaxed_spans(tested, texts, settings.category)
         else:
             assert settings.metric is not None
             record["trained"] = read_json(job.inputs["weight_records"][0])
@@ -45,7 +51,7 @@ def run(job: Job) -> None:
             _log.info("threshold %.2f, out of fold: %s", threshold, best)
             spans = read(job.inputs["predictions"][0])
             rows = outputs.outputs(spans, test, texts, threshold)
-        write(outputs.OUTPUTS, rows, job.output("predictions"))
+        write(table, rows, job.output("predictions"))
 
 
 def _best_threshold(
