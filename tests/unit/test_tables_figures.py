@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from helpers import stored_pages
 from lextables.tables.cells import Cell, Line, build
-from lextables.tables.figures import KINDS, OTHER_DATA, draw
+from lextables.tables.figures import KINDS, LOOKS, OTHER_DATA, draw
 from lextables.tables.published import PublishedCell
 
 BM25 = "BM25 / MiniLM"
@@ -204,7 +204,8 @@ def test_figures_can_be_embedded_in_a_page(kind):
     phone = 390 - 2 * 16  # pixels between the margins
     assert min(sizes) * phone / width * 0.75 >= 9
     assert "currentColor" in svg
-    assert set(re.findall(r"#[0-9a-f]{6}", svg)) == {"#4a7fbf"}
+    colours = {colour for _, _, colour in LOOKS}
+    assert set(re.findall(r"#[0-9a-f]{6}", svg)) <= colours
     assert "<metadata" not in svg and not re.search(r'(href|src)="http', svg)
     assert texts(draw(kind, [], "Nothing")) == ["No value to draw"]
 

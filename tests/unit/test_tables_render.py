@@ -9,7 +9,7 @@ import pytest
 
 from helpers import stored_pages
 from helpers.site_pages import Reading
-from lextables.tables.cells import Cell, build
+from lextables.tables.cells import Cell, Score, build
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import (
     About,
@@ -94,9 +94,15 @@ MISSING = Cell("A", "F1", None, reason="r")
 @pytest.mark.parametrize(
     ("published", "cell", "comparable", "in_markdown", "in_html"),
     [
-        ("0.6", MISSING, True, "0.6 not run ¹", "0.6 not run 1"),
-        ("0.6", MISSING, False, "0.6 not run ¹", "0.6 not run 1"),
-        ("0.6", Cell("A", "F1", 0.7, judged=False), True, "0.6 → 0.7 no verdict", None),
+        ("0.6", MISSING, True, "0.6 not run ¹", "not run 1 published: 0.6"),
+        ("0.6", MISSING, False, "0.6 not run ¹", "not run 1 published: 0.6"),
+        (
+            "0.6",
+            Cell("A", "F1", 0.7, judged=False),
+            True,
+            "0.6 → 0.7 no verdict",
+            "0.7 no verdict published: 0.6",
+        ),
         (
             "0.6",
             Cell("A", "F1", 0.7),
@@ -106,7 +112,7 @@ MISSING = Cell("A", "F1", None, reason="r")
         ),
         ("", Cell("A", "F1", 0.7, decimals=1), True, "0.7", None),
         ("", MISSING, True, "not run ¹", "not run 1"),
-        ("-0.6", MISSING, True, "-0.6 not run ¹", "-0.6 not run 1"),
+        ("-0.6", MISSING, True, "-0.6 not run ¹", "not run 1 published: -0.6"),
     ],
 )
 def test_markdown_and_html_show_the_same_cell(
@@ -116,9 +122,45 @@ def test_markdown_and_html_show_the_same_cell(
     lines = build(printed, [cell], comparable)
     assert f"| A | {in_markdown} |" in markdown(About("T", "4"), lines)
     page = Reading(html(About("T", "4"), lines)).words
-    page = re.sub(r"published (?=[-0])|reproduced |note ", "", page)
+    page = re.sub(r"\u2060|note ", "", page)
     assert f" A {in_html or in_markdown} " in f"{page} "
     assert [line.verdict == "not run" for line in lines] == ["not run" in in_markdown]
+
+
+@pytest.mark.parametrize(("lower", "reached"), [(False, 1), (True, 2)])
+@pytest.mark.parametrize("comparable", [True, False])
+def test_a_users_row_says_how_many_published_values_it_reaches(
+    lower, reached, comparable
+):
+    printed = [
+        PublishedCell("t", row, "F1", value, 1, "")
+        for row, value in {"A": "0.5", "B": "0.7", "C": "0.9"}.items()
+    ]
+    cells = [
+        Cell(
+            row,
+            "F1",
+            value,
+            runs=(f"runs/d/e/{key}/c/seed0",),
+            score=Score("F1", row, "f1", lower=lower),
+        )
+        for row, value, key in (
+            ("A", 0.5, "a"),
+            ("B", 0.7, "b"),
+            ("C", 0.9, "c"),
+            ("Baseline", 0.9, "base"),
+            ("Mine", 0.6, "own-mine"),
+        )
+    ]
+    lines = build(printed, cells, comparable)
+    text = f"reaches {reached} of 3 published values"
+    about = About("T", "4", data_note="" if comparable else "sample data")
+    table = markdown(about, lines)
+    page = Reading(html(about, lines)).words
+    assert ("Mine (" + text in table) == (text in page) == comparable
+    assert "Your rows Mine" in page
+    assert table.index("**Your rows**") < table.index("| Mine")
+    assert table.index("| Mine") < table.index("**Additional rows**")
 
 
 def test_a_text_that_equals_the_published_text_is_shown_once():

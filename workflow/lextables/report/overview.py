@@ -48,10 +48,12 @@ class FirstPage:
     """The content of the first page.
 
     ``total`` are the outcomes of all published values by kind, and ``shown`` those that
-    occur.
+    occur.  ``runs`` and ``tables`` are numbers.
     """
 
     blocks: Sequence[Block]
+    runs: int
+    tables: int
     total: wording.KindCounts
     shown: Sequence[str]
     facts: Facts
@@ -76,6 +78,8 @@ def first_page(
     occurring = wording.summed(total.values())
     content = FirstPage(
         blocks=blocks,
+        runs=len(runs),
+        tables=sum(len(block.tiles) for block in blocks),
         total=total,
         shown=[name for name, n in occurring.items() if n],
         facts=facts(config, parts, runs, made_by, date),

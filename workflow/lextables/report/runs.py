@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import read
 from lextables.pipeline.version import words
 from lextables.report import tables
@@ -23,6 +24,7 @@ TEMPLATE = "run.html.j2"
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
 LETTERS = 600  # of a setting, such as a prompt
 SCORES = 60  # rows shown at most
+ENDS = (LOW, HIGH)  # of the names of an interval's ends
 # The folder of a run that another run's settings name.
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # Keys of a run's record that its page shows elsewhere.
@@ -40,13 +42,15 @@ LOCAL = ("api",)  # settings of a run that pages do not show: the address of a s
 class Links:
     """What the pages of all runs link to.
 
-    ``tables`` are {run folder: the tables that show it}, ``reads`` {run folder: the
-    runs whose weights or predictions it reads} and ``readers`` the reverse.
+    ``tables`` are {run folder: the tables that show it}, ``rows`` {run folder: the
+    first row that shows it}, ``reads`` {run folder: the runs whose weights or
+    predictions it reads} and ``readers`` the reverse.
     """
 
     parts: Sequence[Part]
     runs: Sequence[RunRecord]
     tables: Mapping[str, Sequence[Link]]
+    rows: Mapping[str, str]
     reads: Mapping[str, Sequence[RunRecord]]
     readers: Mapping[str, Sequence[RunRecord]]
 
@@ -54,13 +58,24 @@ class Links:
     def of(cls, parts: Sequence[Part], runs: Sequence[RunRecord]) -> "Links":
         """Return the links of these runs, from the tables and the runs' settings."""
         shown: dict[str, list[Link]] = defaultdict(list)
+        rows: dict[str, str] = {}
         for part in parts:
             for exhibit in part.exhibits:
                 name = f"{part.short}, {tables.name(exhibit)}"
                 link = Link(name, tables.path(part, exhibit))
-                folders = " ".join(line.runs for line in exhibit.lines)
-                for folder in dict.fromkeys(folders.split()):
+                row_of: dict[str, str] = {}
+                for line in exhibit.lines:
+                    # A row of several systems names none of its runs.
+                    folders = line.runs.split()
+                    if len({folder.rpartition("/")[0] for folder in folders}) == 1:
+                        for folder in folders:
+                            row_of.setdefault(folder, line.row)
+                    for folder in folders:
+                        row_of.setdefault(folder, "")
+                for folder, row in row_of.items():
                     shown[folder].append(link)
+                    if row:
+                        rows.setdefault(folder, row)
         by_folder = {run.folder: run for run in runs}
         reads: dict[str, list[RunRecord]] = defaultdict(list)
         readers: dict[str, list[RunRecord]] = defaultdict(list)
@@ -70,7 +85,7 @@ class Links:
                 if folder in by_folder and folder != run.folder:
                     reads[run.folder].append(by_folder[folder])
                     readers[folder].append(run)
-        return cls(parts, runs, shown, reads, readers)
+        return cls(parts, runs, shown, rows, reads, readers)
 
     def siblings(self, run: RunRecord) -> list[RunRecord]:
         """The runs that differ from ``run`` in their seed only."""
@@ -83,7 +98,8 @@ class Links:
 
 @dataclass(frozen=True)
 class RunPage:
-    """The content of a run's page.
+    """The content of a run's page; ``row`` is the row of a table that shows it, or the
+    key of its model.
 
     ``trials`` are the columns and the rows of a search, empty without one.
     ``more_scores`` is the number of scores that are not shown.  ``files`` are the paths
@@ -91,6 +107,7 @@ class RunPage:
     """
 
     run: RunRecord
+    row: str
     facts: Facts
     command: str
     tables: Sequence[Link]
@@ -123,8 +140,10 @@ def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
         scores = _scores(folder / "scores.parquet")
         target = "scores.parquet"
     others = {name: value for name, value in record.items() if name not in ELSEWHERE}
+    row = links.rows.get(run.folder, run.model)
     content = RunPage(
         run=run,
+        row=row,
         facts=_facts(run),
         command=command(config, f"{root}/{run.folder}/{target}"),
         tables=links.tables.get(run.folder, ()),
@@ -143,10 +162,12 @@ def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
     )
     part = owner(run.data_set, links.parts)
     here = place(run)
-    trail = [Link(f"{run.model}, {run.condition}, seed {run.seed}", here)]
+    trail = [Link(f"{row}, {run.condition}, seed {run.seed}", here)]
     if part:
         trail.insert(0, Link(part.short, f"papers/{part.name}.html"))
-    return Page(here, f"Run: {run.name}", TEMPLATE, content, trail)
+    return Page(
+        here, f"Run: {row}, {run.condition}, seed {run.seed}", TEMPLATE, content, trail
+    )
 
 
 def _linked(runs: Sequence[RunRecord]) -> list[Link]:
@@ -223,13 +244,21 @@ def _short(value: object) -> str:
     return str(value)
 
 
-def _scores(path: Path) -> list[tuple[str, str, str, str]]:
-    """The overall scores, then those of groups, as texts."""
+def _scores(path: Path) -> list[tuple[str, ...]]:
+    """The overall scores, then those of groups, as texts, with the ends of their
+    intervals, which the file has as metrics of their own.
+    """
+    rows = sorted(read(path), key=lambda row: row["group"] != "all")
+    values = {(row["metric"], row["group"]): _score(row["value"]) for row in rows}
     texts = []
-    for row in sorted(read(path), key=lambda row: row["group"] != "all"):
-        value = _score(row["value"])
-        n = f"{row['n']:,}"
-        texts.append((row["metric"], row["group"], value, n))
+    for row in rows:
+        metric = row["metric"]
+        group = row["group"]
+        is_end = metric.endswith(ENDS)
+        if is_end and (metric.rpartition(", ")[0], group) in values:
+            continue
+        ends = [values.get((metric + end, group), "") for end in ENDS]
+        texts.append((metric, group, values[metric, group], *ends, f"{row['n']:,}"))
     return texts
 
 

@@ -43,14 +43,17 @@ BEST_ROWS = 3  # of a benchmark
 NOTHING_ELSE = "other data or models (see their reasons)"
 LOOKS: dict[str, dict[str, Any]] = {
     "match": {"facecolor": figures.OURS},
-    "near": {"facecolor": figures.OURS, "alpha": 0.6, "hatch": "////"},
-    "off": {"facecolor": "none", "hatch": "xxxx"},
-    "unjudged": {"facecolor": figures.OURS, "alpha": 0.25},
-    "elsewhere": {"facecolor": figures.OURS, "alpha": 0.25, "hatch": ".."},
+    "near": {"facecolor": "#1b8a6b", "hatch": "////"},
+    "off": {"facecolor": "#c8641e", "hatch": "xxxx"},
+    "unjudged": {"facecolor": "#b0609a", "hatch": "--"},
+    "elsewhere": {"facecolor": "#8c7a1e", "hatch": ".."},
     "not run": {"facecolor": "none"},
 }
 # Colours that work on light and dark pages.
-PAPER = "<style>svg{color:#1b1d20;background:#fff}</style>"
+PAPER = (
+    "<style>svg{color:#1b1d20}"
+    "@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
+)
 WIDTH, BAR = 7.4, 0.34  # inches
 
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]

@@ -159,12 +159,15 @@ def counts_in_words(counts: Counts) -> str:
 
 
 def table_in_words(lines: Iterable[Line]) -> str:
-    """Return the outcome of a table as text; without published values, the number of
-    its values.
+    """Return the outcomes of the published values of a table as text, and the number
+    of its other values.
     """
     lines = list(lines)
-    if any(line.published for line in lines):
-        return counts_in_words(outcome_counts(lines))
-    values = [line for line in lines if line.reproduced or line.ours]
-    what = "1 value" if len(values) == 1 else f"{len(values):,} values"
-    return f"{what} in additional rows, none published"
+    number = 0
+    for line in lines:
+        number += bool(not line.published and (line.reproduced or line.ours))
+    what = "1 value" if number == 1 else f"{number:,} values"
+    if not any(line.published for line in lines):
+        return f"{what} in additional rows, none published"
+    outcomes = counts_in_words(outcome_counts(lines))
+    return f"{outcomes}; {what} in additional rows" if number else outcomes

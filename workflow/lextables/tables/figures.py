@@ -38,14 +38,15 @@ BORDER: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
 # Line style if published, marker filling if ours.
 CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}
-# Dashes and marker of each row.
+# Dashes, marker and colour of each row.  The colours differ for colour-blind readers
+# and have a contrast of at least 3 on white and on dark pages.
 LOOKS = (
-    ("-", "o"),
-    ("--", "s"),
-    (":", "^"),
-    ("-.", "D"),
-    ((0, (7, 2)), "v"),
-    ((0, (1, 3)), "P"),
+    ("-", "o", OURS),
+    ("--", "s", "#c8641e"),
+    (":", "^", "#1b8a6b"),
+    ("-.", "D", "#b0609a"),
+    ((0, (7, 2)), "v", "#8c7a1e"),
+    ((0, (1, 3)), "P", "#7d7f85"),
 )
 MARK_EVERY = 4  # points of a line, for lines whose dashes are too short to see
 NAMED = 22  # maximum number of names along one side of a heat map
@@ -405,7 +406,7 @@ class Plot:
     def add(
         self,
         name: str,
-        look: tuple[object, str],
+        look: tuple[object, str, str],
         points: Sequence[Point],
         marked: Sequence[Point],
         published: Sequence[Point],
@@ -413,12 +414,12 @@ class Plot:
         """Add the line of ``points``, with a marker at each of the ``marked``, and
         ``published`` points.
 
-        ``look`` are its dashes and its marker, one of `LOOKS`.
+        ``look`` are its dashes, its marker and its colour, one of `LOOKS`.
         """
-        dash, marker = look
+        dash, marker, colour = look
         mark: Look = {"marker": marker, "markeredgecolor": INK}
-        ours = mark | {"markersize": 8, "markerfacecolor": OURS}
-        line: Look = {"color": OURS, "linestyle": dash, "linewidth": 2.2}
+        ours = mark | {"markersize": 8, "markerfacecolor": colour}
+        line: Look = {"color": colour, "linestyle": dash, "linewidth": 2.2}
         if points or marked:
             self._plot(points, **line, **ours, markevery=MARK_EVERY)
             self._plot(marked, linestyle="none", **ours, clip_on=False, zorder=3)
@@ -426,6 +427,7 @@ class Plot:
         if published:
             hollow = mark | {"markersize": 12, "markerfacecolor": "none"}
             hollow |= {"linestyle": "none", "markeredgewidth": 1.4}
+            hollow["markeredgecolor"] = colour
             self._plot(published, **hollow, clip_on=False, zorder=4)
             label = f"published, {name}"
             self.handles.append(Line2D([], [], label=label, **hollow))

@@ -1,8 +1,7 @@
 """Tables as Markdown and HTML: the published and the reproduced value in one cell.
 
 Both formats are made from `pivot` and `shown`.  The HTML needs no network and no
-script.  A value from data that are not the paper's is shown above the published value,
-without an arrow.
+script.  HTML has our value above the published one; Markdown has them in one line.
 """
 
 import itertools
@@ -16,12 +15,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from lextables.pipeline.user_rows import PREFIX
 from lextables.tables.cells import Line, count
+from lextables.tables.published import number
 
 MARKS = {"match": "✓", "near": "≈", "off": "✗"}
-KEY = (
+ARROWS = (  # how to read a cell in Markdown
     "Each cell: published value → reproduced value, and the verdict; no arrow if the value is from other "
     "data, and only the published value if it was not run. "
+)
+KEY = (
     "Match: equal at the published precision, or the same words. "
     "Off: different, with the reproduced minus the published value. "
     "Near (trained rows only): the published value lies in the 95 % prediction interval of at least three "
@@ -86,18 +89,23 @@ class ShownColumn:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row: a cell for each column, None where the table has none."""
+    """A row: a cell for each column, None where the table has none.
+
+    ``own``: it is a user's row.  ``reached`` says how many published values it reaches.
+    """
 
     name: str
     note: int
     cells: Sequence[ShownCell | None]
+    own: bool = False
+    reached: str = ""
 
 
 @dataclass(frozen=True)
 class ShownBody:
-    """The paper's rows of a grid, or its additional rows."""
+    """Rows of a grid with their heading, which is empty for the paper's rows."""
 
-    additional: bool
+    heading: str
     rows: Sequence[ShownRow]
 
 
@@ -324,10 +332,10 @@ def markdown(about: About, lines: Sequence[Line], figure: str = "") -> str:
     if figure:
         blocks.append(f"![{heading}]({figure})")
     for grid in pivot(lines):
-        grid_lines = _markdown_grid(laid_out(grid, numbers))
+        grid_lines = _markdown_grid(laid_out(grid, numbers, not about.data_note))
         blocks.append("\n".join(grid_lines))
     if any(line.published for line in lines):
-        blocks.append(f"**{tally(lines)}.** {plain(key(lines))}")
+        blocks.append(f"**{tally(lines)}.** {plain(ARROWS + key(lines))}")
     if numbers:
         items = [f"{n}. {plain(reason)}" for reason, n in numbers.items()]
         blocks.append("\n".join(items))
@@ -347,11 +355,13 @@ def _markdown_grid(grid: ShownGrid) -> Iterator[str]:
     yield markdown_row("", *heads)
     yield markdown_row("---", *sides)
     for body in grid.bodies:
-        if body.additional:
+        if body.heading:
             blank = [""] * len(heads)
-            yield markdown_row("**Additional rows**", *blank)
+            yield markdown_row(f"**{body.heading}**", *blank)
         for row in body.rows:
             name = _with_note(plain(row.name), row.note)
+            if row.reached:
+                name += f" ({row.reached})"
             cells = [_markdown_cell(cell) for cell in row.cells]
             yield markdown_row(name, *cells)
 
@@ -431,7 +441,7 @@ def html(
     body = TEMPLATES.get_template("alone.html.j2").render(
         about=about,
         svg=Markup(svg),
-        grids=[laid_out(grid, numbers) for grid in pivot(lines)],
+        grids=[laid_out(each, numbers, not about.data_note) for each in pivot(lines)],
         tally=tally(lines) if any(line.published for line in lines) else "",
         key=key(lines),
         reasons=numbers,
@@ -448,10 +458,16 @@ def page(title: str, body: Markup, style: str = "") -> str:
     return template.render(title=title, body=body, style=Markup(STYLE + style))
 
 
-def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
-    """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`."""
-    paper = _rows(grid.paper, grid.columns, numbers)
-    additional = _rows(grid.additional, grid.columns, numbers)
+def laid_out(
+    grid: Grid, numbers: Mapping[str, int], comparable: bool = True
+) -> ShownGrid:
+    """Return a grid for the macros of `MACROS`; ``numbers`` are those of `reasons`.
+
+    A user's row is compared with the published values if the data are ``comparable``.
+    """
+    published = grid.paper if comparable else {}
+    paper = _rows(grid.paper, grid.columns, numbers, published)
+    additional = _rows(grid.additional, grid.columns, numbers, published)
     columns = []
     notes = []
     for at, name in enumerate(grid.columns):
@@ -461,15 +477,45 @@ def laid_out(grid: Grid, numbers: Mapping[str, int]) -> ShownGrid:
         columns.append(ShownColumn(name, kind, note))
         notes.append(note)
     bodies = []
-    for is_additional, part in ((False, paper), (True, additional)):
+    own_rows = [row for row in additional if row.own]
+    others = [row for row in additional if not row.own]
+    for heading, part in (
+        ("", paper),
+        ("Your rows", own_rows),
+        ("Additional rows", others),
+    ):
         if part:
             shown_rows = [_without_notes(row, notes) for row in part]
-            bodies.append(ShownBody(is_additional, shown_rows))
+            bodies.append(ShownBody(heading, shown_rows))
     return ShownGrid(columns, bodies)
 
 
+def _reached(row: Mapping[str, Line], published: Rows) -> str:
+    """How many published scores of its columns a row reaches, as text.
+
+    A column counts if the row's value is a score by which systems are compared; the
+    text is empty if none does.
+    """
+    total = 0
+    reached = 0
+    for column, line in row.items():
+        own = number(line.ours)
+        if own is None or not line.best:
+            continue
+        higher_is_better = float(line.best) > float(line.worst)
+        for cells in published.values():
+            other = cells.get(column)
+            value = number(other.published) if other else None
+            # `ours` of a published cell is from other data than the paper's.
+            if other is None or value is None or other.ours:
+                continue
+            total += 1
+            reached += own >= value if higher_is_better else own <= value
+    return f"reaches {reached} of {total} published values" if total else ""
+
+
 def _rows(
-    rows: Rows, columns: Sequence[str], numbers: Mapping[str, int]
+    rows: Rows, columns: Sequence[str], numbers: Mapping[str, int], published: Rows
 ) -> list[ShownRow]:
     """Rows of a grid; a note on all cells of a row, or on those that are not run, is
     the row's.
@@ -481,7 +527,9 @@ def _rows(
             line = lines.get(column)
             cells.append(shown(line, numbers) if line else None)
         note = _common_note(cells) or _why_not_run(cells)
-        row = ShownRow(name, note, cells)
+        own = any(f"/{PREFIX}" in line.runs for line in lines.values())
+        reached = _reached(lines, published) if own else ""
+        row = ShownRow(name, note, cells, own, reached)
         shown_rows.append(_without_notes(row, [note] * len(cells)))
     return shown_rows
 
