@@ -80,4 +80,4 @@ def test_headings_of_closed_sections_are_visible_on_paper(chromium, report):
         _,
     ):
         page.emulate_media(media="print")
-        assert page.get_by_text("How to read a cell").is_visible()
+        assert page.get_by_text("More about verdicts and intervals").is_visible()
