@@ -67,6 +67,7 @@ def example(
         "pages": ["1"],
         "premise_example_id": example_id,
         "short_premise": "p",
+        "support": 0.5,
         "short_premise_original": "p",
         "premise_start": 0,
         "premise_end": 1,

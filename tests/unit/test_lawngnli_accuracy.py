@@ -201,3 +201,21 @@ def test_parties_are_read_from_the_name_of_the_case(
     name: str, sides: tuple[str, ...]
 ) -> None:
     assert parties(name) == sides
+
+
+@pytest.mark.parametrize(
+    ("parenthetical", "rest"),
+    [
+        ("suggesting that a pilot might be liable", None),
+        ("implying that the toll could be lawful", None),
+        ("suggesting that the pilot is liable", "the pilot is liable"),
+        ("holding that a pilot may sue", "a pilot may sue"),
+        ("holding that the toll applied, but noting that it is low",
+         "the toll applied, but it is low"),
+        ("holding that the toll applied, and distinguishing the case of ferries", None),
+        ("holding that boards may act by granting and denying licences",
+         "boards may act by granting and denying licences"),
+    ],
+)  # fmt: skip
+def test_weak_reports_and_further_reports(parenthetical: str, rest: str | None) -> None:
+    assert without_leading_verb(parenthetical) == rest

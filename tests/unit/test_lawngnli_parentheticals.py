@@ -464,3 +464,29 @@ def test_every_resolved_citation_is_listed_once() -> None:
 
 def test_an_empty_opinion_has_no_parentheticals() -> None:
     assert reading("") == Reading((), (), (), Counter())
+
+
+@pytest.mark.parametrize(
+    "citation",
+    [
+        "Roe v. Wade, 410 U.S. 113",
+        "Roe v. Wade, 410 U.S. 113, 115",
+        "Roe v. Wade, 410 U.S. 113, 115, 93 S.Ct. 705, 707",
+        "cert. denied, 410 U.S. 113",
+    ],
+)
+@pytest.mark.parametrize(
+    ("content", "is_read"),
+    [
+        ("holding A", True),
+        ("expressly holding A", True),
+        ('"[h]olding A"', True),
+        ("the seller", False),
+        ("Holding A is another matter.", False),
+    ],
+)
+def test_a_participle_may_follow_an_undated_citation(
+    citation: str, content: str, is_read: bool
+) -> None:
+    found = reading(f"{citation} ({content}).").parentheticals
+    assert [p.text for p in found] == [content] * is_read

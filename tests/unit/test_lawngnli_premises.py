@@ -65,6 +65,41 @@ def test_pages_are_extended_to_paragraphs_without_repeats(
     assert list(premise.spans) == sorted(premise.spans)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('|1|As the board said,\n"The pier is open."\n|2|Next.', 2),
+        ("|1|The judgment is\nReversed.\n|2|Next.", 2),
+        ("|1|As follows:\nfirst,\nsecond.\n|2|Next.", 3),
+        ("|1|The pier is open.\nNext.\n|2|Last.", 2),
+        ('|1|He said: "It sank."\n|2|Next.', 1),
+        ("|1|It sank.3\n|2|Next.", 1),
+        ("|1|It sank. [Footnote 3]\n|2|Next.", 1),
+        ("|1|It sank without end\n", 1),
+    ],
+)
+def test_a_premise_goes_on_to_the_end_of_its_last_sentence(
+    text: str, expected: int
+) -> None:
+    premise = short_premise(opinion(text, ""), ["1"])
+    assert premise is not None
+    assert len(premise.text.split("\n")) == expected
+
+
+def test_a_premise_goes_back_to_the_begin_of_its_first_sentence() -> None:
+    whole = opinion("|1|One.\nThe board said,\n|2|and we agree.\n|3|Three.", "")
+    premise = short_premise(whole, ["2"])
+    assert premise is not None
+    assert premise.text == "The board said,\nand we agree."
+
+
+def test_a_premise_does_not_go_on_into_the_footnotes() -> None:
+    whole = opinion("|1|The board said,\nNote one.", "Note one.")
+    premise = short_premise(whole, ["1"])
+    assert premise is not None
+    assert premise.text == "The board said,"
+
+
 def test_missing_pages_give_no_premise() -> None:
     assert short_premise(opinion(), ["9", "15"]) is None
     assert short_premise(opinion("No page is labelled.", ""), ["9"]) is None

@@ -44,10 +44,13 @@ _PARALLEL = (
     r"(?P<between>(?:, ?\d+ [A-Z][\w.' ]{0,24}?[ .]\d+(?:, ?\d[\d-]*){0,5}){0,5})"
 )
 _DATED = rf"(?:[^()\[\]]{{0,80}}?(?:[ .A-Za-z]|CA\d\d?))?{_YEAR}"
+# How a parenthesis begins that explains a citation without a date: "(holding that",
+# '("[a]ccepting that'.
+_PARTICIPLE = r"\((?:[a-z]+ly )?[\"'`]*\[?[a-z]\]?[a-z]+ing\b"
 _BEHIND = {
     "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
     "full, New York": rf"{_TEXT} ?\[{_DATED}\] ?(?P<open>[(\[])",
-    "full, undated": rf"{_PARALLEL} ?\((?:{COURT})\) ?(?P<open>\()",
+    "full, undated": rf"{_PARALLEL} ?(?:\((?:{COURT})\) ?|(?={_PARTICIPLE}))(?P<open>\()",
     "full, California": rf"{_PARALLEL}(?: ?\[\d+ [A-Z][^\[\]]*\]){{0,5}},? ?(?P<open>\(|\[(?!\d+ [A-Z]))",
     "short": rf"(?P<between>\]?)(?: ?\({_COURT_AND_YEAR}\))?,? {{0,2}}(?P<open>\(|\[(?=[a-z]{{2,}}ing\b))",
 }

@@ -34,7 +34,7 @@ BEFORE_PARALLEL = re.compile(rf"(?:{_FORM})?, ?")
 _PART = re.compile(
     "|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items())
 )
-_BEFORE_PART = re.compile(rf"(?P<join>{_JOIN}?)(?:at )?")
+_BEFORE_PART = re.compile(rf"{_JOIN}?(?:at )?")
 _MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
 _DASHES = str.maketrans("‐‑‒–—−", "------")
 
@@ -43,8 +43,9 @@ _DASHES = str.maketrans("‐‑‒–—−", "------")
 class Pages:
     """The pages that a pincite names, as labels, ascending.
 
-    ``text`` are those whose text is cited: "155, n. 3" names page 155 as the place of a
-    note, which is not part of the page's text; "155 & n. 3" cites both.
+    ``text`` are those whose text is cited.  It is empty if the pincite names a note
+    ("155, n. 3", "155-156, and n. 3"): the statement may be in the note, which is not
+    part of the page's text.
     """
 
     named: tuple[str, ...] = ()
@@ -71,10 +72,8 @@ def pages_of(pincite: str | None) -> Pages:
     """
     text = (pincite or "").translate(_DASHES).strip(", ")
     named: set[int] = set()
-    note_pages: set[int] = set()
-    # The last part with a page, unless it is a range.
-    page_before_note: int | None = None
-    in_notes = False  # whether a note has been read since that page
+    has_notes = False
+    in_notes = False  # whether a note has been read since the last page
     offset = 0
     while offset < len(text):
         before = _BEFORE_PART.match(text, offset)
@@ -84,9 +83,7 @@ def pages_of(pincite: str | None) -> Pages:
             return Pages()
         offset = part.end()
         if part["note"]:
-            cites_both = bool(before["join"].strip(" ,"))  # "155 & n. 3"
-            if page_before_note is not None and not in_notes and not cites_both:
-                note_pages.add(page_before_note)
+            has_notes = True
             in_notes = True
         elif part["place"]:
             if not named:  # a paragraph or section alone
@@ -97,17 +94,10 @@ def pages_of(pincite: str | None) -> Pages:
             pages = _range(part["first"], part["last"])
             if pages is None:
                 return Pages()
-            page_before_note = None
-            if len(pages) == 1:
-                page_before_note = pages.start
             in_notes = False
             named.update(pages)
-    return Pages(_labels(named), _labels(named - note_pages))
-
-
-def _labels(pages: set[int]) -> tuple[str, ...]:
-    """Return the labels of pages, ascending."""
-    return tuple(map(str, sorted(pages)))
+    labels = tuple(map(str, sorted(named)))
+    return Pages(labels, () if has_notes else labels)
 
 
 def _range(first: str, last: str | None) -> range | None:

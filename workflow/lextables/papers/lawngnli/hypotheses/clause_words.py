@@ -68,6 +68,12 @@ def outside(clause: Clause, start: int, *below: str) -> list[int]:
     return places
 
 
+def in_clause_below(clause: Clause, i: int) -> bool:
+    """Return whether a clause that opens before token ``i`` holds it."""
+    path = path_to(clause.node, i)[1:-1]
+    return any(node.label == "SBAR" and node.start < i for node in path)
+
+
 def word_before(tree: Tree, i: int) -> str:
     """Return the lower-cased token before ``i``, quotation marks skipped."""
     for token in reversed(tree.tokens[:i]):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from lextables.papers.lawngnli.hypotheses.adjective_phrases import adjective_phrase
 from lextables.papers.lawngnli.hypotheses.clause_words import (
+    in_clause_below,
     is_finite,
     labels_above,
     opens_clause,
@@ -27,6 +28,7 @@ from lextables.papers.lawngnli.hypotheses.tree import (
     clauses,
     core,
     edited,
+    path_to,
 )
 from lextables.papers.lawngnli.hypotheses.verb_phrases import verb_phrase
 from lextables.papers.lawngnli.hypotheses.vocabulary import (
@@ -34,8 +36,11 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
     CONDITIONS,
     FOCUS,
     NOT,
+    OPENING_REASONS,
     PREPOSITIONS,
     QUOTES,
+    REASON_PHRASES,
+    REASONS,
     REPORTS,
     SHARES,
     SUBORDINATORS,
@@ -148,7 +153,33 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
         return "structure unclear"
     if _has_open_clause(tree, verb):
         return "subordinate clause"
+    if _has_reason(tree, clause):
+        return "reason or exception"
     return ""
+
+
+def _has_reason(tree: Tree, clause: Clause) -> bool:
+    """Return whether a reason, or an exception after the verb, is said of the clause.
+
+    It would stay while the statement turns: "the levy does not apply because the ship
+    is a ferry".  Those in another clause below do not count.
+    """
+    if {"because", "inasmuch"}.intersection(tree.words(0, clause.subject.start)):
+        return True
+    for i in range(clause.node.start, clause.node.end):
+        if in_clause_below(clause, i):
+            continue
+        words = tuple(tree.words(i, i + 3))
+        is_phrase = any(words[: len(phrase)] == phrase for phrase in REASON_PHRASES)
+        if words[0] in REASONS or is_phrase:
+            return True
+        opened = [node for node in path_to(clause.node, i) if node.start == i]
+        labels = {node.label for node in opened}
+        opens_time = words[0] == "since" and "SBAR" not in labels
+        is_opening = words[0] in OPENING_REASONS and labels & {"SBAR", "PP"}
+        if is_opening and not opens_time:
+            return True
+    return False
 
 
 def _reason_in_subject(tree: Tree, clause: Clause) -> str:

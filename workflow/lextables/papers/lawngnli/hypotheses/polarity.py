@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lextables.papers.lawngnli.hypotheses.clause_words import (
+    in_clause_below,
     labels_above,
     outside,
     word_before,
@@ -21,8 +22,10 @@ from lextables.papers.lawngnli.hypotheses.tree import (
 )
 from lextables.papers.lawngnli.hypotheses.vocabulary import (
     ASSERTED,
+    FOCUS,
     LIMITS,
     MODALS,
+    NEGATIVE_PHRASES,
     NOT,
     UNDER_NEGATION,
     WEAK,
@@ -75,6 +78,8 @@ def without_negation(
     may mean some or all, which is rejected: "not shown that any teacher preached".
     """
     tokens = tree.tokens
+    if _has_negative_phrase(tree, clause, i + 1):
+        return Rejected("words of negation")
     predicate = tokens[clause.subject.end : clause.predicate.start + 2]
     has_modal = any(token.lower in MODALS for token in predicate)
     all_edits = list(edits)
@@ -96,6 +101,25 @@ def without_negation(
                 edit = replace(j, new)
             all_edits.append(edit)
     return Change(tuple(all_edits), kind, True)
+
+
+def _has_negative_phrase(tree: Tree, clause: Clause, start: int) -> bool:
+    """Return whether a phrase follows that needs a negation: "no proof whatever".
+
+    "At all times" and "whatever the cause" do not need one.
+    """
+    for i in range(start, clause.node.end):
+        words = tuple(tree.words(i, i + 3))
+        for phrase in NEGATIVE_PHRASES:
+            end = i + len(phrase)
+            if words[: len(phrase)] != phrase:
+                continue
+            following = tree.tokens[end].tag if end < len(tree.tokens) else ""
+            follows_noun = tree.tokens[i - 1].tag.startswith("NN")
+            is_open = following.startswith(("NN", "DT", "JJ", "CD", "PRP"))
+            if not is_open and (len(phrase) > 1 or follows_noun):
+                return True
+    return False
 
 
 def with_negation(
@@ -184,12 +208,18 @@ def is_limited(tree: Tree, start: int) -> bool:
 
 
 def is_only_if(tree: Tree, clause: Clause, start: int) -> bool:
-    """Return whether "only if", "only by" or the like follows.
+    """Return whether "only if", "only to", "merely as" or the like follows.
 
-    "Not lawful only if" may be read both ways.
+    "Not lawful only if" may be read both ways.  In "the only remedy" the word is part
+    of the noun phrase.
     """
-    for only, after in pairwise(tree.tokens[start : clause.node.end]):
-        is_joined = after.tag in ("IN", "WRB", "RP") and after.lower not in ("to", "of")
-        if only.lower == "only" and is_joined:
+    for i in range(start, clause.node.end):
+        if in_clause_below(clause, i):
+            continue
+        before = tree.tokens[i - 1]
+        is_determined = before.tag in ("DT", "PRP$", "POS", "CD")
+        if tree.word(i) == "only" and not is_determined:
+            return True
+        if tree.word(i) in FOCUS and tree.tokens[i].tag.startswith("RB"):
             return True
     return False

@@ -86,6 +86,8 @@ def _contradicted(
             return Rejected("negation in a coordinated subject")
         case "no" | "any" if following in ("doubt", "wonder", "number"):
             return Rejected(f"{word} {following}")
+        case "no" if i > base.start and tokens[i - 1].tag.startswith("NN"):
+            return Rejected("predicate without a verb")  # "delay no bar to suit"
         case "no" if following == "one":
             edit = Edit(i, i + 2, cased(text, "someone"))
         case "no":

@@ -39,6 +39,7 @@ from lextables.papers.lawngnli.hypotheses.tree import (
     replace,
 )
 from lextables.papers.lawngnli.hypotheses.vocabulary import (
+    ADDITIVE,
     AUXILIARIES,
     BE,
     COLLECTIVES,
@@ -339,9 +340,12 @@ def _reason_not_to_add(
     if so_far & POSSIBLY or (has_auxiliary and so_far & PARTIAL):
         return "adverb of some cases"
     # "Can probably be", which "cannot" does not precede.
-    is_sure = SENTENCE_ADVERBS.intersection(words[group.first : group.main])
-    if is_sure and words[group.first] in ("can", "may", "might"):
+    between = set(words[group.first : group.main + 2])
+    if between & SENTENCE_ADVERBS and words[group.first] in ("can", "may", "might"):
         return "adverb of some cases"
+    # "Can also be": "cannot also be" denies the addition only.
+    if between & ADDITIVE and words[group.first] in ("can", "may", "might", "must"):
+        return "adverb of addition"
     if says_how_often(tree, places):
         return "adverb of some cases"
     if is_limited(tree, group.main):
@@ -393,6 +397,9 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     has_have = is_possible and len(chain) > 2 and chain[1] == "have"
     if auxiliary == "might" or has_have:
         return replace(group.first, *cased(written, "could not"))
+    if auxiliary == "must":
+        # "Must not" would be the contrary: neither may hold.
+        return replace(group.first, *cased(written, "need not"))
     noun = head_noun(tree, clause.subject)
     is_name = tree.tokens[noun].tag.startswith(("NNP", "PRP"))
     is_agent = is_name or acts(tree, noun, morphology.AGENTS)
@@ -400,7 +407,7 @@ def _not_after(tree: Tree, clause: Clause, group: Verbs) -> Edit:
     if auxiliary == "can" or (is_possible and is_state):
         return replace(group.first, *cased(written, "cannot"))
     place = group.first + 1
-    while place < clause.node.end and tree.word(place) in SENTENCE_ADVERBS:
+    while place < clause.node.end and tree.word(place) in SENTENCE_ADVERBS | LINKS:
         place += 1
     return insert(place, "not")
 
@@ -452,13 +459,18 @@ def _before_adverbs(tree: Tree, clause: Clause, place: int) -> int:
 def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
     """Return whether "have" is an auxiliary whose verb the parser has put elsewhere.
 
-    "The States have long regulated insurance".
+    "The States have long regulated insurance", "has both expanded and limited it".
     """
     if tree.word(group.first) not in HAVE:
         return False
-    for token in tree.tokens[group.main + 1 : clause.node.end]:
-        if not token.tag.startswith("RB"):
-            return token.tag in ("VBN", "VBD")
+    start = _after_insertion(tree, group.main + 1, clause.node.end)
+    for token in tree.tokens[start : clause.node.end]:
+        if token.tag in ("VBN", "VBD"):
+            return True
+        is_word = token.text[:1].isalpha()
+        is_adverb = token.tag.startswith("RB") or token.lower in ("both", "either")
+        if is_word and not is_adverb:
+            return False
     return False
 
 

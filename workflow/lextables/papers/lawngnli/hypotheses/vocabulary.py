@@ -15,6 +15,23 @@ POSSIBLY = frozenset(
 # it ends its phrase, "30 percent of voters", and not in "a 30 percent limit".
 WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
 SHARES = frozenset({"percent", "%"})
+# Clauses and phrases of reason or exception open with these words.  The first sort
+# stands for more than that: it counts where the parser says so.
+OPENING_REASONS = frozenset({"since", "given", "absent", "save"})
+REASONS = frozenset({"because", "inasmuch", "unless", "except", "lest"})
+REASON_PHRASES = (
+    ("in", "light", "of"),
+    ("in", "view", "of"),
+    ("on", "the", "ground"),
+    ("on", "the", "grounds"),
+    ("on", "ground"),
+    ("on", "grounds"),
+    ("by", "virtue", "of"),
+    ("by", "reason", "of"),
+    ("due", "to"),
+    ("owing", "to"),
+    ("but", "for"),
+)
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 
 # Each of the first is contradicted by the second; "anyone" and the like by the same as
@@ -44,6 +61,19 @@ UNDER_NEGATION = {
     "yet": "already",
     "ever": None,
 }
+# Phrases that occur only under a negation and have no counterpart without it.
+NEGATIVE_PHRASES = (
+    ("whatever",),
+    ("whatsoever",),
+    ("at", "all"),
+    ("in", "the", "least"),
+    ("in", "the", "slightest"),
+    ("let", "alone"),
+    ("much", "less"),
+    ("so", "much", "as"),
+)
+# Adverbs that add to what was said; a negation before them denies the addition only.
+ADDITIVE = frozenset({"also", "further"})
 # The other way round; "before" says the same under a negation as "until".
 ASSERTED = {
     "some": "any",
@@ -107,8 +137,8 @@ MEASURES = frozenset(
 # Adverbs that link a sentence to the one before; a negation comes after them, before
 # other adverbs.
 LINKS = frozenset(
-    "accordingly consequently hence here however instead likewise moreover nevertheless nonetheless now "
-    "otherwise similarly then there therefore thus".split()
+    "accordingly also consequently further hence here however instead likewise moreover nevertheless "
+    "nonetheless now otherwise similarly then there therefore thus".split()
 )
 # Adverbs of a whole sentence; a negation comes after them.
 SENTENCE_ADVERBS = frozenset(

@@ -134,6 +134,10 @@ class MajorityOpinions:
 
 
 _WORD = re.compile(r"\w+")
+# The end of a sentence at the end of a text, with closing marks and marks of notes.
+_SENTENCE_END = re.compile(
+    r"[.?!][\"'”’)\]]*(?: ?\[Footnote [^\]]*\]|\d{1,3}|[*†])*[\"'”’)\]]*\s*$"
+)
 # Candidates whose premises are looked up together, in their order on disk.
 BATCH = 2048
 
@@ -274,7 +278,9 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
     None if the opinion has none of the pages. Each paragraph occurs once, in its order.
     The released code repeats paragraphs that two cited pages share, and takes the whole
     opinion up to or from a page whose neighbour has no label. Footnotes after the last
-    page do not belong to that page.
+    page do not belong to that page. A block quotation or a disposition is a paragraph
+    of its own: where the last paragraph ends in the middle of a sentence the next one
+    is added, and the previous one where the first begins with a small letter.
     """
     cited = set(pages)
     spans: list[tuple[int, int]] = []
@@ -284,7 +290,8 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
         following = opinion.body_end
         if place + 1 < len(opinion.pages):
             following = opinion.pages[place + 1].offset
-        span = _paragraphs(opinion.text, page.offset, min(following, opinion.body_end))
+        following = min(following, opinion.body_end)
+        span = _paragraphs(opinion.text, page.offset, following, opinion.body_end)
         if span is None:
             continue
         if spans and span[0] <= spans[-1][1] + 1:
@@ -298,9 +305,11 @@ def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | N
     )
 
 
-def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The span of the paragraphs that ``start`` to ``end`` touches; None if it is only
-    white space.
+def _paragraphs(
+    text: str, start: int, end: int, body_end: int
+) -> tuple[int, int] | None:
+    """The span of the paragraphs that ``start`` to ``end`` touches, extended to whole
+    sentences in the text before ``body_end``; None if it is only white space.
     """
     while start < end and text[start].isspace():
         start += 1
@@ -308,7 +317,21 @@ def _paragraphs(text: str, start: int, end: int) -> tuple[int, int] | None:
         end -= 1
     if start >= end:
         return None
-    closing = text.find("\n", end)
-    if closing < 0:
-        closing = len(text)
-    return text.rfind("\n", 0, start) + 1, closing
+    opening = text.rfind("\n", 0, start) + 1
+    while opening > 0 and text[opening].islower():
+        opening = text.rfind("\n", 0, opening - 1) + 1
+    closing = _paragraph_end(text, end)
+    while not _SENTENCE_END.search(text, opening, closing):
+        following = closing
+        while following < body_end and text[following].isspace():
+            following += 1
+        if following >= body_end:
+            break
+        closing = _paragraph_end(text, following)
+    return opening, closing
+
+
+def _paragraph_end(text: str, offset: int) -> int:
+    """The offset after the paragraph that ``offset`` is in."""
+    end = text.find("\n", offset)
+    return end if end >= 0 else len(text)

@@ -18,6 +18,7 @@ from typing import Any
 
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
+from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
 from lextables.papers.lawngnli.evaluation.statistics import table2, with_long_premises
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import (
@@ -190,12 +191,14 @@ class Released:
         source = row["example_id"]
         if row["label"] == "neutral":
             source = "unknown"  # it does not say which example its premise is from
+        premise = self._without_citations("short", short, row)
         return {
             **row,
+            "support": support(row["hypothesis"], premise_lemmas(premise)),
             "cited_jurisdiction": case["jurisdiction"],
             "premise_example_id": source,
             "short_premise_original": short,
-            "short_premise": self._without_citations("short", short, row),
+            "short_premise": premise,
             "premise_start": places[0]["start"],
             "premise_end": places[-1]["end"],
             "premise_spans": places,

@@ -1,0 +1,47 @@
+"""How much of a hypothesis its premise contains (LawngNLI)."""
+
+import csv
+from collections import Counter
+
+import pytest
+
+from lextables import ROOT
+from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
+
+PREMISE = "The harbor boards had levied 1,200 tolls on smaller vessels."
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "share"),
+    [
+        ("harbor board levies tolls", 1.0),
+        ("the board did not levy a toll", 1.0),
+        ("small vessel may sail", 2 / 3),
+        ("1,200 ferries", 0.5),
+        ("12 ferries", 0.0),
+        ("it is not", 1.0),
+        ("", 1.0),
+    ],
+)
+def test_support_is_the_share_of_content_words(hypothesis: str, share: float) -> None:
+    assert support(hypothesis, premise_lemmas(PREMISE)) == pytest.approx(share)
+
+
+def test_nothing_supports_words_on_an_empty_page() -> None:
+    assert support("the toll is due", premise_lemmas("")) == 0.0
+
+
+def test_the_page_shows_the_readings() -> None:
+    page = (ROOT / "docs/lawngnli.md").read_text("utf-8")
+    path = ROOT / "resources/readings/lawngnli_labels.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    read = Counter(row["difficulty_filters"] for row in rows)
+    right = Counter(
+        row["difficulty_filters"] for row in rows if row["strict"] == "right"
+    )
+    for filters in ("true", "false"):
+        assert f"{right[filters]} of {read[filters]}" in page
+    for row in rows:
+        if row["strict"] == "right":
+            assert row["reading"] == row["label"]

@@ -1,0 +1,47 @@
+"""How much of a hypothesis its short premise contains: a cheap sign that the premise is
+about it.
+
+A statement whose words are not on the cited pages is more often one that they do not
+support.  The share depends on words alone; it does not tell a statement from its
+negation.
+"""
+
+import re
+from functools import cache
+
+_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*|\d[\d,.]*\d|\d")
+
+
+@cache
+def _lemmas(word: str) -> frozenset[str]:
+    """Return the word and its lemmas as a noun, verb, adjective or adverb."""
+    from lemminflect import getAllLemmas  # loads slowly
+
+    return frozenset({word}.union(*getAllLemmas(word).values()))
+
+
+def content_words(text: str) -> set[str]:
+    """Return the distinct lower-case words and figures of a text that are no stop words
+    of spaCy.
+    """
+    from spacy.lang.en.stop_words import STOP_WORDS  # loads slowly
+
+    words = set(_WORD.findall(text.lower()))
+    return {word for word in words if word not in STOP_WORDS and len(word) > 1}
+
+
+def premise_lemmas(premise: str) -> frozenset[str]:
+    """Return the lemmas of the content words of a premise."""
+    return frozenset().union(*map(_lemmas, content_words(premise)))
+
+
+def support(hypothesis: str, lemmas: frozenset[str]) -> float:
+    """Return the share, 0 to 1, of the hypothesis's content words with a lemma in
+    ``lemmas``.
+
+    A hypothesis without content words has the support 1.
+    """
+    words = content_words(hypothesis)
+    if not words:
+        return 1.0
+    return sum(not _lemmas(word).isdisjoint(lemmas) for word in words) / len(words)
