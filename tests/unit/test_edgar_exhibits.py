@@ -191,14 +191,14 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
         ("<p>shall pay</p><p>- 3 -</p><hr><p>the rent.</p>", "shall pay the rent."),
         (
             '<p>Ends.</p><p>7</p><p style="page-break-before: always">Begins.</p>',
-            "Ends.\n\nBegins.",
+            "Ends.\n\n7\n\nBegins.",
         ),
         (
-            '<p>Ends.</p><p>iv</p><div style="break-before: page"></div><p>Begins.</p>',
+            '<p>Ends.</p><p>iv</p><div style="break-before: page"></div><p>Begins.</p><p>v</p>',
             "Ends.\n\nBegins.",
         ),
-        ('<p style="page-break-after:always">12</p><p>Begins.</p>', "Begins."),
-        ("<p>Total</p><p>3</p><PAGE><p>Next</p>", "Total\n\nNext"),
+        ('<p style="page-break-after:always">12</p><p>Begins.</p>', "12\n\nBegins."),
+        ("<p>Total</p><p>3</p><PAGE><p>Next</p><p>4", "Total\n\nNext"),
         (
             "<p>In the year</p><p>1999</p><p>it ended.</p>",
             "In the year\n\n1999\n\nit ended.",
@@ -335,10 +335,95 @@ def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, f
             b"<html><head><title>x</title></head><body><p>&nbsp;</p></body></html>",
             "empty",
         ),
-        (b"\n<PAGE>\n\n   2\n<PAGE>\n", "empty"),
+        (b"\n<PAGE>    2\n<PAGE>\n", "empty"),
     ],
 )
 def test_a_body_without_text_is_rejected(body, kind):
     with pytest.raises(NoText) as error:
         contract_text(body)
     assert error.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        # The mark of a note does not change a figure.
+        ("<p>a fee of $500<sup>3</sup> a day</p>", "a fee of $500 3 a day"),
+        ("<p>$500<sup>(3)</sup></p>", "$500 (3)"),
+        ("<p>$500<sup>*</sup> and 7%<sup>b</sup></p>", "$500 * and 7% b"),
+        ("<p><b>$9,100</b><a href=#n><sup>2</sup></a>.</p>", "$9,100 2."),
+        ("<p><u>$9,100</u>.<sup><a href=#n>2</a></sup></p>", "$9,100. 2"),
+        (
+            "<p>10<span style='vertical-align: super; font-size: 6pt'>4</span> units</p>",
+            "10 4 units",
+        ),
+        ("<p>10<font style='vertical-align:3.5pt'>4</font></p>", "10 4"),
+        ("<p>10<font style='vertical-align:0pt'>4</font></p>", "104"),
+        ("<table><tr><td style='vertical-align:super'>10</td></tr></table>", "10"),
+        ("<p><sup>1</sup>500 units</p>", "1 500 units"),
+        (
+            "<p>the 15<sup>th</sup> of the 2<SUP>nd</SUP> month</p>",
+            "the 15th of the 2nd month",
+        ),
+        ("<p>1<sup>1</sup>/<sub>2</sub> shares</p>", "1 1/2 shares"),
+        ("<p>10 m<sup>2</sup>, H<sub>2</sub>O</p>", "10 m2, H2O"),
+        ("<p>5<sup>1</sup><sup>,2</sup></p>", "5 1,2"),
+        # Items of numbered lists have the numbers of a browser.
+        ("<ol><li>Rent<li>Term</ol>", "1. Rent\n\n2. Term"),
+        (
+            "<ol start=4 type=a><li><p>Rent</p></li><li>Term</li></ol>",
+            "d. Rent\n\ne. Term",
+        ),
+        ("<ol type=I><li>A<li value=9>B<li>C</ol>", "I. A\n\nIX. B\n\nX. C"),
+        (
+            "<ol style='list-style-type: lower-roman'><li>A<ol><li>B<li>C</ol><li>D</ol>",
+            "i. A\n\n1. B\n\n2. C\n\nii. D",
+        ),
+        ("<ol><li><ol type=a><li>A<li>B</ol></ol>", "1. a. A\n\nb. B"),
+        ("<ol start=27 type=A><li>x</ol>", "AA. x"),
+        ("<ol reversed><li>A<li>B</ol>", "2. A\n\n1. B"),
+        ("<ol style='list-style:none'><li>(a) A</ol>", "(a) A"),
+        ("<ol><li>A<li style='list-style-type:none'>B<li>C</ol>", "1. A\n\nB\n\n3. C"),
+        ("<ol start=x><li value=''>A</ol>", "1. A"),
+        ("<ol><li><li>B</ol>", "2. B"),
+        ("<ul><li>A</ul><ol><li>B</ol>", "A\n\n1. B"),
+        ("<table><tr><td><ol start=2><li>A</ol></td><td>B</td></tr></table>", "2. A B"),
+        # A bare number at the edge of a page goes if it continues other pages' numbers.
+        (
+            "<p>Shares:</p><p>1500<hr><p>The price is $<hr><p>12<hr><p>a unit.",
+            "Shares:\n\n1500\n\nThe price is $\n\n12 a unit.",
+        ),
+        ("<p>a</p><p>8<hr><p>b</p><p>9<hr><p>c</p><p>10", "a b c"),
+        ("<p>a</p><p>8<hr><p>b<hr><p>c</p><p>10<hr><p>d</p><p>40", "a b c d\n\n40"),
+        ("<p>a</p><p>A-1<hr><p>b</p><p>A-2<hr><p>c</p><p>B-3", "a b c\n\nB-3"),
+        ("<p>Section<hr><p>4<p>Assignment.", "Section\n\n4\n\nAssignment."),
+        ("<p>I<p>Rent.<hr><p>II<p>Term.", "I\n\nRent.\n\nII\n\nTerm."),
+        ("<p>Row</p><p>5<hr><p>6</p><p>7<p>Total", "Row\n\n5\n\n6\n\n7\n\nTotal"),
+        ("<p>a</p><p>Page 2 of 9<hr><p>b</p><p>3<hr><p>c", "a b c"),
+        ("<p>a</p><p>- 2 -<hr><p>Page iv<hr><p>3 of 9<p>c", "a c"),
+        ("<p>a</p><p>1<hr><hr><hr><p>b</p><p>2", "a b"),
+    ],
+)
+def test_figures_numbers_of_lists_and_numbers_of_pages_are_told_apart(html, text):
+    assert contract_text(f"<html><body>{html}".encode()).text == text
+
+
+def test_a_plain_text_has_the_number_of_a_page_behind_its_tag():
+    page = b"Rent of\n<PAGE>   3\n200\n<PAGE>  4\ndollars\n"
+    assert contract_text(page).text == "Rent of\n\n200\ndollars"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>5<sup>1</sup></p>" * 30_000,
+        "<ol><li>a" * 9_000,
+        "<ol reversed>" + "<li>a" * 50_000,
+        "<p>a</p><p>7</p><hr>" * 30_000,
+        "<p>" + "9" * 2_000_000,
+    ],
+)
+def test_the_time_to_read_numbers_grows_with_the_length(html):
+    started = time.process_time()
+    contract_text(f"<html><body>{html}".encode())
+    assert time.process_time() - started < 10

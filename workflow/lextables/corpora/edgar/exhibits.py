@@ -7,9 +7,12 @@ between ``<TEXT>`` and ``</TEXT>``.
 
 The text of an HTML or plain text body has paragraphs separated by a blank line.  A
 plain text keeps its lines as filed; in HTML a line is a block, a ``<br>`` or a table
-row, with cells separated by spaces.  Hidden and struck text is left out.  Page breaks
-and page numbers are dropped, and a sentence that runs over a page break is joined
-again.  Running heads are kept because they cannot be distinguished from headings.
+row, with cells separated by spaces.  Items of numbered lists have the numbers that a
+browser shows, and raised text, such as the mark of a note, is separated from a figure.
+Hidden and struck text is left out.  Page breaks and page numbers are dropped, and a
+sentence that runs over a page break is joined again.  A bare number is a page number
+only if it continues the numbers of other pages.  Running heads are kept because they
+cannot be distinguished from headings.
 """
 
 import codecs
@@ -67,16 +70,26 @@ _TAG = re.compile(
 )
 DEEPEST = 10_000  # open elements
 MOST_FORMATS = 300  # open at one place, all different
-_PAGE = re.compile(r"<PAGE(?:\s[^>\n]{0,20})?>", re.IGNORECASE)
+# Old plain texts have the number of the page behind the tag.
+_PAGE = re.compile(
+    r"<PAGE(?:\s[^>\n]{0,20})?>(?:[ \t]{1,40}\d{1,4}(?=[ \t]{0,40}\r?\n))?",
+    re.IGNORECASE,
+)
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
 _SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
 _SGML_TAG = re.compile(_SGML, re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d{1,6});", re.IGNORECASE)
 _BREAK = re.compile(r"break-(before|after):(?:always|page)")
-_PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page\s+)?(?:[a-z]{1,2}-)?(?:\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*",
+# A page number that cannot be anything else: "- 3 -", "Page 3", "3 of 10".
+_MARKED_NUMBER = re.compile(
+    r"(?:[-–—]\s*(?P<dashed>\d{1,4}|[ivxl]{1,6})\s*[-–—]"
+    r"|[-–—\s]*page\s+(?:[a-z]{1,2}-)?(?P<page>\d{1,4}|[ivxl]{1,6})(?:\s+of\s+\d{1,4})?[-–—\s]*"
+    r"|[-–—\s]*(?P<of>\d{1,4})\s+of\s+\d{1,4}[-–—\s]*)",
     re.IGNORECASE,
 )
+# A number alone, which may also be a figure, the number of a clause or a table's row.
+_BARE_NUMBER = re.compile(r"(?P<prefix>[A-Za-z]{1,2}-)?(?P<number>\d{1,4}|[ivxl]{1,6})")
+FARTHEST = 3  # pages between numbers that continue each other
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
@@ -89,6 +102,34 @@ _BLOCKS = set(
     h1 h2 h3 h4 h5 h6 header li main nav ol p pre section table td th ul
     """.split()
 )
+_RAISED = re.compile(r"vertical-align:(?:super|text-top|[1-9]|\.[1-9]|0\.\d*[1-9])")
+_ORDINAL = re.compile(r"st|nd|rd|d|th|o|a|er|[ºª]", re.IGNORECASE)
+_LIST_STYLE = re.compile(
+    r"list-style(?:-type)?:[^;]*?\b(none|decimal|lower-alpha|lower-latin|upper-alpha|"
+    r"upper-latin|lower-roman|upper-roman|disc|circle|square)\b"
+)
+_LIST_TYPES = {
+    "1": "decimal",
+    "a": "lower-alpha",
+    "A": "upper-alpha",
+    "i": "lower-roman",
+    "I": "upper-roman",
+}
+_ROMAN = {
+    "m": 1000,
+    "cm": 900,
+    "d": 500,
+    "cd": 400,
+    "c": 100,
+    "xc": 90,
+    "l": 50,
+    "xl": 40,
+    "x": 10,
+    "ix": 9,
+    "v": 5,
+    "iv": 4,
+    "i": 1,
+}
 _SPACE = 1
 _LINE = 2
 _PARAGRAPH = 3
@@ -322,9 +363,69 @@ def _struck_tags(text: str) -> set[str]:
     return tags
 
 
+@dataclass
+class _List:
+    """A list that is open: the style of its items' numbers, and the next number."""
+
+    style: str
+    number: int
+    step: int
+
+    @classmethod
+    def opened(cls, node: LexborNode, style: str) -> "_List":
+        """The list that begins with a node, which has this ``style`` attribute."""
+        attributes = node.attributes
+        named = _LIST_STYLE.search(style)
+        if node.tag != "ol":
+            return cls("none", 1, 1)
+        type_ = _LIST_TYPES.get((attributes.get("type") or "1").strip(), "decimal")
+        step = -1 if "reversed" in attributes else 1
+        first = 1
+        if step < 0:
+            first = sum(child.tag == "li" for child in node.iter())
+        start = _number_of(attributes.get("start"), first)
+        return cls(named[1] if named else type_, start, step)
+
+    def marker(self, value: str | None, style: str) -> str:
+        """The number of the next item as a browser shows it; empty without one."""
+        number = _number_of(value, self.number)
+        self.number = number + self.step
+        named = _LIST_STYLE.search(style)
+        text = _numeral(number, named[1] if named else self.style)
+        return f"{text}." if text else ""
+
+
+def _number_of(text: str | None, default: int) -> int:
+    """The whole number of an attribute; ``default`` for other texts."""
+    if text and re.fullmatch(r"\s*-?\d{1,9}\s*", text):
+        return int(text)
+    return default
+
+
+def _numeral(number: int, style: str) -> str:
+    """A number of a list in a style of CSS; empty if its items have no numbers."""
+    if style in ("none", "disc", "circle", "square"):
+        return ""
+    kind = style.split("-")[-1]
+    text = str(number)
+    if kind in ("alpha", "latin") and number > 0:
+        text = ""
+        while number:
+            number, letter = divmod(number - 1, 26)
+            text = chr(ord("a") + letter) + text
+    elif kind == "roman" and 0 < number < 4000:
+        text = ""
+        for numeral, value in _ROMAN.items():
+            count, number = divmod(number, value)
+            text += numeral * count
+    return text.upper() if style.startswith("upper") else text
+
+
 class _Flow:
-    """Walks a tree and writes its text; ``gap`` is the widest gap requested since the
-    last words.
+    """Walks a tree and writes its text.
+
+    ``gap`` is the widest gap requested since the last words, and ``markers`` are the
+    numbers of list items that have no words yet.
     """
 
     def __init__(self, struck: Set[str]) -> None:
@@ -335,16 +436,21 @@ class _Flow:
         self.pre = 0
         # For each open cell: the number of pieces written and the gap when it began.
         self.cells: list[tuple[int, int]] = []
+        self.lists: list[_List] = []
+        self.markers: list[str] = []
+        self.raised = 0
+        self.after_raised = False
 
     def of(self, root: LexborNode) -> str:
         """Return the text of a tree."""
         # An explicit stack, because some filings nest thousands deep.
-        open_: list[tuple[LexborNode, str, bool]] = []
+        open_: list[tuple[LexborNode, str, bool, bool]] = []
         node: LexborNode | None = root
         while node is not None or open_:
             if node is None:
-                node, tag, breaks = open_.pop()
+                node, tag, breaks, is_raised = open_.pop()
                 self._leave(tag, breaks)
+                self.raised -= is_raised
                 node = node.next if open_ else None
                 continue
             tag = node.tag or ""
@@ -356,11 +462,22 @@ class _Flow:
                 if "hidden" not in attributes and not _HIDDEN.search(style):
                     sides = _BREAK.findall(style) if "break-" in style else []
                     self._enter(tag, "before" in sides)
-                    open_.append((node, tag, "after" in sides))
+                    self._number(node, tag, style)
+                    is_raised = tag == "sup" or _is_raised(tag, style)
+                    self.raised += is_raised
+                    open_.append((node, tag, "after" in sides, is_raised))
                     node = node.child
                     continue
             node = node.next
         return "".join(self.out)
+
+    def _number(self, node: LexborNode, tag: str, style: str) -> None:
+        """Open a list, or note the number of its next item."""
+        if tag in ("ol", "ul"):
+            self.lists.append(_List.opened(node, style))
+        elif tag == "li" and self.lists:
+            marker = self.lists[-1].marker(node.attributes.get("value"), style)
+            self.markers.append(marker)
 
     def _enter(self, tag: str, breaks: bool) -> None:
         """Note the gaps before a tag; ``breaks``: a page begins at it."""
@@ -381,6 +498,10 @@ class _Flow:
     def _leave(self, tag: str, breaks: bool) -> None:
         """Note the gaps after a tag; ``breaks``: a page ends at it."""
         self.pre -= tag == "pre"
+        if tag in ("ol", "ul"):
+            self.lists.pop()
+        elif tag == "li":
+            self.markers = []
         if tag in ("td", "th"):
             written, gap = self.cells.pop()
             self.gap = gap if written == len(self.out) else _SPACE
@@ -411,10 +532,36 @@ class _Flow:
         if not words:
             self.gap = max(self.gap, _SPACE) if text else self.gap
             return
-        if text[0].isspace():
+        if text[0].isspace() or self._is_apart(words):
             self.gap = max(self.gap, _SPACE)
-        self.out += (_GAP[self.gap], words)
+        self.out.append(_GAP[self.gap])
+        for marker in self.markers:
+            self.out.append(f"{marker} " if marker else "")
+        self.out.append(words)
+        self.markers = []
+        self.after_raised = self.raised > 0
         self.gap = _SPACE if text[-1].isspace() else 0
+
+    def _is_apart(self, words: str) -> bool:
+        """Whether ``words`` would change a figure that they directly follow.
+
+        Raised text behind a figure or the end of a sentence is the mark of a note, an
+        exponent or a fraction, unless it is the ending of an ordinal; a figure behind
+        raised text is not part of it.
+        """
+        last = self.out[-1][-1:] if self.out else ""
+        if self.raised and not self.after_raised:
+            is_figure = last.isdigit() or last in (".", ",", "%", ")")
+            return is_figure and not _ORDINAL.fullmatch(words)
+        if self.after_raised and not self.raised:
+            return last.isdigit() and words[0].isdigit()
+        return False
+
+
+def _is_raised(tag: str, style: str) -> bool:
+    """Whether the style of an element raises its text; cells have other alignments."""
+    is_cell = tag in ("table", "tbody", "thead", "tr", "td", "th")
+    return not is_cell and _RAISED.search(style) is not None
 
 
 def _joined(text: str, within: str) -> str:
@@ -422,13 +569,15 @@ def _joined(text: str, within: str) -> str:
     of a sentence.
     """
     text = text.translate(_PLAIN)
-    pages = INVISIBLE.sub("", _CONTROL.sub("", text)).split("\f")
-    joined = ""
-    for page in pages:
+    pages = []
+    for page in INVISIBLE.sub("", _CONTROL.sub("", text)).split("\f"):
         lines = [line.rstrip() for line in page.split("\n")]
-        if len(pages) > 1:
-            lines = _without_number(lines)
-            lines = _without_number(lines[::-1])[::-1]
+        if any(lines):
+            pages.append("\n".join(lines).strip("\n").split("\n"))
+    if len(pages) > 1:
+        pages = _without_numbers(pages)
+    joined = ""
+    for lines in pages:
         page = "\n".join(lines).strip("\n")
         if page and joined:
             joined += within if _runs_on(joined, page) else "\n\n"
@@ -442,11 +591,72 @@ def _runs_on(before: str, page: str) -> bool:
     return is_open and page.lstrip()[0].islower()
 
 
-def _without_number(lines: list[str]) -> list[str]:
-    """Drop blank lines from the start, and then one line that is only a page number."""
-    start = 0
-    while start < len(lines) and not lines[start]:
-        start += 1
-    if start < len(lines) and _PAGE_NUMBER.fullmatch(lines[start]):
-        start += 1
-    return lines[start:]
+def _without_numbers(pages: list[list[str]]) -> list[list[str]]:
+    """The lines of pages without page numbers in the first or last line.
+
+    A marked number ("Page 3") is always one.  A bare number is one if the same edge of
+    a page at most `FARTHEST` pages away has the number that counting on gives.
+    """
+    tops = [_page_number(lines[0]) for lines in pages]
+    bottoms = [_page_number(lines[-1]) for lines in pages]
+    remaining = []
+    for place, lines in enumerate(pages):
+        first = _counts_on(tops, place)
+        last = _counts_on(bottoms, place)
+        end = len(lines) - 1 if last and len(lines) > first else len(lines)
+        remaining.append(lines[int(first) : end])
+    return remaining
+
+
+@dataclass(frozen=True)
+class _PageNumber:
+    """A number at the edge of a page; numbers of one ``series`` count together."""
+
+    series: str
+    value: int
+    is_marked: bool
+
+
+def _page_number(line: str) -> _PageNumber | None:
+    """The page number that a line may be; None if it has other words."""
+    line = line.strip()
+    marked = _MARKED_NUMBER.fullmatch(line)
+    if marked:
+        digits = marked["dashed"] or marked["page"] or marked["of"]
+        return _PageNumber("", _value(digits), is_marked=True)
+    bare = _BARE_NUMBER.fullmatch(line)
+    if bare:
+        prefix = bare["prefix"] or ""
+        return _PageNumber(prefix, _value(bare["number"]), is_marked=False)
+    return None
+
+
+def _value(numeral: str) -> int:
+    """The value of digits, or of a Roman numeral."""
+    if numeral.isdigit():
+        return int(numeral)
+    rest = numeral.lower()
+    value = 0
+    for letters, number in _ROMAN.items():
+        while rest.startswith(letters):
+            value += number
+            rest = rest[len(letters) :]
+    return value
+
+
+def _counts_on(numbers: list[_PageNumber | None], place: int) -> bool:
+    """Whether the number at ``place`` is a page number; ``numbers`` are those at the
+    same edge of all pages.
+    """
+    number = numbers[place]
+    if number is None or number.is_marked:
+        return number is not None
+    first = max(place - FARTHEST, 0)
+    for other_place in range(first, min(place + FARTHEST + 1, len(numbers))):
+        other = numbers[other_place]
+        if other is None or other_place == place:
+            continue
+        counted = number.value + other_place - place
+        if (other.series, other.value) == (number.series, counted):
+            return True
+    return False
