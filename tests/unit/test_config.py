@@ -125,7 +125,7 @@ def fault(values):
         (
             {"edgar_exhibits": []},
             "edgar_exhibits = []",
-            "a list of at least one item (each: text in one line",
+            "a list of at least one item (each: a type of exhibits, such as EX-10",
         ),
         ({"gpu_resources": {"gpus": 1}}, "gpu_resources.gpus", "'constraint' or "),
         ({"llm": "localhost"}, "llm = 'localhost'", "empty, or a URL"),
@@ -406,6 +406,8 @@ def test_a_path_may_be_the_only_item_of_a_list(path):
         {"seeds": ["\u00b2"]},
         {"edgar_quarters": "\u0662\u0660\u0662\u0660-QTR1"},
         {"edgar_quarters": "2020-QTR\uff11"},
+        {"edgar_exhibits": "EX10"},
+        {"edgar_exhibits": ["EX-10", "10-K"]},
         {"caselaw": "us:\u0661"},
         {"test_share": "\u0660.\u0663"},
         {"llm_budget": "\u0661"},

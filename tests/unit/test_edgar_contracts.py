@@ -81,6 +81,7 @@ def test_a_filing_is_converted_to_rows(tmp_path):
         "format": "html",
         "text": "LEASE\n\nRent.",
         "sha256": hashlib.sha256(b"LEASE\n\nRent.").hexdigest(),
+        "same_as": "",
     }
     assert (second["exhibit"], second["format"], second["text"]) == (
         "EX-10.2",
@@ -93,6 +94,23 @@ def test_a_filing_is_converted_to_rows(tmp_path):
         report["characters"],
         report["faults"],
     ) == (1, 2, 27, {})
+
+
+def test_an_exhibit_with_the_text_of_an_earlier_one_names_it(tmp_path):
+    filed = []
+    for number, texts in enumerate([("LEASE", "GRANT"), ("GRANT",), ("LEASE",)], 1):
+        accession = f"0000000007-20-{number:06d}"
+        exhibits = [
+            document("EX-10.1", sequence, text)
+            for sequence, text in enumerate(texts, 2)
+        ]
+        page = submission(accession, *exhibits)
+        filed.append((accession, "8-K", "2020-01-02", page))
+    with serving(quarter_of(*filed), 1000) as server:
+        collect(QUARTER, client(server, tmp_path), tmp_path / "q.parquet")
+    rows = dataset.read(tmp_path / "q.parquet")
+    earlier = ["", "", "0000000007-20-000001/3", "0000000007-20-000001/2"]
+    assert [row["same_as"] for row in rows] == earlier
 
 
 def test_invalid_input_is_counted_with_a_message_and_the_rest_is_kept(tmp_path, capsys):

@@ -256,6 +256,13 @@ Quarter = Annotated[
     ),
 ]
 
+ExhibitType = Annotated[
+    str,
+    Field(
+        pattern=r"^EX-[0-9A-Z.()-]{1,12}$",
+        description="a type of exhibits, such as EX-10, EX-4 or EX-99",
+    ),
+]
 Repository = Annotated[
     str,
     Field(
@@ -295,7 +302,7 @@ class Config(BaseModel):
     edgar_forms: tuple[Word, ...] = Field(
         default=("10-K", "10-Q", "8-K", "S-1", "S-1/A"), min_length=1
     )
-    edgar_exhibits: tuple[Word, ...] = Field(default=("EX-10",), min_length=1)
+    edgar_exhibits: tuple[ExhibitType, ...] = Field(default=("EX-10",), min_length=1)
     edgar_base: Annotated[ArchiveAddress, LOCAL] = "https://www.sec.gov/Archives/"
     download_minimum_rate: Annotated[Limit, LOCAL] = 1000  # bytes per second
     released_checkpoints: bool = True

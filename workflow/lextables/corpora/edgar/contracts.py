@@ -94,6 +94,12 @@ TABLE = Table(
             pa.string(),
             "SHA-256 of the text as UTF-8, in hex: equal texts have equal ones",
         ),
+        Column(
+            "same_as",
+            pa.string(),
+            "accession number and sequence of the quarter's first exhibit with the same text, "
+            "0001234567-20-000123/2; empty for the first",
+        ),
     ),
     key=("date_filed", "accession", "sequence"),
     labels=("form", "format"),
@@ -308,6 +314,7 @@ def contracts(
     ``binary``, ``empty``) and what is kept with a repair (``charset``, ``sequence``).
     """
     is_wanted = in_families(exhibits)
+    first: dict[str, str] = {}  # {digest of a text: its first exhibit}
     for filing in chosen:
         address = pages.address(filing.path)
         count = 0
@@ -323,7 +330,9 @@ def contracts(
                 last = number
                 row = _row(filing, address, document, number, faults)
                 if row is not None:
-                    yield row
+                    name = f"{filing.accession}/{number}"
+                    earlier = first.setdefault(row["sha256"], name)
+                    yield {**row, "same_as": "" if earlier == name else earlier}
         except Gone:
             what = "the index lists the filing, but EDGAR does not have it"
             faults.add("not found", address, what)
