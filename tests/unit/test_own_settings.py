@@ -168,16 +168,16 @@ def test_steps_that_need_products_reject_distances(encoder):
         for name in SIMILARITIES
     }
     for name in ("cosine", "dot"):
-        own_settings.check_products(models[name])
+        own_settings.check_products(models[name].similarity_fn_name)
     with pytest.raises(
         BadInput,
         match="by euclidean, and this step needs cosine or dot; use another enc",
     ):
-        own_settings.check_products(models["euclidean"])
+        own_settings.check_products(models["euclidean"].similarity_fn_name)
     with pytest.raises(
         BadInput, match="by dot, and this step needs cosine; use another encoder"
     ):
-        own_settings.check_products(models["dot"], "cosine")
+        own_settings.check_products(models["dot"].similarity_fn_name, "cosine")
 
 
 @pytest.mark.parametrize(

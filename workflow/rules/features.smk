@@ -63,7 +63,7 @@ rule tokens:
         "../scripts/task.py"
 
 
-# Units of contracts, or pieces of texts: shared by all linear models of a data set.
+# Units of contracts, pieces of texts, or queries and documents: shared by all models that read vectors.
 rule vectors:
     input:
         unpack(ENCODINGS.inputs),
@@ -72,7 +72,7 @@ rule vectors:
     log:
         f"{RESULTS}/logs/{{dataset}}/features/{{encoder}}/{{task}}-vectors-{{size}}.log",
     wildcard_constraints:
-        task="spans|classification",
+        task="spans|classification|retrieval|answers",
     conda:
         ENVIRONMENT
     threads: ENCODINGS.threads

@@ -34,7 +34,7 @@ with job(snakemake.log[0]) as log:
     encoder = bi_encoder.load(
         weights_folder(params.encoder), device.pick(params.device)
     )
-    own_settings.check_products(encoder)
+    own_settings.check_products(encoder.similarity_fn_name)
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )

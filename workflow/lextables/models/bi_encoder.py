@@ -40,6 +40,7 @@ from lextables.pipeline.finite import finite
 from lextables.pipeline.run import identity
 
 Encode = Callable[[Sequence[str]], np.ndarray]
+Report = Callable[[Sequence[str]], None]  # is given texts whose vectors are ready
 
 # Texts per shard of the cache, the most that a killed job loses: one or two minutes on
 # one core for a small model.
@@ -72,7 +73,13 @@ def load(
     return model
 
 
-def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def no_report(texts: Sequence[str]) -> None:
+    """Report nothing."""
+
+
+def encode(
+    model: SentenceTransformer, texts: Sequence[str], report: Report = no_report
+) -> np.ndarray:
     """Return a float32 array (texts, dimensions) of unit vectors.
 
     Equal texts are encoded once.  All texts of a batch have the same number of tokens:
@@ -81,42 +88,47 @@ def encode(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     the model returns numbers that are not finite.
     """
     encoder = _Encoder(model, model.default_prompt_name, unit=True)
-    return encoder.encode(texts)
+    return encoder.encode(texts, report)
 
 
-def encode_alike(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode_alike(
+    model: SentenceTransformer, texts: Sequence[str], report: Report = no_report
+) -> np.ndarray:
     """As `encode`, for comparing all texts by the model's own similarity function.
 
     The vectors are unit vectors only if that is the cosine.
     """
     unit = model.similarity_fn_name == COSINE
-    return _Encoder(model, model.default_prompt_name, unit).encode(texts)
+    return _Encoder(model, model.default_prompt_name, unit).encode(texts, report)
 
 
-def encode_queries(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
-    """As `encode_alike`, with the model's prompt or route for queries, if it has
-    one.
-    """
-    return _encoder_of_part(model, "query").encode(texts)
+def encode_queries(
+    model: SentenceTransformer, texts: Sequence[str], report: Report = no_report
+) -> np.ndarray:
+    """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
+    return _encoder_of_part(model, "query").encode(texts, report)
 
 
-def encode_documents(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+def encode_documents(
+    model: SentenceTransformer, texts: Sequence[str], report: Report = no_report
+) -> np.ndarray:
     """As `encode_alike`, with the model's prompt or route for documents, if any."""
-    return _encoder_of_part(model, "document").encode(texts)
+    return _encoder_of_part(model, "document").encode(texts, report)
 
 
 def cached(
-    encode: Callable[[SentenceTransformer, Sequence[str]], np.ndarray],
+    encode: Callable[..., np.ndarray],
     model: SentenceTransformer,
     settings: Mapping[str, Any],
     root: str | Path,
+    report: Report = no_report,
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
 
-    ``settings`` identify the weights of ``model`` by content or revision.  Without
-    either nothing is cached.
+    ``settings`` identify the weights of ``model`` by content or revision.  Without either
+    nothing is cached.  ``report`` is also given the texts that were in the cache.
     """
-    encode_texts = partial(encode, model)
+    encode_texts = partial(encode, model, report=report)
     versions = {
         "content": settings.get("content"),
         "revision": settings.get("revision"),
@@ -129,7 +141,7 @@ def cached(
     data["as"] = encode.__name__
     about = identity(data, fingerprint(__name__), device.describe(model.device))
     cache = VectorCache(Path(root) / settings["model"], about)
-    return partial(cache.encode, encode=encode_texts)
+    return partial(cache.encode, encode=encode_texts, report=report)
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
@@ -157,7 +169,7 @@ class _Encoder:
     unit: bool
     task: str | None = None
 
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
+    def encode(self, texts: Sequence[str], report: Report) -> np.ndarray:
         """Return the vectors of texts, float32 (texts, dimensions)."""
         self.model.eval()
         unique = sorted(set(texts), key=lambda text: (len(text), text))
@@ -173,6 +185,7 @@ class _Encoder:
                 for positions, part_vectors in self._vectors(shard):
                     vectors[start + positions] = part_vectors
                     progress.update(len(positions))
+                    report([shard[position] for position in positions])
         position = {text: index for index, text in enumerate(unique)}
         rows = [position[text] for text in texts]
         return vectors[rows]
@@ -284,16 +297,19 @@ class VectorCache:
             keys, _ = _read(shard, with_vectors=False)
             self._shards.update(dict.fromkeys(keys, shard))
 
-    def encode(self, texts: Sequence[str], encode: Encode) -> np.ndarray:
+    def encode(
+        self, texts: Sequence[str], encode: Encode, report: Report = no_report
+    ) -> np.ndarray:
         """Return a float32 array (texts, dimensions).
 
-        ``encode`` is called for texts that are not in the cache.
+        ``encode`` is called for texts that are not in the cache, ``report`` for the others.
         """
         if not texts:
             return encode(texts)
         keys = [_key(text) for text in texts]
         text_by_key = dict(zip(keys, texts, strict=True))
         vectors = self._stored(text_by_key)
+        report([text_by_key[key] for key in vectors])
         # Sorted by length, so that an encoder's batches need little padding.
         missing = [key for key in text_by_key if key not in vectors]
         missing.sort(key=lambda key: (len(text_by_key[key]), key))

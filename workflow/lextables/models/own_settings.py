@@ -28,14 +28,12 @@ DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}  # scipy's name
 _log = logging.getLogger("lextables")
 
 
-def check_products(model: SentenceTransformer, *allowed: str) -> None:
-    """Raise `BadInput` if the model's similarity function is not in ``allowed``
-    (default: `PRODUCTS`).
-    """
+def check_products(similarity: str, *allowed: str) -> None:
+    """Raise `BadInput` if a model's ``similarity`` function is not in ``allowed`` (default: `PRODUCTS`)."""
     allowed = allowed or PRODUCTS
-    if model.similarity_fn_name not in allowed:
+    if similarity not in allowed:
         raise BadInput(
-            f"the encoder compares texts by {model.similarity_fn_name}, and this step needs "
+            f"the encoder compares texts by {similarity}, and this step needs "
             f"{' or '.join(allowed)}",
             where="models",
             do="use another encoder for it",

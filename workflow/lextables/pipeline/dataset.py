@@ -157,11 +157,17 @@ class Rows:
     notes: JsonObject
 
 
-def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
+def write(
+    table: Table,
+    rows: Iterable[Row],
+    path: str | Path,
+    about: Mapping[str, str] | None = None,
+) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
-    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a
-    value does not fit its column; the file is then unchanged.
+    ``about`` is stored in the file's metadata.
+    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
+    not fit its column; the file is then unchanged.
     """
     count = 0
     keys = _Keys(table)
@@ -189,6 +195,7 @@ def write(table: Table, rows: Iterable[Row], path: str | Path) -> int:
             ) as error:
                 what = f"a value does not fit its column ({error})"
                 raise BadInput(what, where=where) from error
+        out.add_key_value_metadata(about or {})
     return count
 
 

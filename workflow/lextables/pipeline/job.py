@@ -41,6 +41,7 @@ from lextables.pipeline import not_run
 from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
 from lextables.pipeline.files import doubt
 from lextables.pipeline.locks import held_by_job
+from lextables.pipeline.progress import progress_file
 from lextables.pipeline.redaction import Redacting, redacted
 from lextables.pipeline.usage import record_usage, usage_file
 
@@ -127,6 +128,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
         with held_by_job():
             log.parent.mkdir(parents=True, exist_ok=True)
             usage_file(log).unlink(missing_ok=True)
+            progress_file(log).unlink(missing_ok=True)
             writing = logging.FileHandler(log, "w")
             writing.setFormatter(Redacting("%(asctime)s %(message)s"))
             logging.basicConfig(level=logging.INFO, handlers=[writing], force=True)
@@ -139,7 +141,10 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
                 _rows_left_out(log),
                 _heartbeat(log, logger),
             ):
-                yield logger
+                try:
+                    yield logger
+                finally:
+                    progress_file(log).unlink(missing_ok=True)
                 record_usage(log, begin)
     except BadInput as error:
         _fail(str(error))

@@ -21,7 +21,7 @@ from lextables.tasks.actions import Action, TaskJobs
 from lextables.tasks.answers.jobs import AnswerJobs
 from lextables.tasks.classification.jobs import ClassificationJobs, each_view, readings
 from lextables.tasks.plan import ASK, Spec
-from lextables.tasks.resources import Work
+from lextables.tasks.resources import DEFAULT_LENGTH, Work
 from lextables.tasks.retrieval.jobs import RetrievalJobs
 from lextables.tasks.spans.jobs import SHARDS, SpanJobs
 from lextables.tasks.spans.settings import CuttingSettings
@@ -351,7 +351,10 @@ class Jobs:
         inputs["choice"] = self._files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
-        inputs |= task.features(action_name, run, spec)
+        for each, own_spec in specs.items():
+            for role, files in task.features(action_name, each, own_spec).items():
+                of_role = inputs.setdefault(role, [])
+                inputs[role] = list(dict.fromkeys([*of_role, *files]))
         inputs |= self._sources(run, spec)
         return inputs
 
@@ -499,18 +502,19 @@ class Jobs:
         size = int(wildcards.size)
         task = self.tasks[wildcards.dataset]
         vectors = task.vector_file(wildcards.encoder, size)
-        readers = []
-        for spec in self._specs_of(wildcards.dataset).values():
-            if vectors in task.vectors(spec.settings):
-                readers.append(spec)
-        first = self._first_reader(readers, wildcards).settings
+        readers = {}
+        for run, spec in self._specs_of(wildcards.dataset).items():
+            if vectors in task.vectors(run, spec):
+                readers[run] = spec
+        specs = list(readers.values())
+        first = self._first_reader(specs, wildcards).settings
         settings = {name: first[name] for name in ENCODER}
-        if wildcards.task == "spans":
-            values: Params = {}
-            settings["max_length"] = size
-            length = size
+        if wildcards.task != "classification":
+            values = task.encoded(readers)
+            settings["max_length"] = size or None
+            length = size or DEFAULT_LENGTH
         else:
-            views = each_view(readings(spec.settings for spec in readers))
+            views = each_view(readings(spec.settings for spec in specs))
             values = {"views": views, "piece": size}
             registered = self.project.context.models[wildcards.encoder]
             settings["max_length"] = registered.max_length
@@ -520,7 +524,7 @@ class Jobs:
             sizes = self.resources.sizes
             return sizes.encoding(wildcards.encoder, wildcards.dataset, length)
 
-        return self._feature(wildcards, "vectors", settings, values, work=work)
+        return self._feature(wildcards, "encode", settings, values, work=work)
 
     def _first_reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
         """Return the first spec that reads these features; `BadInput` if there is
@@ -553,11 +557,13 @@ class Jobs:
         params = {
             "part": "",
             "settings": self.project.identified(settings),
-            "task": values,
+            "task": {**task.fields(action), **values},
         }
+        places = {}
         if action.model:
             params["device"] = self.project.config.device
-        return PlannedJob(action, inputs, params, work=work)
+            places = {"vectors": self.vectors}
+        return PlannedJob(action, inputs, params, places, work)
 
 
 def _ranks(task: TaskJobs) -> bool:

@@ -14,6 +14,7 @@ from lextables.tasks.plan import Spec
 
 MODEL_THREADS = 4  # of a job with a model
 LINEAR = "linear"  # the kind of models without tokens
+OWN_LENGTH = 0  # in the name of vectors: the encoder's own maximum length
 LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
 
 
@@ -106,11 +107,21 @@ class TaskJobs:
         """The file with an encoder's vectors of units or pieces of a size."""
         return f"{self.folder}/{self.name}/{encoder}/vectors/{size}.parquet"
 
-    def vectors(self, settings: JsonObject) -> list[str]:
-        """The vectors that a linear model reads; none if it reads words."""
-        if settings.get("kind") != LINEAR or "weights" not in settings:
+    def vectors(self, run: Run, spec: Spec) -> list[str]:
+        """The vectors that a run reads, and another job encodes; none if it reads words."""
+        settings = spec.settings
+        if "weights" not in settings or not self.reads_vectors(run, spec):
             return []
-        return [self.vector_file(settings["model"], settings[self.VECTOR_SIZE])]
+        size = settings[self.VECTOR_SIZE] or OWN_LENGTH
+        return [self.vector_file(settings["model"], size)]
+
+    def reads_vectors(self, run: Run, spec: Spec) -> bool:
+        """Whether a run with an encoder reads vectors that do not depend on other runs."""
+        return spec.settings.get("kind") == LINEAR
+
+    def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:
+        """Which texts are encoded for the runs that read the vectors."""
+        return {}
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:
         """The runs whose predictions an action reads, by role, of all needed

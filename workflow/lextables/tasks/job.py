@@ -27,12 +27,12 @@ class Job:
     `units`.
 
     ``settings`` are those of the run; for a ranking, which makes several runs, they are
-    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names
-    the module that `actions.Action.parts` leaves open, mostly the kind of model.
-    ``code`` is the fingerprint of the job's code and ``device`` the config's choice.
-    ``work`` is the folder of checkpoints and ``vectors`` that of cached vectors.
-    ``asking`` has the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).
+    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names the
+    module that `actions.Action.parts` leaves open, mostly the kind of model.  ``code`` is
+    the fingerprint of the job's code and ``device`` the config's choice.  ``work`` is the
+    folder of checkpoints and ``vectors`` that of cached vectors.  ``asking`` has the folder
+    of cached answers and the limits of language models (`models.spending.Limits`).  ``log``
+    is the path of the job's log.
     """
 
     inputs: Mapping[str, Sequence[str]]
@@ -48,6 +48,7 @@ class Job:
     vectors: str = ""
     asking: JsonObject = field(default_factory=dict)
     threads: int = 1
+    log: str = ""
 
     def output(self, role: str) -> str:
         """The only file that the job writes in this role."""
@@ -84,6 +85,7 @@ def from_rule(snakemake: Any) -> Job:
         **params.places,
         code=params.code,
         threads=snakemake.threads,
+        log=str(snakemake.log),
     )
 
 

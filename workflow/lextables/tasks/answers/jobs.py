@@ -13,17 +13,22 @@ from lextables.tasks.resources import LEAST_MB
 
 MODULES = "answers.actions"
 MARK = "mark"  # the experiment of marked paragraphs
+VECTORS = "vectors"  # the kind of models of an encoder's vectors
 WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
 WORDS = Action(
     f"{MODULES}.predict", ANSWERED_FROM, ("names",), "answers.predictors.{}", threads=2
 )
 MODEL = replace(WORDS, model=True, threads=MODEL_THREADS)
+ENCODE = Action(
+    f"{MODULES}.encode", ANSWERED_FROM, ("names",), model=True, threads=MODEL_THREADS
+)
 
 
 class AnswerJobs(TaskJobs):
     """The jobs of a data set with documents and questions."""
 
     ACTIONS: ClassVar = {
+        "encode": ENCODE,
         "prior": replace(WORDS, tables=WITHOUT_TEXT, threads=1),
         "words": WORDS,
         "vectors": MODEL,
@@ -61,6 +66,13 @@ class AnswerJobs(TaskJobs):
         return self.PARTS.get(action, "")
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """The human highlights, for a run that marks paragraphs."""
+        """The human highlights, for a run that marks paragraphs; the vectors of texts."""
         names = [self.names()["highlights"]] if run.experiment == MARK else []
-        return {"highlights": self.data_files(names)}
+        features = {"highlights": self.data_files(names)}
+        if action in self.PARTS:
+            features["vectors"] = self.vectors(run, spec)
+        return features
+
+    def reads_vectors(self, run: Run, spec: Spec) -> bool:
+        """Whether a run compares texts by their vectors."""
+        return spec.settings.get("kind") == VECTORS

@@ -1,6 +1,6 @@
 """What a job that answers questions, or marks paragraphs, is given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,8 +20,8 @@ class Prediction:
     """{question: ids of the paragraphs that people marked for it}, for training."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """The config's choice."""
-    vectors: str = ""
-    """The folder of cached vectors."""
+    vectors: Sequence[str] = ()
+    """The file with the vectors of paragraphs and questions, if the model reads it."""
     asking: Mapping[str, Any] = field(default_factory=dict)
     """The folder of cached answers, and the limits (`models.spending.Limits`)."""
     threads: int = 1

@@ -33,8 +33,8 @@ class ClassificationJobs(TaskJobs):
     VECTOR_SIZE = "piece"
     ACTIONS: ClassVar = {
         "tokens": Action(f"{MODULES}.tokens", ("examples", "texts")),
-        "vectors": Action(
-            f"{MODULES}.vectors",
+        "encode": Action(
+            f"{MODULES}.encode",
             ("examples", "texts"),
             model=True,
             threads=MODEL_THREADS,
@@ -90,7 +90,7 @@ class ClassificationJobs(TaskJobs):
         if action in ("search", "single-task", "train", "predict"):
             return {"tokens": self._tokens(settings)}
         if action in ("train_linear", "predict_linear"):
-            return {"vectors": self.vectors(settings)}
+            return {"vectors": self.vectors(run, spec)}
         if action == "choose":
             published = settings["published"]
             names = ["published_settings"] if published else []

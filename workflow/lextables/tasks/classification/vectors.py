@@ -43,7 +43,7 @@ def encode_texts(
     ``encode`` returns a unit vector for each piece of ``words`` words.  Returns the
     number of pieces.
     """
-    distinct = _each_once(texts)
+    distinct = each_once(texts)
 
     def rows() -> Iterator[Row]:
         """Yield the rows of all pieces, encoded in batches of texts."""
@@ -61,7 +61,7 @@ def encode_texts(
     return write(VECTORS, rows(), path)
 
 
-def _each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
+def each_once(texts: Iterable[Text]) -> Iterator[tuple[str, str]]:
     """Yield the id and content of each different text and second text."""
     text_ids: set[str] = set()
     for text in texts:

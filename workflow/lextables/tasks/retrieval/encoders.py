@@ -1,15 +1,27 @@
 """The bi-encoder of a ranking job, as functions from texts to vectors."""
 
-from sentence_transformers import SentenceTransformer
-
 from lextables.models import bi_encoder, device
+from lextables.models.text_vectors import DOCUMENT, QUERY, TextVectors, about_of
 from lextables.models.weights import weights_folder
 from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 
-def load(ranking: Ranking) -> tuple[SentenceTransformer, Encoders]:
-    """Return the bi-encoder of a job and its encoders; the records get device and
-    similarity.
+def stored_or_loaded(ranking: Ranking) -> Encoders:
+    """Return the vectors that the job reads; without them its bi-encoder, trained in another run."""
+    return stored(ranking) if ranking.encoded else load(ranking)
+
+
+def stored(ranking: Ranking) -> Encoders:
+    """Return the vectors that another job encoded; the records get its device and similarity."""
+    (path,) = ranking.encoded
+    about = about_of(path)
+    ranking.note(**about)
+    documents = TextVectors(path, DOCUMENT)
+    return Encoders(documents, TextVectors(path, QUERY), about["similarity"])
+
+
+def load(ranking: Ranking) -> Encoders:
+    """Return the bi-encoder of a job; the records get device and similarity.
 
     Vectors of weights that the settings identify are cached in the job's folder.
     """
@@ -23,4 +35,4 @@ def load(ranking: Ranking) -> tuple[SentenceTransformer, Encoders]:
     )
     ranking.note(device=device.describe(where), similarity=model.similarity_fn_name)
     ranking.note_training()
-    return model, Encoders(documents, queries, model.similarity_fn_name)
+    return Encoders(documents, queries, model.similarity_fn_name)

@@ -6,7 +6,13 @@ from typing import ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
+from lextables.tasks.actions import (
+    LINEAR,
+    MODEL_THREADS,
+    Action,
+    TaskJobs,
+    submitted_action,
+)
 from lextables.tasks.plan import SEARCH, SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
 
@@ -30,6 +36,11 @@ RANKING = replace(SEARCHING, model=True, threads=MODEL_THREADS)
 TRAINING = replace(
     RANKING, module=f"{MODULES}.train", parts="retrieval.{}_tuning", census=True
 )
+ENCODING = replace(RANKING, module=f"{MODULES}.encode", parts="")
+RETRIEVE = "retrieve"  # the experiment of first stages that are not trained here
+# Kinds of systems that read documents as a whole; of bi-encoders the settings say it.
+WHOLE = (LINEAR, "feedback")
+FILTERED = "filtered"  # documents of which a part is read, by the query
 
 
 class RetrievalJobs(TaskJobs):
@@ -39,6 +50,7 @@ class RetrievalJobs(TaskJobs):
     """
 
     ACTIONS: ClassVar = {
+        "encode": ENCODING,
         "bm25": SEARCHING,
         "okapi": SEARCHING,
         "prior": SEARCHING,
@@ -62,6 +74,52 @@ class RetrievalJobs(TaskJobs):
         action = super().action(run, settings)
         ranks = action not in (SEARCH, "train", "choose", SUBMITTED)
         return settings["kind"] if ranks else action
+
+    def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
+        """The vectors of texts, for a ranking."""
+        if self.ACTIONS[action].module != SEARCHING.module:
+            return {}
+        return {"vectors": self.vectors(run, spec)}
+
+    def reads_vectors(self, run: Run, spec: Spec) -> bool:
+        """Whether a ranking reads texts that neither hits nor its queries decide.
+
+        The vectors of weights that are trained here are those of the run alone.
+        """
+        if spec.sources:
+            return False
+        kind = spec.settings["kind"]
+        if kind == "bi-encoder":
+            is_whole = spec.settings["documents"] != FILTERED
+            return run.experiment == RETRIEVE and is_whole
+        return kind in WHOLE
+
+    def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:
+        """The queries of each form (None: all), and the documents and how they are read."""
+        forms: dict[str, list[str] | None] = {}
+        readings: set[str] = set()
+        parts = ["validation", "test"]
+        pool = "judged"
+        for spec in readers.values():
+            settings = spec.settings
+            forms[settings["form"]] = settings["queries"]
+            if settings["kind"] in WHOLE:
+                readings.add("whole")
+            else:
+                readings.add(settings["documents"])
+            if settings["kind"] == LINEAR:
+                parts = ["training", "validation", "test"]
+                pool = "all"
+            if settings["pool"] == "all":
+                pool = "all"
+        return {
+            "encoded": {
+                "forms": dict(sorted(forms.items())),
+                "readings": sorted(readings),
+                "parts": parts,
+                "pool": pool,
+            }
+        }
 
     def names(self) -> Mapping[str, str]:
         """The data set's name of the documents."""

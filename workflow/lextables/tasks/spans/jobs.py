@@ -59,7 +59,7 @@ class SpanJobs(TaskJobs):
 
     ACTIONS: ClassVar = {
         "windows": Action(f"{MODULES}.windows", (*CONTRACTS, "training_examples")),
-        "vectors": _model_action("vectors", "contracts"),
+        "encode": _model_action("encode", "contracts"),
         "pretrain": _model_action("pretrain"),
         "release": Action(f"{MODULES}.release"),
         "search": _model_action("search", *CONTRACTS, census=True),
@@ -103,5 +103,5 @@ class SpanJobs(TaskJobs):
             parts = WINDOWS[action]
             return {role: window_files(folder, part) for role, part in parts.items()}
         if action in ("train_linear", "predict_linear"):
-            return {"vectors": self.vectors(settings)}
+            return {"vectors": self.vectors(run, spec)}
         return {}

@@ -27,7 +27,7 @@ def run(job: Job) -> None:
             kinds[job.settings["kind"]](**job.settings),
             collection.marked_of(job.inputs["highlights"]),
             job.device,
-            job.vectors,
+            job.inputs["vectors"],
             job.asking,
             job.threads,
             record,

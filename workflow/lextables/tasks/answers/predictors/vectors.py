@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from lextables.models import bi_encoder, device, own_settings
-from lextables.models.weights import weights_folder
+from lextables.models import own_settings
+from lextables.models.text_vectors import DOCUMENT, QUERY, TextVectors, about_of
 from lextables.tasks.answers.baselines import Answers, linear_answers, similarity_marks
 from lextables.tasks.answers.collection import Space, of_vectors
 from lextables.tasks.answers.prediction import Prediction
-from lextables.tasks.answers.settings import EncoderSettings, LearningSettings
+from lextables.tasks.answers.settings import LearningSettings
 
 
 def answer(job: Prediction) -> Answers:
@@ -30,14 +30,9 @@ def mark(job: Prediction) -> np.ndarray:
 
 def encoded(job: Prediction) -> Space:
     """Return the paragraphs and questions in the space of the run's encoder."""
-    settings = job.settings
-    assert isinstance(settings, EncoderSettings)
-    plain = settings.plain()
-    where = device.pick(job.device)
-    model = bi_encoder.load(weights_folder(plain), where, settings.max_length)
-    own_settings.check_products(model, own_settings.COSINE)
-    encode = []
-    for function in (bi_encoder.encode_documents, bi_encoder.encode_queries):
-        encode.append(bi_encoder.cached(function, model, plain, job.vectors))
-    job.record["device"] = device.describe(where)
-    return of_vectors(job.collection, *encode)
+    (path,) = job.vectors
+    about = about_of(path)
+    own_settings.check_products(about["similarity"], own_settings.COSINE)
+    job.record["device"] = about["device"]
+    documents = TextVectors(path, DOCUMENT)
+    return of_vectors(job.collection, documents, TextVectors(path, QUERY))

@@ -21,6 +21,7 @@ def run(job: Job) -> None:
             job.settings,
             shared_out(job.inputs["predictions"], job.settings),
             [*job.inputs["weights"][:1], *job.inputs["weight_records"][:1]],
+            job.inputs["vectors"],
             job.device,
             job.vectors,
             job.asking,

@@ -6,17 +6,36 @@ from lextables.tasks.retrieval import dense, encoders
 from lextables.tasks.retrieval.collection import HitsByCondition
 from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
 
+FILTERED = "filtered"  # the reading of documents that depends on the query
+
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Rank the pool of each query, or its hits (`dense.retrieve`); {condition:
-    hits}.
-    """
-    _, loaded = encoders.load(ranking)
+    """Rank the pool of each query, or its hits (`dense.retrieve`); {condition: hits}."""
     runs = ranking.runs(RankingSettings)
     if not ranking.first_hits:
-        return dense.retrieve(ranking.collection, runs, loaded)
+        return first_stage(ranking, runs)
+    loaded = encoders.load(ranking)
     hits = {}
     for condition, run in runs.items():
         candidates = ranking.collection.among(ranking.first_hits[condition])
         hits.update(dense.retrieve(candidates, {condition: run}, loaded))
     return hits
+
+
+def first_stage(ranking: Ranking, runs: dict[str, RankingSettings]) -> HitsByCondition:
+    """Rank the pool of each query; what is read for a query is encoded here."""
+    encoded = {}
+    others = {}
+    for name, run in runs.items():
+        if ranking.encoded and run.documents != FILTERED:
+            encoded[name] = run
+        else:
+            others[name] = run
+    hits: HitsByCondition = {}
+    if encoded:
+        stored = encoders.stored(ranking)
+        hits.update(dense.retrieve(ranking.collection, encoded, stored))
+    if others:
+        loaded = encoders.load(ranking)
+        hits.update(dense.retrieve(ranking.collection, others, loaded))
+    return {name: hits[name] for name in runs}

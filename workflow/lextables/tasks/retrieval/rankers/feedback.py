@@ -26,8 +26,8 @@ class FeedbackSettings(FusionSettings):
 
 def rank(ranking: Ranking) -> HitsByCondition:
     """Fuse the systems whose hits the job reads, with feedback; {condition: hits}."""
-    model, loaded = encoders.load(ranking)
-    own_settings.check_products(model)
+    loaded = encoders.stored_or_loaded(ranking)
+    own_settings.check_products(loaded.similarity)
     hits = {}
     for condition, run in ranking.runs(FeedbackSettings).items():
         systems = [scored(path) for path in ranking.hits[condition]]

@@ -118,8 +118,8 @@ def rank(ranking: Ranking) -> HitsByCondition:
         from lextables.models import own_settings
         from lextables.tasks.retrieval import encoders
 
-        encoder, loaded = encoders.load(ranking)
-        own_settings.check_products(encoder)
+        loaded = encoders.stored(ranking)
+        own_settings.check_products(loaded.similarity)
     runs = ranking.runs(LinearSettings)
     hits, ranker = retrieve(ranking.collection, runs, loaded)
     learnt = {name: array.tolist() for name, array in asdict(ranker).items()}

@@ -4,10 +4,11 @@ import logging
 from functools import partial
 
 from lextables.models import bi_encoder, device
+from lextables.models.text_progress import TextProgress
 from lextables.models.weights import weights_folder
 from lextables.tasks.classification.examples import texts_of
 from lextables.tasks.classification.settings import View
-from lextables.tasks.classification.vectors import encode_texts
+from lextables.tasks.classification.vectors import each_once, encode_texts
 from lextables.tasks.job import Job
 
 _log = logging.getLogger("lextables")
@@ -17,10 +18,12 @@ def run(job: Job) -> None:
     """Write the vectors of pieces, of as many words as the job's ``task`` states."""
     views = [View(**view) for view in job.task["views"]]
     examples, texts = job.inputs["data"]
-    read = texts_of(examples, texts, views)
     folder = weights_folder(job.settings)
     where = device.pick(job.device)
     model = bi_encoder.load(folder, where, job.settings["max_length"])
-    encode = partial(bi_encoder.encode, model)
+    distinct = each_once(texts_of(examples, texts, views))
+    report = TextProgress(job.log, (text for _, text in distinct), None)
+    encode = partial(bi_encoder.encode, model, report=report)
+    read = texts_of(examples, texts, views)
     count = encode_texts(read, encode, job.task["piece"], job.output("vectors"))
     _log.info("%s pieces", count)

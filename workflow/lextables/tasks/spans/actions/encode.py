@@ -1,9 +1,12 @@
 """Encode the text units of contracts with a frozen sentence encoder."""
 
 import logging
-from functools import partial
+from collections.abc import Sequence
+
+import numpy as np
 
 from lextables.models import bi_encoder, device
+from lextables.models.text_progress import TextProgress
 from lextables.models.weights import weights_folder
 from lextables.tasks.job import Job
 from lextables.tasks.spans.squad import contract_texts
@@ -18,5 +21,9 @@ def run(job: Job) -> None:
     where = device.pick(job.device)
     model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
     texts = contract_texts(job.inputs["data"][0])
-    encode = partial(bi_encoder.encode, model)
+
+    def encode(units: Sequence[str]) -> np.ndarray:
+        report = TextProgress(job.log, set(units), settings["max_length"])
+        return bi_encoder.encode(model, units, report)
+
     _log.info("encoded: %s", write_vectors(texts, encode, job.output("vectors")))

@@ -1,0 +1,52 @@
+"""The texts of a data set, encoded by a job of its own; other jobs read the vectors."""
+
+import logging
+from collections.abc import Callable, Iterable
+from itertools import chain
+
+from lextables.models import bi_encoder, device
+from lextables.models.text_progress import TextProgress
+from lextables.models.text_vectors import DOCUMENT, QUERY, write_text_vectors
+from lextables.models.weights import weights_folder
+from lextables.tasks.job import Job
+
+_log = logging.getLogger("lextables")
+
+
+def encode(
+    job: Job,
+    queries: Callable[[], Iterable[str]],
+    documents: Callable[[], Iterable[str]],
+) -> None:
+    """Write the vectors of queries and documents; each function returns its texts anew.
+
+    The job's settings have the encoder and its maximum length.  A job that is repeated after
+    it was killed, or for more texts, finds what it encoded before in the folder of cached
+    vectors.
+    """
+    settings = job.settings
+    report = TextProgress(
+        job.log, chain(queries(), documents()), settings["max_length"]
+    )
+    where = device.pick(job.device)
+    model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
+    encoders = {}
+    for part, function in (
+        (QUERY, bi_encoder.encode_queries),
+        (DOCUMENT, bi_encoder.encode_documents),
+    ):
+        encoders[part] = bi_encoder.cached(
+            function, model, settings, job.vectors, report
+        )
+    about = {
+        "device": device.describe(where),
+        "similarity": model.similarity_fn_name or "",
+    }
+    count = write_text_vectors(
+        {QUERY: queries(), DOCUMENT: documents()},
+        encoders,
+        about,
+        job.output("vectors"),
+        report,
+    )
+    _log.info("%s vectors", count)
