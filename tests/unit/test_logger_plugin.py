@@ -5,12 +5,12 @@ lines.
 import logging
 import os
 import pty
-import random
 import re
 import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +18,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_lextables as plugin
 from helpers import forked
+from lextables.pipeline.progress import Progress
 
 WORKFLOW = """
 rule all:
@@ -151,96 +152,52 @@ def test_a_run_that_was_stopped_says_so_although_its_last_job_finished(capsys):
     assert last == "Stopped."
 
 
+def expected(**seconds):
+    return {int(job[1:]): {"seconds": value} for job, value in seconds.items()}
+
+
 def test_without_a_terminal_progress_is_written_at_intervals(
-    folder, monkeypatch, capsys
+    tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(plugin, "INTERVAL", 0.01)
     screen = handler()
     screen.stream = sys.stdout
+
+    def written():
+        screen.over.wait(0.1)
+        return capsys.readouterr().out
+
+    screen.emit(record(LogEvent.RESOURCES_INFO, cores=1))
     screen.emit(record(LogEvent.RUN_INFO, stats={"total": 10}))
     screen.bar.start_t -= 100
-    screen.emit(record(None, msg="", expected={1: 4.0, 2: 4.0}))
-    screen.over.wait(0.1)
-    assert re.search(r"0 of 10 jobs done in 01:40\n", capsys.readouterr().out)
-    screen.started[1] = (time.time() - 100, "")
+    assert re.search(r"0 of 10 jobs done in 01:40\n", written())
+    # Known from the first line on.
+    screen.emit(record(None, msg="", expected=expected(_1=100.0, _2=500.0)))
+    assert re.search(r"0 of 10 jobs done in 01:40, about 10:00 left\n", written())
+    screen.emit(
+        record(
+            LogEvent.JOB_INFO,
+            jobid=1,
+            rule_msg="Encoding the texts of acord.",
+            rule_name="vectors",
+            output=["vectors.parquet"],
+            log=[str(tmp_path / "a.log")],
+        )
+    )
+    screen.started[1] = replace(screen.started[1], time=time.time() - 50)
+    assert re.search(r", about 09:1\d left; Encoding the texts of acord\n", written())
+    # With the progress that `pipeline.progress` writes.
+    progress = Progress(tmp_path / "a.log", 8)
+    progress.file.write_text('{"share": 0.5}')
+    assert re.search(
+        r", about 0[89]:\d\d left; Encoding the texts of acord: 50 %\n", written()
+    )
+    progress.file.write_text('{"sha')  # half of a file
+    assert re.search(r" left; Encoding the texts of acord\n", written())
     screen.emit(record(LogEvent.JOB_FINISHED, job_id=1))
-    screen.emit(record(LogEvent.PROGRESS, done=2, total=10))
-    screen.over.wait(0.1)
-    written = capsys.readouterr().out
-    assert re.search(r"2 of 10 jobs done in 01:40, 01:\d\d left\n", written)
-    # A job that takes much longer than expected, at the same time.
-    screen.bar.start_t -= 900
-    screen.started[2] = (time.time() - 900, "")
-    screen.emit(record(None, msg="", expected={1: 4.0, 2: 4.0, 3: 32.0}))
-    screen.over.wait(0.1)
-    written = capsys.readouterr().out
-    assert re.search(r"2 of 10 jobs done in 16:40, at least 13:\d\d left\n", written)
-    # A minute, and less.
-    for seconds, text in ((24.2, r", at least 01:0\d left"), (23.2, "")):
-        screen.emit(record(None, msg="", expected={1: 4.0, 2: seconds}))
-        screen.over.wait(0.1)
-        written = capsys.readouterr().out
-        assert re.search(rf"2 of 10 jobs done in 16:4\d{text}\n", written)
+    screen.emit(record(LogEvent.PROGRESS, done=1, total=10))
+    assert re.search(r"1 of 10 jobs done in 01:4\d, about 0[45]:\d\d left\n", written())
     screen.close()
-
-
-def test_the_remaining_time_is_estimated_from_expected_durations():
-    expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 80.0}
-    done = {1: 20, 2: 20}
-    # One tenth of the work took twice the expected time.
-    assert plugin.seconds_left(40, expected, done, {}) == 360
-    # A running job counts partly, at the speed of the finished jobs, and never as
-    # finished.  If it takes longer than expected, the others are still expected to take
-    # as long as before.
-    assert plugin.seconds_left(80, expected, done, {3: 40}) == 320
-    assert plugin.seconds_left(1000, expected, done, {3: 960}) == 180
-    # A job whose expectation is that of another model does not tell the machine's
-    # speed.
-    assert plugin.seconds_left(940, expected, {**done, 3: 900}, {}, {3}) == 160
-    # Two jobs at a time.
-    assert plugin.seconds_left(20, expected, done, {}) == 180
-    # Less than three tenths of the rest are guessed.
-    assert plugin.seconds_left(40, {**expected, 4: 42.5}, done, {}, {4}) == 285
-    # Jobs without an expected duration, such as targets, are ignored.
-    assert plugin.seconds_left(40, expected, {**done, 9: 0}, {8: 5}) == 360
-
-
-@pytest.mark.parametrize(
-    ("finished", "guessed"),
-    [
-        ({}, ()),
-        ({1: 20}, ()),  # less than a tenth of the work
-        ({3: 900}, (3,)),
-        ({1: 20, 2: 20}, (4,)),  # just over three tenths of what is left
-    ],
-)
-def test_no_remaining_time_is_estimated_if_too_little_is_known(finished, guessed):
-    expected = {1: 10.0, 2: 10.0, 3: 100.0, 4: 43.0}
-    assert plugin.seconds_left(40, expected, finished, {}, guessed) is None
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_an_estimated_remaining_time_is_right_within_a_factor_of_three(seed):
-    """Machines of any speed, on which jobs take 0.6 to 1.7 times as long as their
-    records say.
-    """
-    draw = random.Random(seed)
-    expected, seconds = {}, {}
-    speed = 10 ** draw.uniform(-1, 1)
-    for job in range(draw.choice((10, 40, 150))):
-        expected[job] = 10 ** draw.uniform(0, draw.choice((1, 3)))
-        seconds[job] = expected[job] * 3 ** draw.uniform(-0.5, 0.5) / speed
-    finished, elapsed, shown = {}, 0.0, 0
-    for job in draw.sample(sorted(expected), len(expected) - 1):
-        finished[job] = seconds[job]
-        elapsed += seconds[job]
-        left = plugin.seconds_left(elapsed, expected, finished, {})
-        if left is None:
-            continue
-        shown += 1
-        true = sum(seconds[job] for job in expected.keys() - finished.keys())
-        assert true / 3 < left < 3 * true
-    assert shown
 
 
 def test_a_terminal_shows_one_progress_bar_which_is_removed_at_the_end(folder):

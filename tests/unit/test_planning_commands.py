@@ -43,6 +43,7 @@ def job(rule, number=1, norun=False, **wildcards):
         wildcards=Wildcards(fromdict=wildcards),
         jobid=number,
         is_norun=norun,
+        threads=1,
     )
 
 
@@ -171,7 +172,7 @@ release,a,d,m,900,
 """
 
 
-def test_seconds_are_those_of_the_most_similar_records(
+def test_expected_seconds_are_those_of_the_most_similar_records(
     estimates, monkeypatch, tmp_path
 ):
     records = tmp_path / "records.csv"
@@ -183,8 +184,17 @@ def test_seconds_are_those_of_the_most_similar_records(
         job("b", 3),
         job("c", 4),
         job("all", 5, norun=True),
+        job("c", 6),  # is finished
     ]
-    assert estimates.seconds(jobs) == ({1: 6.0, 2: 5.0, 3: 3.8, 4: 1.0}, {2, 3})
+    graph = [(each, jobs[:at]) for at, each in enumerate(jobs)]
+    run = SimpleNamespace(
+        jobs_to_run=jobs[:5], jobs_with_dependencies=lambda: iter(graph)
+    )
+    expected = estimates.expected(run)
+    seconds = {number: about["seconds"] for number, about in expected.items()}
+    assert seconds == {1: 6.0, 2: 4.0, 3: 3.5, 4: 1.0}
+    assert [number for number, about in expected.items() if about["guessed"]] == [2, 3]
+    assert expected[3]["before"] == (1, 2)
 
 
 def test_bytes_of_downloads(estimates, monkeypatch, tmp_path):

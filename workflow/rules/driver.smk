@@ -38,13 +38,12 @@ onstart:
     if STANDALONE:
         stopping.jobs_start()
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
-    # The logger plugin shows the time that is left, once finished jobs tell this
-    # machine's speed.
-    jobs = RUN_OF_SNAKEMAKE.jobs_to_run
-    seconds, guessed = ESTIMATES.seconds(jobs)
-    logger.info("Expected.", extra={"expected": seconds, "guessed": guessed})
+    # The logger plugin shows the time that is left.
+    expected = ESTIMATES.expected(RUN_OF_SNAKEMAKE)
+    logger.info("Expected.", extra={"expected": expected})
     if STANDALONE:
-        or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT, len(jobs))
+        jobs = len(RUN_OF_SNAKEMAKE.jobs_to_run)
+        or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT, jobs)
 
 
 onsuccess:

@@ -7,11 +7,14 @@ that ask for details (--verbose, --dry-run, --printshellcmds, --debug-dag,
 """
 
 import io
+import json
 import re
 import sys
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from logging import WARNING, LogRecord
 from pathlib import Path
 from textwrap import shorten
@@ -22,16 +25,12 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
+from snakemake_logger_plugin_lextables.remaining import Expected, Running, seconds_left
+
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
-# The remaining time is shown once this share of the work is finished, and if at most
-# this share of the remaining work is guessed.  It is then right within a factor of
-# three.
-FINISHED = 0.1
-GUESSED = 0.3
-SHORTEST = 60  # seconds; of less, no time is shown
-RUNNING = 0.9  # maximum share of its expected time that counts for a running job
+PROGRESS = ".progress.json"  # beside the log of a job (`lextables.pipeline.progress`)
 LOCKED = (
     "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
     "If nothing is running on any machine, run snakemake --unlock."
@@ -40,6 +39,24 @@ LOCKED = (
 # a rule raised.
 FAILED = re.compile(r"\S+ \S+ failed: (.+)")
 BAD_INPUT = re.compile(r"^ *(?:BadInput|NotFetched): (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that began at ``time``, with its message and log."""
+
+    time: float
+    message: str
+    log: str = ""
+
+    def share(self) -> float | None:
+        """Return the share of its work that is done; None if the job does not say it."""
+        if self.log:
+            # The file is missing before the first progress, and after the job.
+            with suppress(OSError, ValueError, TypeError, KeyError):
+                text = Path(self.log).with_suffix(PROGRESS).read_text(encoding="utf-8")
+                return float(json.loads(text)["share"])
+        return None
 
 
 class LogHandler(LogHandlerBase):
@@ -59,10 +76,10 @@ class LogHandler(LogHandlerBase):
         self.writes_to_stream = not (details or (asked.dryrun and not plan))
         self.stream = sys.stderr
         self.bar: tqdm | None = None
-        self.started: dict[int, tuple[float, str]] = {}  # job: time and message
+        self.started: dict[int, Started] = {}  # by job
         self.finished: dict[int, float] = {}  # job: seconds
-        self.expected: Mapping[int, float] = {}  # job: seconds (see `seconds_left`)
-        self.guessed: Collection[int] = ()
+        self.expected: Mapping[int, Expected] = {}  # by job
+        self.cores: float | None = None  # None: jobs run elsewhere
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
         self.stopped = ""  # sentence, if a user stopped the run
@@ -80,6 +97,8 @@ class LogHandler(LogHandlerBase):
         """Show or note an event; other log records have ``event`` None."""
         if event is LogEvent.RUN_INFO:
             self._begin(record.stats["total"])
+        elif event is LogEvent.RESOURCES_INFO:
+            self.cores = getattr(record, "cores", None) or self.cores
         elif event is LogEvent.JOB_INFO:
             self._job_started(record)
         elif event is LogEvent.PROGRESS and self.bar is not None:
@@ -98,7 +117,8 @@ class LogHandler(LogHandlerBase):
 
     def _job_started(self, record: LogRecord) -> None:
         message = record.rule_msg or record.rule_name
-        self.started[record.jobid] = (record.created, message)
+        log = next(iter(record.log or ()), "")
+        self.started[record.jobid] = Started(record.created, message, str(log))
         if record.rule_msg or record.output:  # other rules only collect files
             self._show(message)
 
@@ -107,7 +127,7 @@ class LogHandler(LogHandlerBase):
         self.failures.pop(job, None)
         started = record.created
         if job in self.started:
-            started, _ = self.started[job]
+            started = self.started[job].time
         self.finished[job] = record.created - started
 
     def _job_failed(self, record: LogRecord) -> None:
@@ -117,16 +137,16 @@ class LogHandler(LogHandlerBase):
         started = 0.0
         message = record.rule_name
         if job in self.started:
-            started, message = self.started[job]
+            started = self.started[job].time
+            message = self.started[job].message
         self.failures[job] = cause(record, started)
         self._show(f"Failed: {message} (log: {', '.join(record.log)})")
 
     def _log(self, record: LogRecord) -> None:
-        """Show warnings, and what the workflow marks; note the expected seconds of
-        jobs.
-        """
-        self.expected = getattr(record, "expected", self.expected)
-        self.guessed = getattr(record, "guessed", self.guessed)
+        """Show warnings, and what the workflow marks; note what is expected of jobs."""
+        if hasattr(record, "expected"):
+            expected = record.expected
+            self.expected = {job: Expected(**about) for job, about in expected.items()}
         is_wanted = getattr(record, "show", False)
         if record.msg == NOTHING_TO_BE_DONE_MSG or record.levelno >= WARNING:
             is_wanted = True
@@ -182,33 +202,37 @@ class LogHandler(LogHandlerBase):
         threading.Thread(target=self._tick, args=ticking, daemon=True).start()
 
     def _tick(self, bar: tqdm, terminal: bool) -> None:
-        """Update the remaining time until the run is over."""
+        """Show what runs, and the remaining time, until the run is over."""
         while not self.over.wait(1 if terminal else INTERVAL):
-            now = time.time()
-            elapsed = bar.format_dict["elapsed"]
-            finished = dict(self.finished)
-            running = {}
-            is_late = False
-            for job, (started, _) in [*self.started.items()]:
-                if job in finished:
-                    continue
-                seconds = now - started
-                running[job] = seconds
-                # The remaining time of a late job is unknown.  Short jobs do not count
-                # as late.
-                if seconds > max(INTERVAL, self.expected.get(job, 0)):
-                    is_late = True
-            left = seconds_left(elapsed, self.expected, finished, running, self.guessed)
-            text = ""
-            if left is not None and left >= SHORTEST:
-                text = f"{tqdm.format_interval(left)} left"
-                if is_late:
-                    text = f"at least {text}"
-            bar.set_postfix_str(text, refresh=False)
+            bar.set_postfix_str(self._state(bar.format_dict["elapsed"]), refresh=False)
             if terminal:
                 bar.refresh()
             else:
                 self._show(str(bar))
+
+    def _state(self, elapsed: float) -> str:
+        """The remaining time of the run, and what runs longest, with its progress."""
+        now = time.time()
+        finished = dict(self.finished)
+        running = {}
+        for job, started in [*self.started.items()]:
+            if job not in finished:
+                running[job] = Running(now - started.time, started.share())
+        parts = []
+        if self.expected:
+            # Elsewhere as many jobs run at once as did so far.
+            busy = sum(finished.values()) + sum(job.seconds for job in running.values())
+            cores = self.cores or max(1.0, busy / max(1.0, elapsed))
+            left = seconds_left(self.expected, finished, running, cores)
+            parts.append(f"about {tqdm.format_interval(left)} left")
+        if running:
+            longest = max(running, key=lambda job: running[job].seconds)
+            text = self.started[longest].message.rstrip(".")
+            share = running[longest].share
+            if share is not None:
+                text += f": {share:.0%}".replace("%", " %")
+            parts.append(text)
+        return "; ".join(parts)
 
     def close(self) -> None:
         """Remove the bar, and write the number of finished jobs and the reasons of
@@ -234,41 +258,6 @@ class LogHandler(LogHandlerBase):
         self.stopped = ""
         self.errors = []
         self.failures = {}
-
-
-def seconds_left(
-    elapsed: float,
-    expected: Mapping[int, float],
-    finished: Mapping[int, float],
-    running: Mapping[int, float],
-    guessed: Collection[int] = (),
-) -> float | None:
-    """Return the estimated seconds until the end of a run; None if too little is known.
-
-    ``expected`` are the seconds of each job that is to run, on any machine; for the
-    jobs in ``guessed`` they are those of other models or data.  ``finished`` and
-    ``running`` are the seconds that jobs took here, or have taken so far.
-    """
-    expected_of_known = seconds_of_known = 0.0
-    for job in expected.keys() & finished.keys() - {*guessed}:
-        expected_of_known += expected[job]
-        seconds_of_known += finished[job]
-    if not seconds_of_known or expected_of_known < FINISHED * sum(expected.values()):
-        return None
-    pace = expected_of_known / seconds_of_known
-    left = left_of_guessed = 0.0
-    for job in expected.keys() - finished.keys():
-        # A running job that takes longer than expected says nothing about the others.
-        done = min(running.get(job, 0) * pace, RUNNING * expected[job])
-        left += expected[job] - done
-        if job in guessed:
-            left_of_guessed += expected[job] - done
-    if left_of_guessed > GUESSED * left:
-        return None
-    times = {**finished, **running}
-    busy = sum(times[job] for job in times.keys() & expected.keys())
-    jobs_at_once = max(1.0, busy / elapsed)
-    return left / pace / jobs_at_once
 
 
 def cause(record: LogRecord, started: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
+from statistics import median
 from typing import Any
 
 from snakemake.logging import logger
@@ -97,25 +97,28 @@ class Estimates:
         model = wildcards.get("model") or wildcards.get("encoder") or ""
         return step, dataset, model
 
-    def seconds(self, jobs: Iterable[Any]) -> tuple[dict[int, float], set[int]]:
-        """Return {number of a job: expected seconds of a core}, and the guessed jobs.
+    def expected(self, run: SnakemakeRun) -> dict[int, Values]:
+        """Return what is expected of each job that is to run, by its number, for the screen.
 
-        The seconds are the mean of the records of the same rule, data set and model,
-        else of the rule, else of all, and a second at least.  Guessed are jobs without
-        records of their data set and model.
+        The `seconds` of a core are the median of the records of the same rule, data set and
+        model, else of the rule, else of all, and a second at least.  `guessed` are those
+        without records of their data set and model.  With `threads`, and the jobs `before`.
         """
         records = self._recorded_seconds()
+        to_run = {job.jobid for job in run.jobs_to_run}
         expected = {}
-        guessed = set()
-        for job in jobs:
-            if job.is_norun:
+        for job, before in run.jobs_with_dependencies():
+            if job.is_norun or job.jobid not in to_run:
                 continue
             kind = self.kind(job)
-            if kind not in records:
-                guessed.add(job.jobid)
             recorded_seconds = records.get(kind) or records.get(kind[:1]) or records[()]
-            expected[job.jobid] = max(1.0, fmean(recorded_seconds))
-        return expected, guessed
+            expected[job.jobid] = {
+                "seconds": max(1.0, median(recorded_seconds)),
+                "threads": job.threads,
+                "before": tuple(other.jobid for other in before),
+                "guessed": kind not in records,
+            }
+        return expected
 
     def _recorded_seconds(self) -> Mapping[tuple[str, ...], list[float]]:
         """{kind of jobs, from the exact one to all: the seconds of each record}."""

@@ -1,0 +1,113 @@
+"""The remaining time of a run, from recorded costs of its jobs and the pace of this machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Core seconds at the recorded pace that count besides the jobs of this run, so that a few
+# short jobs do not change the pace of long ones.
+RECORDED = 20
+# At least this share of the time of a running job without progress is still to come.
+LATE = 0.3
+# Progress counts fully after so many seconds: loading libraries and a model is none.
+LOADED = 30
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a job: core ``seconds``, with so many ``threads``.
+
+    It starts after the jobs ``before``.  ``guessed`` seconds are those of other models or
+    data.
+    """
+
+    seconds: float
+    threads: int = 1
+    before: tuple[int, ...] = ()
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running job: its ``seconds`` so far, and the ``share`` that is done, if known."""
+
+    seconds: float
+    share: float | None = None
+
+
+def seconds_left(
+    expected: Mapping[int, Expected],
+    finished: Mapping[int, float],
+    running: Mapping[int, Running],
+    cores: float,
+) -> float:
+    """Return the estimated seconds until the end of a run.
+
+    All arguments are by job, and ``finished`` are seconds.  It is the time of all work on
+    ``cores``, or of the longest chain of jobs if that is longer.
+    """
+    pace = _pace(expected, finished, running)
+    left = {}
+    work = 0.0
+    for job, about in expected.items():
+        if job in finished:
+            continue
+        seconds = pace * about.seconds / about.threads
+        if job in running:
+            seconds = _seconds_left(running[job], seconds)
+        left[job] = seconds
+        work += seconds * min(about.threads, cores)
+    return max(work / cores, _longest_chain(expected, left))
+
+
+def _pace(
+    expected: Mapping[int, Expected],
+    finished: Mapping[int, float],
+    running: Mapping[int, Running],
+) -> float:
+    """Return how many core seconds a recorded core second takes in this run.
+
+    Running jobs count as soon as they have progress, or take longer than expected.
+    """
+    recorded = measured = float(RECORDED)
+    for job, about in expected.items():
+        if about.guessed:
+            continue
+        if job in finished:
+            recorded += about.seconds
+            measured += finished[job] * about.threads
+        elif job in running:
+            alone = about.seconds / about.threads
+            total = running[job].seconds + _seconds_left(running[job], alone)
+            if running[job].share or running[job].seconds > alone:
+                recorded += about.seconds
+                measured += total * about.threads
+    return measured / recorded
+
+
+def _seconds_left(job: Running, seconds: float) -> float:
+    """Return the seconds left of a running job that is expected to take ``seconds`` in all."""
+    expected = max(seconds - job.seconds, LATE * job.seconds)
+    if not job.share:
+        return expected
+    by_progress = job.seconds * (1 - job.share) / job.share
+    trust = min(1.0, job.seconds / LOADED)
+    return trust * by_progress + (1 - trust) * expected
+
+
+def _longest_chain(
+    expected: Mapping[int, Expected], left: Mapping[int, float]
+) -> float:
+    """Return the seconds of the longest chain of jobs, each of which starts after the one before."""
+    ends: dict[int, float] = {}
+    waiting = list(left)
+    while waiting:
+        job = waiting[-1]
+        before = [each for each in expected[job].before if each in left]
+        missing = [each for each in before if each not in ends]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        start = max((ends[each] for each in before), default=0.0)
+        ends[job] = start + left[job]
+    return max(ends.values(), default=0.0)
