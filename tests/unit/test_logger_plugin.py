@@ -185,7 +185,9 @@ def test_without_a_terminal_progress_is_written_at_intervals(
         )
     )
     screen.started[1] = replace(screen.started[1], time=time.time() - 50)
-    assert re.search(r", about 09:[01]\d left; Encoding the texts of acord\n", written())
+    assert re.search(
+        r", about 09:[01]\d left; Encoding the texts of acord\n", written()
+    )
     # With the progress that `pipeline.progress` writes.
     progress = Progress(tmp_path / "a.log", 8)
     progress.file.write_text('{"share": 0.5}')

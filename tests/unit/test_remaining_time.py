@@ -124,7 +124,7 @@ def test_jobs_that_were_not_expected_do_not_count():
 
 
 def simulated(draw, cores):
-    """Return expected jobs, and for each its start, end, and whether it has progress."""
+    """Return what is expected of jobs, and the start and end of each."""
     speed = 10 ** draw.uniform(-1, 0.5)
     expected = {}
     times = {}

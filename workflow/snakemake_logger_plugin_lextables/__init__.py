@@ -50,7 +50,7 @@ class Started:
     log: str = ""
 
     def share(self) -> float | None:
-        """Return the share of its work that is done; None if the job does not say it."""
+        """Return the share of its work that is done; None if unknown."""
         if self.log:
             # The file is missing before the first progress, and after the job.
             with suppress(OSError, ValueError, TypeError, KeyError):

@@ -1,10 +1,10 @@
-"""The remaining time of a run, from recorded costs of its jobs and the pace of this machine."""
+"""The remaining time of a run: from recorded costs, and the pace of this machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Core seconds at the recorded pace that count besides the jobs of this run, so that a few
-# short jobs do not change the pace of long ones.
+# Core seconds at the recorded pace that count besides the jobs of this run, so that a
+# few short jobs do not change the pace of long ones.
 RECORDED = 20
 # At least this share of the time of a running job without progress is still to come.
 LATE = 0.3
@@ -16,8 +16,8 @@ LOADED = 30
 class Expected:
     """What is expected of a job: core ``seconds``, with so many ``threads``.
 
-    It starts after the jobs ``before``.  ``guessed`` seconds are those of other models or
-    data.
+    It starts after the jobs ``before``.  ``guessed`` seconds are those of other models
+    or data.
     """
 
     seconds: float
@@ -28,7 +28,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Running:
-    """A running job: its ``seconds`` so far, and the ``share`` that is done, if known."""
+    """A running job: its ``seconds`` so far, and the ``share`` of its work."""
 
     seconds: float
     share: float | None = None
@@ -42,8 +42,8 @@ def seconds_left(
 ) -> float:
     """Return the estimated seconds until the end of a run.
 
-    All arguments are by job, and ``finished`` are seconds.  It is the time of all work on
-    ``cores``, or of the longest chain of jobs if that is longer.
+    All arguments are by job, and ``finished`` are seconds.  It is the time of all work
+    on ``cores``, or of the longest chain of jobs if that is longer.
     """
     pace = _pace(expected, finished, running)
     left = {}
@@ -85,7 +85,7 @@ def _pace(
 
 
 def _seconds_left(job: Running, seconds: float) -> float:
-    """Return the seconds left of a running job that is expected to take ``seconds`` in all."""
+    """Return the seconds left of a job that is expected to take ``seconds``."""
     expected = max(seconds - job.seconds, LATE * job.seconds)
     if not job.share:
         return expected
@@ -97,7 +97,7 @@ def _seconds_left(job: Running, seconds: float) -> float:
 def _longest_chain(
     expected: Mapping[int, Expected], left: Mapping[int, float]
 ) -> float:
-    """Return the seconds of the longest chain of jobs, each of which starts after the one before."""
+    """Return the seconds of the longest chain of jobs that wait for each other."""
     ends: dict[int, float] = {}
     waiting = list(left)
     while waiting:

@@ -105,7 +105,7 @@ def encode_alike(
 def encode_queries(
     model: SentenceTransformer, texts: Sequence[str], report: Report = no_report
 ) -> np.ndarray:
-    """As `encode_alike`, with the model's prompt or route for queries, if it has one."""
+    """As `encode_alike`, with the model's prompt or route for queries, if any."""
     return _encoder_of_part(model, "query").encode(texts, report)
 
 
@@ -125,8 +125,9 @@ def cached(
 ) -> Encode:
     """Return ``encode``, one of the functions above, with a cache below ``root``.
 
-    ``settings`` identify the weights of ``model`` by content or revision.  Without either
-    nothing is cached.  ``report`` is also given the texts that were in the cache.
+    ``settings`` identify the weights of ``model`` by content or revision.  Without
+    either nothing is cached.  ``report`` is also given the texts that were in the
+    cache.
     """
     encode_texts = partial(encode, model, report=report)
     versions = {
@@ -302,7 +303,8 @@ class VectorCache:
     ) -> np.ndarray:
         """Return a float32 array (texts, dimensions).
 
-        ``encode`` is called for texts that are not in the cache, ``report`` for the others.
+        ``encode`` is called for texts that are not in the cache, ``report`` for the
+        others.
         """
         if not texts:
             return encode(texts)

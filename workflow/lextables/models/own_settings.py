@@ -29,7 +29,9 @@ _log = logging.getLogger("lextables")
 
 
 def check_products(similarity: str, *allowed: str) -> None:
-    """Raise `BadInput` if a model's ``similarity`` function is not in ``allowed`` (default: `PRODUCTS`)."""
+    """Raise `BadInput` if a model's ``similarity`` function is not in ``allowed``
+    (default: `PRODUCTS`).
+    """
     allowed = allowed or PRODUCTS
     if similarity not in allowed:
         raise BadInput(

@@ -1,4 +1,5 @@
-"""Vectors of texts in a file: a job encodes all texts of a data set, and other jobs read them.
+"""Vectors of texts in a file: a job encodes all texts of a data set, and other jobs
+read them.
 
 Queries and documents are separate, because a model may have a prompt for each.
 """
@@ -49,10 +50,12 @@ def write_text_vectors(
     path: str | Path,
     report: Callable[[Sequence[str]], None],
 ) -> int:
-    """Write the `VECTORS` of the ``texts`` of each part, each once; return how many there are.
+    """Write the `VECTORS` of the ``texts`` of each part, each once; return how many
+    there are.
 
-    ``encoders`` are {part: function from texts to float32 (texts, dimensions)}, and report
-    what they encode; ``report`` is given the repeated texts.  ``about`` is stored in the file.
+    ``encoders`` are {part: function from texts to float32 (texts, dimensions)}, and
+    report what they encode; ``report`` is given the repeated texts.  ``about`` is
+    stored in the file.
     """
 
     def rows() -> Iterator[Row]:

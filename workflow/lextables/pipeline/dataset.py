@@ -165,9 +165,9 @@ def write(
 ) -> int:
     """Stream ``rows`` to ``path`` as parquet and return how many there were.
 
-    ``about`` is stored in the file's metadata.
-    Raises `BadInput` if a key is repeated, if a sorted table is out of order, or if a value does
-    not fit its column; the file is then unchanged.
+    ``about`` is stored in the file's metadata. Raises `BadInput` if a key is repeated,
+    if a sorted table is out of order, or if a value does not fit its column; the file
+    is then unchanged.
     """
     count = 0
     keys = _Keys(table)

@@ -1,4 +1,4 @@
-"""How far a job is, for the screen: a file beside its log, which `job` deletes at the end.
+"""How far a job is: a file beside its log, which `job` deletes at the end.
 
 The logger plugin (`snakemake_logger_plugin_lextables`) reads it.
 """
@@ -19,7 +19,9 @@ def progress_file(log: str | Path) -> Path:
 
 
 class Progress:
-    """The share of a job's work that is done: ``total`` and the amounts have the same unit."""
+    """The share of a job's work that is done: ``total`` and the amounts have the same
+    unit.
+    """
 
     def __init__(self, log: str | Path, total: float) -> None:
         self.file = progress_file(log)
@@ -29,7 +31,7 @@ class Progress:
         self.add(0.0)
 
     def add(self, amount: float) -> None:
-        """Add to what is done, and write the share if it was not written just before."""
+        """Add to what is done, and write the share unless it was just written."""
         self.done += amount
         now = time.monotonic()
         if now - self._written < INTERVAL:

@@ -98,11 +98,12 @@ class Estimates:
         return step, dataset, model
 
     def expected(self, run: SnakemakeRun) -> dict[int, Values]:
-        """Return what is expected of each job that is to run, by its number, for the screen.
+        """Return {number of a job that is to run: what is expected of it}.
 
-        The `seconds` of a core are the median of the records of the same rule, data set and
-        model, else of the rule, else of all, and a second at least.  `guessed` are those
-        without records of their data set and model.  With `threads`, and the jobs `before`.
+        The `seconds` of a core are the median of the records of the same rule, data set
+        and model, else of the rule, else of all, and a second at least.  `guessed` are
+        those without records of their data set and model.  With `threads`, and the jobs
+        `before`.
         """
         records = self._recorded_seconds()
         to_run = {job.jobid for job in run.jobs_to_run}

@@ -108,7 +108,7 @@ class TaskJobs:
         return f"{self.folder}/{self.name}/{encoder}/vectors/{size}.parquet"
 
     def vectors(self, run: Run, spec: Spec) -> list[str]:
-        """The vectors that a run reads, and another job encodes; none if it reads words."""
+        """The vectors that a run reads; another job encodes them."""
         settings = spec.settings
         if "weights" not in settings or not self.reads_vectors(run, spec):
             return []
@@ -116,7 +116,7 @@ class TaskJobs:
         return [self.vector_file(settings["model"], size)]
 
     def reads_vectors(self, run: Run, spec: Spec) -> bool:
-        """Whether a run with an encoder reads vectors that do not depend on other runs."""
+        """Whether a run reads vectors that do not depend on other runs."""
         return spec.settings.get("kind") == LINEAR
 
     def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:

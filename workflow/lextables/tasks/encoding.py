@@ -20,9 +20,9 @@ def encode(
 ) -> None:
     """Write the vectors of queries and documents; each function returns its texts anew.
 
-    The job's settings have the encoder and its maximum length.  A job that is repeated after
-    it was killed, or for more texts, finds what it encoded before in the folder of cached
-    vectors.
+    The job's settings have the encoder and its maximum length.  A job that is repeated
+    after it was killed, or for more texts, finds what it encoded before in the folder
+    of cached vectors.
     """
     settings = job.settings
     report = TextProgress(

@@ -66,7 +66,7 @@ class AnswerJobs(TaskJobs):
         return self.PARTS.get(action, "")
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
-        """The human highlights, for a run that marks paragraphs; the vectors of texts."""
+        """The human highlights, for marked paragraphs; the vectors of texts."""
         names = [self.names()["highlights"]] if run.experiment == MARK else []
         features = {"highlights": self.data_files(names)}
         if action in self.PARTS:

@@ -7,12 +7,16 @@ from lextables.tasks.retrieval.ranking import Encoders, Ranking
 
 
 def stored_or_loaded(ranking: Ranking) -> Encoders:
-    """Return the vectors that the job reads; without them its bi-encoder, trained in another run."""
+    """Return the vectors that the job reads; without them its bi-encoder, trained in
+    another run.
+    """
     return stored(ranking) if ranking.encoded else load(ranking)
 
 
 def stored(ranking: Ranking) -> Encoders:
-    """Return the vectors that another job encoded; the records get its device and similarity."""
+    """Return the vectors that another job encoded; the records get its device and
+    similarity.
+    """
     (path,) = ranking.encoded
     about = about_of(path)
     ranking.note(**about)

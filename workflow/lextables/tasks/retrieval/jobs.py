@@ -95,7 +95,7 @@ class RetrievalJobs(TaskJobs):
         return kind in WHOLE
 
     def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:
-        """The queries of each form (None: all), and the documents and how they are read."""
+        """The queries of each form (None: all), the documents, and their readings."""
         forms: dict[str, list[str] | None] = {}
         readings: set[str] = set()
         parts = ["validation", "test"]

@@ -65,12 +65,13 @@ class Ranking:
     """The runs of one system that a job makes: one for each condition.
 
     ``settings`` are {condition: settings of its run}, which differ only in those of
-    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it reads}.
-    ``trained`` are the folder of the weights and the record of another run, or empty if the
-    settings name the weights.  ``encoded`` is the file with the vectors of texts, if another
-    job encoded them.  ``device`` is the config's choice, ``vectors`` the folder of cached
-    vectors, ``asking`` the folder of cached answers and the limits of language models
-    (`models.spending.Limits`).  ``records`` are the records of the runs, in their order.
+    `RankingSettings`.  ``hits`` are {condition: files of the predictions that it
+    reads}. ``trained`` are the folder of the weights and the record of another run, or
+    empty if the settings name the weights.  ``encoded`` is the file with the vectors of
+    texts, if another job encoded them.  ``device`` is the config's choice, ``vectors``
+    the folder of cached vectors, ``asking`` the folder of cached answers and the limits
+    of language models (`models.spending.Limits`).  ``records`` are the records of the
+    runs, in their order.
     """
 
     collection: Collection

@@ -1,4 +1,6 @@
-"""Encode the queries and documents of a data set with an encoder that is not trained here."""
+"""Encode the queries and documents of a data set with an encoder that is not trained
+here.
+"""
 
 from collections.abc import Iterator
 
@@ -10,10 +12,12 @@ from lextables.tasks.retrieval.documents import in_order
 
 
 def run(job: Job) -> None:
-    """Write the vectors of what the rankings read, which ``encoded`` of the job's task states.
+    """Write the vectors of what the rankings read, which ``encoded`` of the job's task
+    states.
 
-    It has the `parts` of the queries, the `forms` (each with its queries, or None for all),
-    the `pool` of documents of a query, and the `readings`: how a document is read.
+    It has the `parts` of the queries, the `forms` (each with its queries, or None for
+    all), the `pool` of documents of a query, and the `readings`: how a document is
+    read.
     """
     encoded = job.task["encoded"]
     data = collection.load(job.inputs["data"], job.task)
@@ -26,7 +30,7 @@ def run(job: Job) -> None:
     documents = in_order(pool, data.documents)
 
     def document_texts() -> Iterator[str]:
-        """Yield the texts of the documents, and of their paragraphs if these are read."""
+        """Yield what is read of the documents: whole texts or paragraphs."""
         for document in documents:
             text = data.documents[document]
             for reading in encoded["readings"]:

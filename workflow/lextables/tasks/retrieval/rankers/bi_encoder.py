@@ -10,7 +10,7 @@ FILTERED = "filtered"  # the reading of documents that depends on the query
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
-    """Rank the pool of each query, or its hits (`dense.retrieve`); {condition: hits}."""
+    """Rank the pool of each query, or its hits; {condition: hits}."""
     runs = ranking.runs(RankingSettings)
     if not ranking.first_hits:
         return first_stage(ranking, runs)
