@@ -107,7 +107,7 @@ class Estimates:
         """
         records = self._recorded_seconds()
         to_run = {job.jobid for job in run.jobs_to_run}
-        expected = {}
+        expected: dict[int, Values] = {}
         for job, before in run.jobs_with_dependencies():
             if job.is_norun or job.jobid not in to_run:
                 continue

@@ -351,10 +351,10 @@ class Jobs:
         inputs["choice"] = self._files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
-        for each, own_spec in specs.items():
-            for role, files in task.features(action_name, each, own_spec).items():
-                of_role = inputs.setdefault(role, [])
-                inputs[role] = list(dict.fromkeys([*of_role, *files]))
+        for made, own_spec in specs.items():
+            for role, files in task.features(action_name, made, own_spec).items():
+                of_role = [*inputs.get(role, []), *files]
+                inputs[role] = list(dict.fromkeys(of_role))
         inputs |= self._sources(run, spec)
         return inputs
 

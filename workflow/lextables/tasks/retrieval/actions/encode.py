@@ -21,7 +21,7 @@ def run(job: Job) -> None:
     """
     encoded = job.task["encoded"]
     data = collection.load(job.inputs["data"], job.task)
-    queries = []
+    queries: list[str] = []
     for form, only in encoded["forms"].items():
         queries += data.texts(form, encoded["parts"], only).values()
     pool: set[str] = set()
