@@ -1,0 +1,110 @@
+"""Vectors of texts in a file, and the progress of the job that encodes them."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from lextables.models.text_progress import CHARACTERS_OF_TOKEN, TextProgress
+from lextables.models.text_vectors import (
+    DOCUMENT,
+    QUERY,
+    VECTORS,
+    TextVectors,
+    about_of,
+    write_text_vectors,
+)
+from lextables.pipeline import progress
+from lextables.pipeline.errors import BadInput
+from lextables.pipeline.job import job
+from lextables.pipeline.progress import Progress, progress_file
+
+ABOUT = {"device": "cpu", "similarity": "cosine"}
+
+
+def lengths(texts):
+    return np.array([[len(text), hash(text) % 97] for text in texts], dtype=np.float32)
+
+
+def negative(texts):
+    return -lengths(texts)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a function that writes queries and documents, and the reported texts."""
+
+    def write(queries, documents, encode=lengths):
+        path = tmp_path / "256.parquet"
+        reported = []
+        write_text_vectors(
+            {QUERY: queries, DOCUMENT: documents},
+            {QUERY: negative, DOCUMENT: encode},
+            ABOUT,
+            path,
+            reported.extend,
+        )
+        return path, reported
+
+    return write
+
+
+def test_texts_have_the_vectors_of_their_part(file):
+    documents = [f"document {number}" for number in range(3 * VECTORS.row_group)]
+    path, reported = file(["same", "query"], ["same", *documents, "same"])
+    assert reported == ["same"]  # the encoders report the others
+    assert about_of(path) == ABOUT
+    wanted = [documents[-1], "same", documents[0], documents[-1]]
+    assert np.array_equal(TextVectors(path, DOCUMENT)(wanted), lengths(wanted))
+    assert np.array_equal(TextVectors(path, QUERY)(["same"]), negative(["same"]))
+
+
+def test_a_text_without_a_vector_is_an_error(file):
+    path, _ = file(["query"], ["document"])
+    with pytest.raises(BadInput, match=r"256\.parquet: there is no vector of .*query"):
+        TextVectors(path, DOCUMENT)(["document", "query"])
+
+
+def test_a_damaged_file_is_an_error(file):
+    path, _ = file(["query"], ["document"])
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(BadInput, match="damaged"):
+        TextVectors(path, DOCUMENT)
+
+
+def test_vectors_that_are_not_finite_are_not_written(file):
+    with pytest.raises(BadInput, match="no finite number"):
+        file(["query"], ["document"], lambda texts: np.full((1, 2), np.nan))
+
+
+def test_progress_is_the_share_of_the_characters_that_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+    log = tmp_path / "log.txt"
+    longest = 10 * CHARACTERS_OF_TOKEN
+    texts = ["a" * longest, "b" * 10 * longest]
+    report = TextProgress(log, texts, 10)
+    shares = []
+    for text in texts:
+        report([text])
+        shares.append(json.loads(progress_file(log).read_text())["share"])
+    assert shares == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_job_leaves_no_progress(tmp_path, fails):
+    log = tmp_path / "log.txt"
+    progress_file(log).write_text('{"share": 0.9}')  # of a killed job
+    level = logging.getLogger().level
+    try:
+        with job(log):
+            assert not progress_file(log).exists()
+            Progress(log, 10)
+            assert json.loads(progress_file(log).read_text()) == {"share": 0.0}
+            if fails:
+                raise BadInput("wrong")
+    except SystemExit:
+        assert fails
+    finally:
+        logging.getLogger().setLevel(level)
+    assert not progress_file(log).exists()
