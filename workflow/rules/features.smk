@@ -63,7 +63,8 @@ rule tokens:
         "../scripts/task.py"
 
 
-# Units of contracts, pieces of texts, or queries and documents: shared by all models that read vectors.
+# Units of contracts, pieces of texts, or queries and documents: shared by all models
+# that read vectors.
 rule vectors:
     input:
         unpack(ENCODINGS.inputs),
