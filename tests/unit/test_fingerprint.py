@@ -457,7 +457,7 @@ PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
             f"spans_choose spans_join spans_score {LINEAR_SPANS} review_marks",
         ),
         ("tasks/spans/linear", LINEAR_SPANS),
-        ("tasks/spans/units", f"spans_vectors {LINEAR_SPANS}"),
+        ("tasks/spans/units", f"spans_encode {LINEAR_SPANS}"),
         ("tasks/spans/windows", "spans_windows spans_train spans_search spans_predict"),
         ("tasks/spans/training", "spans_train spans_search"),
         ("tasks/spans/reading", "spans_predict spans_search"),

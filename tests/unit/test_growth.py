@@ -193,8 +193,8 @@ TEXTS = [
     # Filings
     ("exhibit: charset", finds_bytes(exhibits._CHARSET), "charset=", " ", "x"),
     ("exhibit: charsets", finds_bytes(exhibits._CHARSET), "", "charset=", '"'),
-    ("exhibit: page number", exhibits._PAGE_NUMBER.fullmatch, "", "-", "x"),
-    ("exhibit: page number of", exhibits._PAGE_NUMBER.fullmatch, "1", " ", "x"),
+    ("exhibit: page number", exhibits._MARKED_NUMBER.fullmatch, "", "-", "x"),
+    ("exhibit: page number of", exhibits._MARKED_NUMBER.fullmatch, "1", " ", "x"),
     ("exhibit: addresses", finds(exhibits._ADDRESS), "", "<a.", ""),
     ("exhibit: pages", finds(exhibits._PAGE), "", "<PAGE ", ""),
     ("exhibit: SGML", finds(exhibits._SGML_LINE), "", "<S> ", "x"),

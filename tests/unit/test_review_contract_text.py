@@ -132,11 +132,8 @@ NOT_READ = "Not read from the HTML: "
         ("<p>§ 1</p>", "§ 1", ()),
         (
             '<p>A<img src="a.png"><input value="7"></p><ol><li>One</ol>',
-            "A\n\nOne",
-            (
-                f"{NOT_READ}pictures and objects (1), automatic numbers of clauses and lists (1), "
-                "form fields (1).",
-            ),
+            "A\n\n1. One",
+            (f"{NOT_READ}pictures and objects (1), form fields (1).",),
         ),
         (
             '<p>A<b style="display:none">B</b></p>',

@@ -20,7 +20,6 @@ CONTRACTS = ("EX-10", "EX-1", "EX-2", "EX-4")
 # CSS selectors of content that is not read, with the name for it in the note.
 _UNREAD = {
     "img[src], svg, canvas, object, embed, video": "pictures and objects",
-    "ol > li": "automatic numbers of clauses and lists",
     "iframe[src], frame[src]": "pages in frames",
     "input:not([type=hidden]), select, textarea": "form fields",
     '[hidden], [style*="display:none" i], [style*="display: none" i]': "hidden text",
