@@ -386,6 +386,7 @@ def test_a_body_without_text_is_rejected(body, kind):
         ("<ol><li>A<li style='list-style-type:none'>B<li>C</ol>", "1. A\n\nB\n\n3. C"),
         ("<ol start=x><li value=''>A</ol>", "1. A"),
         ("<ol><li><li>B</ol>", "2. B"),
+        ("<ol><li><ol type=a><li><li>B</ol><li>C</ol>", "1. b. B\n\n2. C"),
         ("<ul><li>A</ul><ol><li>B</ol>", "A\n\n1. B"),
         ("<table><tr><td><ol start=2><li>A</ol></td><td>B</td></tr></table>", "2. A B"),
         # A bare number at the edge of a page goes if it continues other pages' numbers.

@@ -374,10 +374,10 @@ class _List:
     @classmethod
     def opened(cls, node: LexborNode, style: str) -> "_List":
         """The list that begins with a node, which has this ``style`` attribute."""
-        attributes = node.attributes
-        named = _LIST_STYLE.search(style)
         if node.tag != "ol":
             return cls("none", 1, 1)
+        attributes = node.attributes
+        named = _LIST_STYLE.search(style)
         type_ = _LIST_TYPES.get((attributes.get("type") or "1").strip(), "decimal")
         step = -1 if "reversed" in attributes else 1
         first = 1
@@ -500,8 +500,8 @@ class _Flow:
         self.pre -= tag == "pre"
         if tag in ("ol", "ul"):
             self.lists.pop()
-        elif tag == "li":
-            self.markers = []
+        elif tag == "li" and self.markers:
+            self.markers.pop()
         if tag in ("td", "th"):
             written, gap = self.cells.pop()
             self.gap = gap if written == len(self.out) else _SPACE
