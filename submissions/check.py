@@ -16,7 +16,7 @@ from pathlib import Path
 import lextables
 from lextables.cli.app import OWN_ROWS
 from lextables.cli.snakemake_command import command, configuration, listed
-from lextables.notebook.project import registry
+from lextables.notebook.project import paper_of
 from lextables.pipeline.config import ExtraPredictions
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.registry import checked, mapping
@@ -58,7 +58,7 @@ def check(folder: Path, data: str, mirrors: Sequence[Path]) -> int:
     if not submissions:
         print(f"{folder} has no submissions")
         return 0
-    papers = {name: paper for paper, entry in registry().items() for name in entry.data}
+    papers = paper_of()
     named = {papers.get(each.paper, each.paper) for each in submissions}
     entries = [each.model_dump(mode="json", exclude_none=True) for each in submissions]
     settings = [

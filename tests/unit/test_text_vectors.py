@@ -19,6 +19,7 @@ from lextables.pipeline import progress
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
 from lextables.pipeline.progress import Progress, progress_file
+from snakemake_logger_plugin_lextables import Started
 
 ABOUT = {"device": "cpu", "similarity": "cosine"}
 
@@ -89,6 +90,14 @@ def test_progress_is_the_share_of_the_characters_that_are_read(tmp_path, monkeyp
         report([text])
         shares.append(json.loads(progress_file(log).read_text())["share"])
     assert shares == [0.5, 1.0]
+
+
+def test_the_screen_reads_the_progress_that_a_job_writes(tmp_path):
+    log = tmp_path / "log.txt"
+    started = Started(0.0, "Encoding.", str(log))
+    assert started.share() is None
+    Progress(log, 10)
+    assert started.share() == 0.0
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -109,6 +109,14 @@ class SampleWarning(UserWarning):
     """Numbers of the sample say nothing about a paper."""
 
 
+def paper_of() -> dict[str, str]:
+    """Return {data set, or paper: its paper}."""
+    papers = {}
+    for paper, entry in registry().items():
+        papers.update(dict.fromkeys((paper, *entry.data, *entry.tasks), paper))
+    return papers
+
+
 def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
     """Return the data set with a name; a paper's name stands for the data set of that
     name.
@@ -117,9 +125,7 @@ def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
     clone with results if the current folder has none.  Warns if ``data`` is the sample.
     Raises `BadInput` for an unknown name or folder.
     """
-    papers = {}
-    for paper, entry in registry().items():
-        papers.update(dict.fromkeys((paper, *entry.data, *entry.tasks), paper))
+    papers = paper_of()
     known(name, papers, "data set")
     known(data, ("sample", "release"), "data")
     if folder is None:

@@ -351,10 +351,10 @@ class Jobs:
         inputs["choice"] = self._files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
-        for made, own_spec in specs.items():
-            for role, files in task.features(action_name, made, own_spec).items():
-                of_role = [*inputs.get(role, []), *files]
-                inputs[role] = list(dict.fromkeys(of_role))
+        for each_run, each in specs.items():
+            for role, files in task.features(action_name, each_run, each).items():
+                paths = [*inputs.get(role, []), *files]
+                inputs[role] = list(dict.fromkeys(paths))
         inputs |= self._sources(run, spec)
         return inputs
 
@@ -506,16 +506,13 @@ class Jobs:
         for run, spec in self._specs_of(wildcards.dataset).items():
             if vectors in task.vectors(run, spec):
                 readers[run] = spec
-        specs = list(readers.values())
-        first = self._first_reader(specs, wildcards).settings
+        first = self._first_reader(list(readers.values()), wildcards).settings
         settings = {name: first[name] for name in ENCODER}
-        if wildcards.task != "classification":
-            values = task.encoded(readers)
+        values = task.encoded(readers, size)
+        if task.VECTOR_SIZE == "max_length":
             settings["max_length"] = size or None
             length = size or DEFAULT_LENGTH
         else:
-            views = each_view(readings(spec.settings for spec in specs))
-            values = {"views": views, "piece": size}
             registered = self.project.context.models[wildcards.encoder]
             settings["max_length"] = registered.max_length
             length = ENCODED_LENGTH

@@ -15,7 +15,7 @@ from lextables.report import tables
 from lextables.report.commands import Settings, command, cost
 from lextables.report.exhibits import cut
 from lextables.report.layout import Facts, Link, Page
-from lextables.report.results import Part, Record, RunRecord, owner
+from lextables.report.results import Exhibit, Part, Record, RunRecord, owner
 from lextables.tables.render import duration
 
 TEMPLATE = "run.html.j2"
@@ -63,16 +63,7 @@ class Links:
             for exhibit in part.exhibits:
                 name = f"{part.short}, {tables.name(exhibit)}"
                 link = Link(name, tables.path(part, exhibit))
-                row_of: dict[str, str] = {}
-                for line in exhibit.lines:
-                    # A row of several systems names none of its runs.
-                    folders = line.runs.split()
-                    if len({folder.rpartition("/")[0] for folder in folders}) == 1:
-                        for folder in folders:
-                            row_of.setdefault(folder, line.row)
-                    for folder in folders:
-                        row_of.setdefault(folder, "")
-                for folder, row in row_of.items():
+                for folder, row in _first_rows(exhibit).items():
                     shown[folder].append(link)
                     if row:
                         rows.setdefault(folder, row)
@@ -94,6 +85,21 @@ class Links:
             if other != run and replace(other, seed=run.seed) == run:
                 others.append(other)
         return others
+
+
+def _first_rows(exhibit: Exhibit) -> dict[str, str]:
+    """Return {run folder: the first row that shows it}.
+
+    A row of several systems is the name of none: "".
+    """
+    rows: dict[str, str] = {}
+    for line in exhibit.lines:
+        folders = line.runs.split()
+        systems = {folder.rpartition("/")[0] for folder in folders}
+        row = line.row if len(systems) == 1 else ""
+        for folder in folders:
+            rows.setdefault(folder, row)
+    return rows
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ class TaskJobs:
         """Whether a run reads vectors that do not depend on other runs."""
         return spec.settings.get("kind") == LINEAR
 
-    def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:
-        """Which texts are encoded for the runs that read the vectors."""
+    def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
+        """Which texts are encoded for the runs that read the vectors of a ``size``."""
         return {}
 
     def needs(self, action: str, runs: Sequence[Run]) -> dict[str, list[Run]]:

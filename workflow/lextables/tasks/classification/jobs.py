@@ -97,6 +97,11 @@ class ClassificationJobs(TaskJobs):
             return {"published": self.data_files(names)}
         return {}
 
+    def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
+        """The views of the readers, and the words of a piece."""
+        every = readings(spec.settings for spec in readers.values())
+        return {"views": each_view(every), "piece": size}
+
     def _tokens(self, settings: JsonObject) -> list[str]:
         lengths = {reading["max_length"] for reading in readings([settings])}
         folder = f"{self.folder}/{self.name}/{settings['tokenizer']['model']}"

@@ -9,6 +9,7 @@ from lextables.pipeline.run import Run
 from lextables.tasks.actions import LINEAR, MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.plan import SEARCH, SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
+from lextables.tasks.retrieval.ranking import FILTERED
 
 MODULES = "retrieval.actions"
 TABLES = ("documents", "queries", "judgements")
@@ -34,7 +35,6 @@ ENCODING = replace(RANKING, module=f"{MODULES}.encode", parts="")
 RETRIEVE = "retrieve"  # the experiment of first stages that are not trained here
 # Kinds of systems that read documents as a whole; of bi-encoders the settings say it.
 WHOLE = (LINEAR, "feedback")
-FILTERED = "filtered"  # documents of which a part is read, by the query
 
 
 class RetrievalJobs(TaskJobs):
@@ -88,7 +88,7 @@ class RetrievalJobs(TaskJobs):
             return run.experiment == RETRIEVE and is_whole
         return kind in WHOLE
 
-    def encoded(self, readers: Mapping[Run, Spec]) -> JsonObject:
+    def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
         """The queries of each form (None: all), the documents, and their readings."""
         forms: dict[str, list[str] | None] = {}
         readings: set[str] = set()

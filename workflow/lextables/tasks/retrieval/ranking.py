@@ -15,6 +15,7 @@ from lextables.pipeline.registry import Entry
 from lextables.tasks.retrieval.collection import Collection, ranked
 
 Encode = Callable[[Sequence[str]], np.ndarray]
+FILTERED = "filtered"  # how documents are read of which the query decides a part
 
 
 @dataclass(frozen=True)

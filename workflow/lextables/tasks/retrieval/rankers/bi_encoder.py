@@ -4,9 +4,7 @@ it is.
 
 from lextables.tasks.retrieval import dense, encoders
 from lextables.tasks.retrieval.collection import HitsByCondition
-from lextables.tasks.retrieval.ranking import Ranking, RankingSettings
-
-FILTERED = "filtered"  # the reading of documents that depends on the query
+from lextables.tasks.retrieval.ranking import FILTERED, Ranking, RankingSettings
 
 
 def rank(ranking: Ranking) -> HitsByCondition:
