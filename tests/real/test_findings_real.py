@@ -22,6 +22,7 @@ from lextables.pipeline.dataset import read as read_table
 from lextables.pipeline.run import Run
 from lextables.planning import planner
 from lextables.registry.packages import load
+from lextables.report import relevance
 from lextables.tasks.answers import baselines
 from lextables.tasks.answers.collection import ANSWERED_FROM, prediction_rows
 from lextables.tasks.answers.collection import load as collect
@@ -338,13 +339,76 @@ def test_the_order_of_acords_rows_is_the_same_without_cuads_clauses():
 
 
 @pytest.fixture(scope="module")
-def acord(mirror, tmp_path_factory):
-    registry = load(ROOT / "resources/papers/acord.yaml")
-    task = registry.tasks["acord"].model_dump(mode="json")
-    folder = tmp_path_factory.mktemp("acord")
+def acord_data(mirror, tmp_path_factory):
+    """The folder with the tables of ACORD."""
+    folder = tmp_path_factory.mktemp("data") / "acord"
+    folder.mkdir()
     written("acord", "acord", folder, read("acord", "acord", mirror), "release")
-    files = [folder / f"{name}.parquet" for name in collection.files(task)]
-    return collection.load(files, task)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def acord_task():
+    paper = load(ROOT / "resources/papers/acord.yaml")
+    return paper.tasks["acord"].model_dump(mode="json")
+
+
+@pytest.fixture(scope="module")
+def acord(acord_data, acord_task):
+    files = [acord_data / f"{name}.parquet" for name in collection.files(acord_task)]
+    return collection.load(files, acord_task)
+
+
+def test_cuads_labels_and_the_relevance_of_acords_queries(
+    acord, acord_data, acord_task, mirror
+):
+    folder = acord_data.with_name("cuad")
+    folder.mkdir()
+    written("cuad", "cuad", folder, read("cuad", "cuad", mirror), "rebuilt")
+    compared = {"dataset": "acord", "task": acord_task, "labels": "cuad"}
+    table = relevance.frame([compared], acord_data.parent)
+    assert len(table) == len(acord.queries) == 114
+    table = table[table.split == "test"]
+    share = table.both / (table.relevant + table.labelled - table.both)
+    is_near = share >= 0.5
+    origin = table["query"].map(lambda name: acord.queries[name]["origin"])
+    is_of_cuad = origin == "cuad1"
+    near = table[is_of_cuad & is_near]
+    superset = table[is_of_cuad & ~is_near]
+    others = table[~is_of_cuad & is_near]
+    overlaps = "docs/overlaps.md"
+    sentence = "nearly the relevance for {} of ACORD's {} test queries"
+    assert stated(overlaps, sentence) == [str(len(near)), str(len(table))]
+    sentence = (
+        "The {} test queries of ACORD's part `cuad1` (column `origin`) are about CUAD's "
+        "categories. For {} of them at least half of the clauses that are relevant or "
+        "labelled are both: {} of the {} relevant clauses have the category's label, and "
+        "{} judged clauses have it."
+    )
+    counts = [len(near) + len(superset), len(near)]
+    counts += [near.both.sum(), near.relevant.sum(), near.labelled.sum()]
+    assert stated(overlaps, sentence) == [str(count) for count in counts]
+    assert (superset.both == superset.relevant).all()
+    sentence = "the label is a superset: all {} relevant clauses have it, but so have {} others."
+    more = superset.labelled.sum() - superset.both.sum()
+    assert stated(overlaps, sentence) == [str(superset.relevant.sum()), str(more)]
+    of_superset = "For the other {} (England's governing law, several governing laws,"
+    assert stated(overlaps, of_superset) == [str(len(superset))]
+    assert set(superset.label) == {
+        "Governing Law",
+        "Renewal Term",
+        "No-Solicit Of Employees",
+    }
+    sentence = "Of the other {} test queries, about limits of liability and indemnification, {} are as near"
+    rest = len(table) - counts[0]
+    assert stated(overlaps, sentence) == [str(rest), str(len(others))]
+    assert set(others.label) == {"Cap On Liability", "Uncapped Liability"}
+    sentence = (
+        "{} test queries are about CUAD's categories. For {} of them CUAD's label is "
+        "nearly the relevance, for {} it is a superset"
+    )
+    expected = [counts[0], len(near), len(superset)]
+    assert stated("docs/acord.md", sentence) == [str(count) for count in expected]
 
 
 @pytest.mark.parametrize(
@@ -368,6 +432,11 @@ def test_rankings_that_read_no_query(acord, by, row):
     for metric in ("NDCG@5", "NDCG@10"):
         values.append(f"{fmean(by_name(metric)(judged, run).values()):.3f}")
     assert values == cells("docs/baselines.md", row)
+    if by == "gain":
+        bm25 = published("acord", "table_d3").set_index(["row", "column"]).number
+        remaining = bm25["BM25 / None", "NDCG@5"] - float(values[0])
+        sentence = "{} of NDCG@5 remains for BM25"
+        assert stated("docs/baselines.md", sentence) == [f"{remaining:.3f}"]
 
 
 def test_acords_main_number():

@@ -265,9 +265,10 @@ def scores_without(project, task="spans", run=RUN_FOLDER):
         {("contracteval", "train")},
         project,
     )
-    return found, report.page(report.pairs(splits, units), units, pd.DataFrame(found))[
-        1
-    ]
+    labels = pd.DataFrame([{"query": "rent?", "label": "Rent"}])
+    pairs = report.pairs(splits, units)
+    _, page = report.page(pairs, units, pd.DataFrame(found), labels)
+    return found, page
 
 
 def test_scores_without_overlap_exclude_overlapping_units_and_duplicates(project):
@@ -286,6 +287,7 @@ def test_the_page_says_if_no_unit_remains_or_nothing_can_be_scored(project):
     found, page = scores_without(project)
     assert {row["below 10% of overlap"] for row in found} == {"no unit without overlap"}
     assert "no unit without overlap" in page and "nan" not in page.lower()
+    assert "<td>rent?</td>" in page
 
 
 def test_missing_runs_have_no_scores(project):

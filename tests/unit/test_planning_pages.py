@@ -231,5 +231,14 @@ def test_overlaps_compare_the_texts_of_all_available_data_sets(planned):
     assert {*overlaps.texts["maud"]} >= {"unit", "text", "tables"}
     benchmarks = [(each["paper"], each["table"]) for each in overlaps.benchmarks]
     assert ("acord", "table_d3") in benchmarks
+    assert overlaps.relevance == []
     other = Overlaps(planned("acord", exclude_rows=["BM25 / None"]))
     assert overlaps.scores_digest() != other.scores_digest()
+
+
+def test_relevance_is_compared_with_the_labels_of_the_data_set_with_its_texts(planned):
+    overlaps = Overlaps(planned("acord", "cuad"))
+    pairs = [(pair["dataset"], pair["labels"]) for pair in overlaps.relevance]
+    assert pairs == [("acord", "cuad")]
+    for table in ("acord/judgements", "cuad/questions", "cuad/answers"):
+        assert f"{DATA}/{table}.parquet" in overlaps.files

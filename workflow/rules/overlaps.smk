@@ -4,7 +4,8 @@
 #   in    {RESULTS}/data/<data set>/*.parquet, the tables listed under `texts` in resources/papers/<paper>.yaml,
 #         and the contracts of edgar_quarters; existing runs of headline tables
 #   out   {RESULTS}/overlaps/overlaps.csv, .svg, .html: shares by pair of splits; units.parquet: the units of each pair;
-#         facts.csv: the shares between published data; scores.csv: headline scores on test units without overlap
+#         facts.csv: the shares between published data; scores.csv: headline scores on test units without overlap;
+#         labels.csv: relevance of a retrieval data set and labels of a spans data set with the same texts
 #   steps texts -> hashed word n-grams -> shared n-grams -> words and units -> scores without these units
 
 
@@ -24,6 +25,7 @@ rule shared_texts:
     output:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
         facts=f"{RESULTS}/overlaps/facts.csv",
+        labels=f"{RESULTS}/overlaps/labels.csv",
         units=f"{RESULTS}/overlaps/units.parquet",
     log:
         f"{RESULTS}/logs/overlaps.log",
@@ -35,6 +37,7 @@ rule shared_texts:
         code=code("overlaps.py"),
         data=lambda wildcards, output: f"{output.csv.rpartition('/overlaps/')[0]}/data",
         texts=OVERLAPS.texts,
+        relevance=OVERLAPS.relevance,
     message:
         "Comparing the texts of all data sets."
     script:
@@ -45,6 +48,7 @@ rule shared_texts:
 rule overlaps_page:
     input:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
+        labels=f"{RESULTS}/overlaps/labels.csv",
         units=f"{RESULTS}/overlaps/units.parquet",
     output:
         svg=f"{RESULTS}/overlaps/overlaps.svg",

@@ -8,7 +8,7 @@ import pandas as pd
 from lextables.corpora.overlaps import compare, index
 from lextables.pipeline.files import replacing_result, write_result
 from lextables.pipeline.job import job
-from lextables.report import overlaps
+from lextables.report import overlaps, relevance
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     splits = []
@@ -26,6 +26,11 @@ with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
     table = overlaps.pairs(splits, units)
     with replacing_result(snakemake.output.units) as path:
         units.to_parquet(path, index=False, write_page_checksum=True)
-    for file, frame in (("csv", table), ("facts", overlaps.facts(table, data))):
+    frames = {
+        "csv": table,
+        "facts": overlaps.facts(table, data),
+        "labels": relevance.frame(snakemake.params.relevance, data),
+    }
+    for file, frame in frames.items():
         text = frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
         write_result(snakemake.output[file], text)

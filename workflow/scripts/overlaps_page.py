@@ -17,6 +17,9 @@ with job(snakemake.log[0]) as log:
     with damage_named(snakemake.input.csv):
         verify(snakemake.input.csv)
         table = pd.read_csv(snakemake.input.csv)
+    with damage_named(snakemake.input.labels):
+        verify(snakemake.input.labels)
+        labels = pd.read_csv(snakemake.input.labels, keep_default_na=False)
     compared = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for values in snakemake.params.benchmarks:
@@ -25,7 +28,7 @@ with job(snakemake.log[0]) as log:
         rows += scores_without(benchmark, units, compared, root)
     scores = pd.DataFrame(rows)
     shares = table.assign(share=(table.shared / table.words).fillna(0))
-    svg, html = overlaps.page(shares, units, scores)
+    svg, html = overlaps.page(shares, units, scores, labels)
     write_text(snakemake.output.svg, svg)
     write_text(snakemake.output.html, html)
     write_text(snakemake.output.scores, scores.to_csv(index=False, lineterminator="\n"))

@@ -49,6 +49,11 @@ class WordHashes(dict[str, int]):
         self[word] = value = int.from_bytes(digest)
         return value
 
+    def of(self, text: str) -> list[int]:
+        """Return the hashes of the words of a text, in order."""
+        plain = unicodedata.normalize("NFKC", text).lower()
+        return [self[word] for word in WORD.findall(plain)]
+
 
 def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     """Return the number of words of a text and the hash of each of its runs, uint64
@@ -57,8 +62,7 @@ def run_hashes(text: str, hashes: WordHashes) -> tuple[int, np.ndarray]:
     The hash is 0 for a run of fewer than `DISTINCT` different words.  A text of fewer
     than `RUN` words has no run.
     """
-    plain = unicodedata.normalize("NFKC", text).lower()
-    words = [hashes[word] for word in WORD.findall(plain)]
+    words = hashes.of(text)
     word_hashes = np.array(words, np.uint64)
     if len(words) < RUN:
         return len(words), np.zeros(0, np.uint64)

@@ -34,15 +34,33 @@ class Overlaps:
             texts["edgar"] = {**filings.model_dump(), "tables": list(quarters)}
         return texts
 
+    @cached_property
+    def relevance(self) -> list[Params]:
+        """Param: the retrieval data sets whose texts are those of a spans data set, as
+        plain values of `relevance.Compared`.
+        """
+        spans = self.project.tasks_of_kind("spans")
+        compared = []
+        for name, task in self.project.tasks_of_kind("retrieval").items():
+            if name in self.texts:
+                labels, _, _ = self.texts[name]["without"].partition("/")
+                if labels in self.texts and labels in spans:
+                    values = task.model_dump(mode="json")
+                    compared.append({"dataset": name, "task": values, "labels": labels})
+        return compared
+
     @property
     def files(self) -> list[str]:
-        """Input: the files with the texts."""
+        """Input: the files with the texts, and with relevance and labels."""
         files = []
         for name, texts in self.texts.items():
             tables = [*texts["tables"]]
             if texts["splits"]:
                 tables.append(texts["splits"])
             files += self.project.tables(name, *tables)
+        for pair in self.relevance:
+            files += self.project.tables(pair["dataset"], "queries", "judgements")
+            files += self.project.tables(pair["labels"], "questions", "answers")
         return files
 
     @cached_property

@@ -130,10 +130,12 @@ def facts(table: pd.DataFrame, data: Path) -> pd.DataFrame:
 
 
 def page(
-    table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame
+    table: pd.DataFrame, units: pd.DataFrame, scores: pd.DataFrame, labels: pd.DataFrame
 ) -> tuple[str, str]:
-    """Return the figure as svg, and the page with it as html; ``scores`` are those
-    without overlap.
+    """Return the figure as svg, and the page with it as html.
+
+    ``scores`` are those without overlap, and ``labels`` compare labels and relevance
+    (`relevance.frame`).
     """
     shares = lines(table)
     svg = figures.draw("heat_map", shares, TITLE)
@@ -150,6 +152,13 @@ def page(
             "documents to rank, so such scores are compared with each other and not with those on all units."
         )
         more += _html("Scores on test units without overlap", scores)
+    if len(labels):
+        notes.append(
+            "A document is relevant with at least half of the highest gain, and labelled if a quarter of its "
+            "sequences of 8 words are in answers with the label. For each query the label is shown whose "
+            "documents are most nearly the relevant ones. All counts are of judged documents."
+        )
+        more += _html("Relevant and labelled documents", labels)
     more += _html("Counts for each pair", table.drop(columns="shared"))
     # Pairs with all splits of another data set repeat those with its splits.
     with_splits = units.dataset[units.split != ALL]
