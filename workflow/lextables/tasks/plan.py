@@ -40,6 +40,9 @@ SUBMITTED = "submitted"  # the experiment of submitted predictions
 LANGUAGE_MODELS = ("language-model", "language-model-api")  # kinds of users' models
 OUR_PROMPT = "our prompt"  # in the name of a row whose published prompt is unknown
 SEARCH = "search"  # the experiment of trials
+CHOICE = "choice"  # the experiment that selects a trial
+TRAIN = "train"  # the experiment of trainings whose weights are kept
+READ = "read"  # the experiment of predictions with trained weights
 ASK = "ask"  # the experiment of language models without training
 NEEDS_GPU = (
     "is slow without a GPU; to run it anyway, add it to extra_models "
@@ -248,6 +251,25 @@ class Trial:
 
     name: str
     settings: JsonObject
+
+
+@dataclass(frozen=True)
+class Search:
+    """The trainings among which a choice selects the settings of a trial.
+
+    Trials share ``settings`` and are trained with each of ``seeds``; without trials the
+    authors' settings are chosen.  ``choosing`` are the settings of the choice.
+    ``model`` names the searches if several choices share them, ``reads`` are runs whose
+    predictions each search reads, and ``ranks`` those that the choice ranks again.
+    """
+
+    settings: JsonObject
+    trials: Sequence[Trial]
+    seeds: Sequence[int]
+    choosing: JsonObject
+    model: str = ""
+    reads: tuple[Run, ...] = ()
+    ranks: tuple[Run, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -465,26 +487,55 @@ class Planner(ABC):
     def seeds(self, grid: Grid) -> tuple[int, ...]:
         return self.context.config.seeds[: grid.seeds]
 
-    def search(
+    def trained(
         self,
         model: str,
-        prefix: str,
+        condition: str,
         settings: JsonObject,
-        trials: Sequence[Trial],
-        seeds: Sequence[int],
-        **runs: Any,
+        grid: Grid,
+        *,
+        experiment: str = TRAIN,
+        search: Search | None = None,
+        weights_of: Run | None = None,
     ) -> list[Run]:
-        """Register a training of each trial and seed, scored on validation data.
-
-        ``runs`` are as in `add`.
+        """Register a training with each seed of ``grid``, and the ``search`` for its
+        settings.
         """
-        search_runs = []
-        for trial in trials:
-            trial_settings = {**settings, **trial.settings}
-            for seed in seeds:
-                run = self.run(SEARCH, model, f"{prefix}-{trial.name}", seed)
-                search_runs.append(self.add(run, trial_settings, **runs))
-        return search_runs
+        choice = None
+        if search:
+            choice = self.choice(model, condition, search, weights_of)
+        runs = []
+        for seed in self.seeds(grid):
+            run = self.run(experiment, model, condition, seed)
+            runs.append(self.add(run, settings, weights_of=weights_of, choice=choice))
+        return runs
+
+    def choice(
+        self, model: str, condition: str, search: Search, weights_of: Run | None
+    ) -> Run:
+        """Register a training of each trial and seed, scored on validation data, and
+        the choice of the best trial.
+        """
+        searched = []
+        for trial in search.trials:
+            settings = {**search.settings, **trial.settings}
+            name = f"{condition}-{trial.name}"
+            for seed in search.seeds:
+                run = self.run(SEARCH, search.model or model, name, seed)
+                self.add(run, settings, weights_of=weights_of, needs=search.reads)
+                searched.append(run)
+        run = self.run(CHOICE, model, condition)
+        return self.add(run, search.choosing, needs=(*search.ranks, *searched))
+
+    def predicted(
+        self, training: Run, settings: JsonObject, experiment: str = READ
+    ) -> Run:
+        """Register the predictions with the weights of a training.
+
+        But for the ``experiment``, they have its name.
+        """
+        run = replace(training, experiment=experiment)
+        return self.add(run, settings, weights_of=training)
 
     def weights_folder(self, run: Run) -> str:
         """Path of a run's weights folder."""

@@ -42,7 +42,9 @@ from lextables.tasks.classification.settings import (
 )
 from lextables.tasks.plan import (
     ASK,
+    READ,
     SUBMITTED,
+    TRAIN,
     WHOLE,
     Asking,
     Difference,
@@ -50,6 +52,7 @@ from lextables.tasks.plan import (
     Panel,
     Planner,
     Row,
+    Search,
     Spec,
     SubmittedFiles,
     TrainingLimits,
@@ -309,7 +312,7 @@ class Start:
 class ClassificationPlanner(Planner):
     """Plans a classification task; conditions of a row are shares of the examples."""
 
-    STAGES = ("read", "single-task", ASK, SUBMITTED)
+    STAGES = (READ, "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
     task: ClassificationTask
 
@@ -417,9 +420,8 @@ class ClassificationPlanner(Planner):
         """The run that predicts the test examples; its training is a separate run."""
         settings = self.linear_settings(panel, weights, percent=percent, view=None)
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
-        training = self.add(self.run("train", key, name), settings)
-        inference = self.run("read", key, name)
-        return self.add(inference, settings, weights_of=training)
+        training = self.add(self.run(TRAIN, key, name), settings)
+        return self.predicted(training, settings)
 
     @property
     def linear_grid(self) -> LinearGrid:
@@ -508,7 +510,7 @@ class ClassificationPlanner(Planner):
         setting: str,
         weights: Weights,
         percent: int,
-    ) -> Iterable[Run]:
+    ) -> list[Run]:
         """The runs that predict the test examples, one per seed.
 
         The runs that they depend on are registered, too.
@@ -532,16 +534,17 @@ class ClassificationPlanner(Planner):
             learning_rate=grid.learning_rates[0],
             updates=grid.tried[:1],
         )
-        choice = None
+        search = None
         if training.published or tried > 1:
-            choice = self.choice(key, name, training, grid)
-        for seed in self.seeds(grid):
-            if setting == "single":
-                run = self.run("single-task", key, name, seed)
-                yield self.add(run, training.plain(), choice=choice)
-                continue
-            run = self.run("train", key, name, seed)
-            self.add(run, training.plain(), choice=choice)
+            search = self.search(training, grid)
+        experiment = "single-task" if setting == "single" else TRAIN
+        trainings = self.trained(
+            key, name, training.plain(), grid, experiment=experiment, search=search
+        )
+        if setting == "single":
+            return trainings
+        runs = []
+        for run in trainings:
             inference = InferenceSettings(
                 **model_settings(panel.model, weights),
                 weights_of=run.folder,
@@ -550,23 +553,22 @@ class ClassificationPlanner(Planner):
                 grid=self.context.grid,
                 tokenizer=training.tokenizer,
             )
-            reading = self.run("read", key, name, seed)
-            yield self.add(reading, inference.plain(), weights_of=run)
+            runs.append(self.predicted(run, inference.plain()))
+        return runs
 
-    def choice(
-        self, key: str, name: str, training: TrainingSettings, grid: ClassificationGrid
-    ) -> Run:
-        """The run that chooses a trial, by the authors' settings or by a search."""
-        searched = []
+    def search(self, training: TrainingSettings, grid: ClassificationGrid) -> Search:
+        """The search for the settings of a training; without trials if the authors'
+        settings are chosen.
+        """
+        trials = []
+        rates = []  # of each training
+        seeds = self.seeds(grid)
         if not training.published:
-            trials = []
             for rate in grid.learning_rates:
                 tried = {"learning_rate": rate, "updates": grid.tried}
                 trials.append(Trial(rate_name(rate), tried))
-            seeds = self.seeds(grid)
-            searched = self.search(key, name, training.plain(), trials, seeds)
-        rates = [self.specs[run].settings["learning_rate"] for run in searched]
-        settings = ChoiceSettings(
+                rates += [rate] * len(seeds)
+        choosing = ChoiceSettings(
             setting=training.setting,
             percent=training.percent,
             published=training.published,
@@ -574,10 +576,9 @@ class ClassificationPlanner(Planner):
             choose_by=self.task.choose_by,
             multi_label=self.task.multi_label,
             updates_per_epoch=grid.updates_per_epoch,
-            learning_rates=rates,
+            learning_rates=tuple(rates),
         )
-        run = self.run("choice", key, name)
-        return self.add(run, settings.plain(), needs=tuple(searched))
+        return Search(training.plain(), trials, seeds, choosing.plain())
 
     def training_settings(
         self, grid: ClassificationGrid, start: Start, **fields: Any
@@ -694,7 +695,7 @@ class ClassificationPlanner(Planner):
         weights = Weights(self.weights_folder(run), None, origin)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
-    def trained(self, key: str, view: str) -> tuple[Run, ...] | Missing:
+    def view_trainings(self, key: str, view: str) -> tuple[Run, ...] | Missing:
         """The trainings of a model under a view, one per seed, for runs that use
         them.
         """
@@ -726,7 +727,7 @@ class ClassificationPlanner(Planner):
             text_view = self.task.readings[UNTRAINED][0]
         columns = self.task.views[text_view].columns()
         if panel.kind == "linear":
-            run = self.run("train", key, f"{panel.kind}-{view}")
+            run = self.run(TRAIN, key, f"{panel.kind}-{view}")
             settings = self.linear_settings(
                 panel, start.weights, percent=WHOLE, view=columns
             )
@@ -749,7 +750,7 @@ class ClassificationPlanner(Planner):
             fields["new_heads"] = True
         fields.update(self.selection(panel))
         typed = self.training_settings(grid, start, **fields)
-        run = self.run("train", key, f"{view}-{self.context.grid}", seed)
+        run = self.run(TRAIN, key, f"{view}-{self.context.grid}", seed)
         return self.add(run, typed.plain(), weights_of=start.run)
 
     def read(
@@ -765,10 +766,10 @@ class ClassificationPlanner(Planner):
         ]
         readings = self.readings(panel)
         if panel.kind == "linear":
-            run = self.run("read", key, panel.kind)
+            run = self.run(READ, key, panel.kind)
             settings = self.linear_settings(panel, start.weights, readings=readings)
         else:
-            run = self.run("read", key, self.context.grid, seed)
+            run = self.run(READ, key, self.context.grid, seed)
             assert (
                 start.weights and start.tokenizer
             )  # only a linear model may have none

@@ -26,6 +26,7 @@ from lextables.tasks.plan import (
     Grid,
     Planner,
     Row,
+    Search,
     SubmittedFiles,
     TrainingLimits,
     Trial,
@@ -766,7 +767,7 @@ class RetrievalPlanner(Planner):
         other = self.others.get(reranker.of)
         if not isinstance(other, ClassificationPlanner):
             return Missing(f"{reranker.of} is not a data set of this configuration")
-        return other.trained(reranker.model, reranker.view)
+        return other.view_trainings(reranker.model, reranker.view)
 
     def classifier_settings(self, reranker: Reranker, training: Run) -> JsonObject:
         """The settings of reranking with a classifier: its weights, tokenizer and the
@@ -820,7 +821,7 @@ class RetrievalPlanner(Planner):
         """
         runs = []
         model = f"{key}+{name}"
-        for training in self.trained(name, tuned, weights, model, hits):
+        for training in self.tuned_trainings(name, tuned, weights, model, hits):
             run = self.run("rerank-tuned", model, self.context.grid, training.seed)
             settings = self.read(training)
             runs.append(self.add(run, settings, needs=hits, weights_of=training))
@@ -832,11 +833,11 @@ class RetrievalPlanner(Planner):
         if isinstance(weights, Missing):
             return weights
         runs = []
-        for training in self.trained(name, tuned, weights, name):
-            reading = self.run("retrieve-tuned", name, self.context.grid, training.seed)
+        for training in self.tuned_trainings(name, tuned, weights, name):
             settings = {"pool": self.task.pool, "top": self.task.top}
             settings.update(self.read(training))
-            runs.append(self.add(reading, settings, weights_of=training))
+            run = self.predicted(training, settings, "retrieve-tuned")
+            runs.append(run)
         return {self.MAIN: tuple(runs)}
 
     def read(self, training: Run) -> JsonObject:
@@ -851,7 +852,7 @@ class RetrievalPlanner(Planner):
             "queries": None,
         }
 
-    def trained(
+    def tuned_trainings(
         self,
         name: str,
         tuned: Finetuned,
@@ -876,21 +877,20 @@ class RetrievalPlanner(Planner):
         for rate in grid.learning_rates:
             tried = {"learning_rate": rate, "updates": list(grid.updates)}
             trials.append(Trial(rate_name(rate), tried))
-        seeds = self.seeds(grid)
         if len(trials) * len(grid.updates) == 1:
             settings.update(trials[0].settings)
-            runs = [self.run("train", name, budget, seed) for seed in seeds]
-            return [self.add(run, settings) for run in runs]
-        search_runs = self.search(
-            name, budget, settings, trials, seeds, needs=self.candidates()
+            return self.trained(name, budget, settings, grid)
+        choosing = {"grid": budget, "trials": [trial.settings for trial in trials]}
+        search = Search(
+            settings,
+            trials,
+            self.seeds(grid),
+            choosing,
+            model=name,
+            reads=self.candidates(),
+            ranks=hits,
         )
-        choice = self.add(
-            self.run("choice", chosen, budget),
-            {"grid": budget, "trials": [trial.settings for trial in trials]},
-            needs=(*hits, *search_runs),
-        )
-        runs = [self.run("train", chosen, budget, seed) for seed in seeds]
-        return [self.add(run, settings, choice=choice) for run in runs]
+        return self.trained(chosen, budget, settings, grid, search=search)
 
     def candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that

@@ -1,6 +1,6 @@
 """The runs of a span-extraction task: models fine-tuned here or by the authors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
@@ -15,12 +15,15 @@ from lextables.tasks import plan
 from lextables.tasks.plan import (
     ASK,
     PAPER_GRID,
+    READ,
     SUBMITTED,
+    TRAIN,
     WHOLE,
     Difference,
     Grid,
     Planner,
     Row,
+    Search,
     fewer_seeds,
     rate_name,
 )
@@ -190,7 +193,7 @@ class SpanPlanner(Planner):
     The conditions of a row are shares of the training contracts.
     """
 
-    STAGES = ("read", "join", QUOTE, ASK, SUBMITTED)
+    STAGES = (READ, "join", QUOTE, ASK, SUBMITTED)
     FORMS: ClassVar = {"nbest": (".json",)}
     task: SpanTask
 
@@ -377,7 +380,7 @@ class SpanPlanner(Planner):
         run = self.add(
             self.run(ASK, key, "candidates"),
             settings.plain(),
-            needs=(self.run("read", writing.candidates, "linear"),),
+            needs=(self.run(READ, writing.candidates, "linear"),),
         )
         name = f"{panel.row}, candidates only"
         runs: dict[str, tuple[Run, ...]] = {self.MAIN: (run,)}
@@ -410,13 +413,9 @@ class SpanPlanner(Planner):
             training_settings = settings
             if percent == WHOLE and (panel.out_of_fold or self.task.quotes):
                 training_settings = settings.model_copy(update={"out_of_fold": True})
-            training = self.add(
-                self.run("train", key, condition), training_settings.plain()
-            )
-            inference = self.run("read", key, condition)
-            runs[str(percent)] = (
-                self.add(inference, settings.plain(), weights_of=training),
-            )
+            run = self.run(TRAIN, key, condition)
+            training = self.add(run, training_settings.plain())
+            runs[str(percent)] = (self.predicted(training, settings.plain()),)
         return replace(row, runs=runs)
 
     def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
@@ -437,12 +436,12 @@ class SpanPlanner(Planner):
         if isinstance(weights, Missing):
             return replace(row, reason=weights.reason)
         if not trained:
-            inference = self.run("read", key, "as-it-is")
+            inference = self.run(READ, key, "as-it-is")
             self.add(inference, self.inference(panel, weights).plain())
             return replace(row, runs={self.MAIN: (inference,)})
         for percent in self.grid.percents if panel.shares else (WHOLE,):
             if str(percent) not in runs:
-                runs[str(percent)] = self.trained(key, panel, weights, percent)
+                runs[str(percent)] = self.encoder_runs(key, panel, weights, percent)
         return replace(row, runs=runs, trained=released is None)
 
     def start_weights(self, key: str, panel: Panel) -> Weights | Missing:
@@ -470,11 +469,7 @@ class SpanPlanner(Planner):
             return None
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
-        return self.add(
-            self.run("read", key, "as-released"),
-            self.inference(panel, weights).plain(),
-            weights_of=release,
-        )
+        return self.predicted(release, self.inference(panel, weights).plain())
 
     def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
         """The weights after pretraining on contracts, or why there are none."""
@@ -514,7 +509,7 @@ class SpanPlanner(Planner):
             **tried,
         )
 
-    def trained(
+    def encoder_runs(
         self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
         """The inferences of the trainings on ``percent`` per cent, by seed."""
@@ -532,43 +527,42 @@ class SpanPlanner(Planner):
             max_updates=grid.max_updates,
         )
         trials = self.trials(percent)
-        choice = None
+        search = None
         if len(trials) > 1:
-            inference = self.inference(panel, weights).plain()
-            searched = self.search(
-                key,
-                condition,
-                {**inference, **settings.plain()},
-                [plan.Trial(_trial_name(trial), trial.plain()) for trial in trials],
-                (0,),
-                weights_of=start,
-            )
-            choosing = ChoosingSettings(
-                trials=trials,
-                held_out=self.task.held_out,
-                relaxed=self.task.relaxed,
-                low_thresholds=self.task.low_thresholds,
-            )
-            choice = self.add(
-                self.run("choice", key, condition),
-                choosing.plain(),
-                needs=tuple(searched),
-            )
+            search = self.search(panel, weights, settings, trials)
         else:
             settings = settings.model_copy(update=trials[0].plain())
+        trainings = self.trained(
+            key, condition, settings.plain(), grid, search=search, weights_of=start
+        )
         runs = []
-        for seed in self.seeds(grid):
-            training = self.add(
-                self.run("train", key, condition, seed),
-                settings.plain(),
-                choice=choice,
-                weights_of=start,
-            )
+        for training in trainings:
             here = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(panel, here, tried=len(trials)).plain()
-            reading = self.run("read", key, condition, seed)
-            runs.append(self.add(reading, inference, weights_of=training))
+            inference = self.inference(panel, here, tried=len(trials))
+            runs.append(self.predicted(training, inference.plain()))
         return tuple(runs)
+
+    def search(
+        self,
+        panel: Panel,
+        weights: Weights,
+        settings: Training,
+        trials: Sequence[SpanTrial],
+    ) -> Search:
+        """The search over trials, which predict the held-out contracts."""
+        choosing = ChoosingSettings(
+            trials=tuple(trials),
+            held_out=self.task.held_out,
+            relaxed=self.task.relaxed,
+            low_thresholds=self.task.low_thresholds,
+        )
+        inference = self.inference(panel, weights)
+        return Search(
+            settings={**inference.plain(), **settings.plain()},
+            trials=[plan.Trial(_trial_name(trial), trial.plain()) for trial in trials],
+            seeds=(0,),
+            choosing=choosing.plain(),
+        )
 
     def trials(self, percent: int) -> list[SpanTrial]:
         """The trials of the grid, for a share of the training contracts.
