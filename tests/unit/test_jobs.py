@@ -13,18 +13,15 @@ from helpers.planned_project import some_run, wildcards_of
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.planning.job import RuleJobs
 from lextables.planning.jobs import (
-    COMBINING,
     PREDICTING,
     RANKING,
     Jobs,
     RankingRule,
-    RuleJobs,
     ranking_rules,
 )
-from lextables.tasks.classification.jobs import each_view, readings
 from lextables.tasks.plan import SUBMITTED, Spec
-from lextables.tasks.spans.jobs import window_files
 
 STORED = Path(__file__).parents[1] / "golden/jobs.json"
 PAPERS = ("acord", "contracteval", "cuad", "lawngnli", "maud", "privacy")
@@ -86,8 +83,8 @@ def test_the_first_run_of_each_action_has_its_stored_job(planned):
 
 def test_each_run_has_one_rule(planned):
     _, jobs = planned
-    assert not {*COMBINING, *PREDICTING, *RANKING} & (OTHERS - {"ask"})
-    known = {*COMBINING, *PREDICTING, *RANKING, *OTHERS, SUBMITTED}
+    assert not {*PREDICTING, *RANKING} & (OTHERS - {"ask"})
+    known = {*PREDICTING, *RANKING, *OTHERS, SUBMITTED}
     assert {run.experiment for run in jobs.project.specs} <= known
 
 
@@ -136,75 +133,6 @@ def test_other_runs_are_refused_with_the_reason(small):
         jobs.of_runs(Run("maud", "read", "x", "y", 0))
 
 
-@pytest.mark.parametrize(
-    ("find", "parts"),
-    [
-        ("windows_of", {"model": "minilm", "length": "64", "step": "8"}),
-        ("tokens_of", {"model": "none", "length": "64"}),
-        ("encoding", {"task": "classification", "encoder": "none", "size": "64"}),
-    ],
-)
-def test_features_that_no_run_reads_are_refused(small, find, parts):
-    wildcards = Wildcards(fromdict={"dataset": "maud", **parts})
-    with pytest.raises(BadInput, match="no run .* reads these features"):
-        getattr(small(), find)(wildcards)
-
-
-def test_features_have_the_settings_of_the_runs_that_read_them(small):
-    jobs = small(papers=("maud", "cuad"))
-    run = some_run(jobs.project, "train", "maud_extraction", "minilm")
-    settings = jobs.project.specs[run].settings
-    size = {"length": str(settings["max_length"]), "step": str(settings["step"])}
-    parts = {"dataset": run.data_set, "model": run.model, **size}
-    job = jobs.windows_of(Wildcards(fromdict=parts))
-    assert job.params["settings"]["max_question_length"] == 32
-    assert job.params["settings"]["weights"] == settings["weights"]
-    assert job.inputs["weights"] == []
-    folder = f"results/sample/features/spans/{run.data_set}/{run.model}"
-    made = window_files(f"{folder}/{size['length']}x{size['step']}", "train")
-    assert jobs.of_runs(run).inputs["train"] == made
-    assert len(made) == 17 and made[1].endswith("/train/tokens-00.parquet")
-    run = some_run(jobs.project, "train", "maud", "minilm")
-    settings = jobs.project.specs[run].settings
-    (path,) = jobs.of_runs(run).inputs["tokens"]
-    *_, model, length, _ = path.split("/")
-    parts = {"dataset": "maud", "model": model, "length": length}
-    job = jobs.tokens_of(Wildcards(fromdict=parts))
-    assert job.params["settings"]["weights"] == settings["tokenizer"]["weights"]
-    assert job.params["task"] == {"views": [], "length": settings["max_length"]}
-
-
-def test_encoders_of_linear_models_have_the_registered_length(small):
-    jobs = small(grid="small")
-    encoder = "all-minilm-l6-v2"
-    parts = {"task": "classification", "dataset": "maud", "encoder": encoder}
-    job = jobs.encoding(Wildcards(fromdict={**parts, "size": "64"}))
-    length = jobs.project.context.models[encoder].max_length
-    assert job.params["settings"]["max_length"] == length
-    assert job.params["task"]["piece"] == 64
-    read = set()
-    for run, spec in jobs.project.specs.items():
-        if spec.settings.get("kind") == "linear":
-            for path in jobs.of_runs(run).inputs["vectors"]:
-                read.add(path)
-    folder = f"results/sample/features/classification/maud/{encoder}"
-    assert read == {f"{folder}/vectors/64.parquet"}
-
-
-SHORT, LONG = ({"text": name, "pair": "hypothesis"} for name in ("short", "long"))
-ALONE = {"text": "short", "pair": None}
-
-
-def test_each_view_of_the_readings_is_named_once():
-    runs = [
-        {"readings": [{"view": LONG}, {"view": SHORT}, {"view": ALONE}]},
-        {"view": LONG},
-        {"view": None, "max_length": 5},
-    ]
-    assert readings(runs)[-1] == runs[-1] and len(readings(runs)) == 5
-    assert each_view(readings(runs)) == [LONG, ALONE, SHORT]
-
-
 # Systems that rank.
 
 
@@ -226,7 +154,7 @@ def test_a_ranking_job_makes_all_runs_of_a_system(small):
     rules = {rule.name: rule for rule in jobs.ranking_rules()}
     rule = rules["acord_retrieve_linear"]
     assert set(rule.conditions) >= {"short", "medium", "long"}
-    parts = {"dataset": "acord", "experiment": "retrieve", "model": rule.models[0]}
+    parts = {"model": rule.models[0]}
     of_rule = jobs.ranking(rule)
     params = of_rule.params(Wildcards(fromdict=parts))
     assert tuple(params["settings"]) == rule.conditions
@@ -245,6 +173,14 @@ def test_a_choice_of_a_ranker_has_the_seed_and_rate_of_each_search(small):
     assert sorted(job.inputs["searched"] + job.inputs["hits"]) == sorted(needed)
     assert len(job.inputs["searched"]) == len(job.params["task"]["rates"]) > 0
     assert all("/search/" in path for path in job.inputs["searched"])
+
+
+def test_language_models_have_a_rule_for_each_data_set_unless_they_rank(planned):
+    _, jobs = planned
+    asked = {run.data_set for run in jobs.project.specs if run.experiment == "ask"}
+    ranked = {rule.dataset for rule in jobs.ranking_rules()}
+    assert jobs.asked_data_sets() == sorted(asked - ranked)
+    assert "cuad" in jobs.asked_data_sets() and "acord" in asked & ranked
 
 
 # Resources.

@@ -149,10 +149,8 @@ def test_skipped_volumes_are_named(tmp_path, caplog, monkeypatch):
             ("retrieve_bi_encoder", "maud", "m"),
         ),
         (job("vectors", dataset="cuad", encoder="e"), ("vectors", "cuad", "e")),
-        (
-            job("predict", dataset="cuad", model="m", experiment="quote"),
-            ("quote", "cuad", "m"),
-        ),
+        (job("quote", dataset="cuad", model="m"), ("quote", "cuad", "m")),
+        (job("maud_ask", model="m"), ("ask", "maud", "m")),
         (job("fetch_source", source="maud", file="f"), ("fetch_source", "maud", "")),
         (job("other_data"), ("other_data", "", "")),
     ],

@@ -63,6 +63,7 @@ try:
     from lextables.pipeline import registry
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
+    from lextables.planning.feature_jobs import FeatureJobs
     from lextables.planning.job_resources import per_attempt
     from lextables.planning.jobs import COMBINING, PREDICTING, Jobs
     from lextables.planning.project import load, source_files

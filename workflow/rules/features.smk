@@ -5,10 +5,11 @@
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...
 #   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
 
-WINDOWS = JOBS.windows()
+FEATURES = FeatureJobs(JOBS)
+WINDOWS = FEATURES.windows()
 WINDOWS_FOLDER = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
-TOKENS = JOBS.tokens()
-ENCODINGS = JOBS.encodings()
+TOKENS = FEATURES.tokens()
+ENCODINGS = FEATURES.encodings()
 
 
 wildcard_constraints:

@@ -2,8 +2,7 @@
 # from the job of its run, which `lextables plan --job <folder of the run>` prints; the
 # folder `actions` of a task has what each action does.  Param `job` is what the action
 # is given, and `code` the fingerprint of its code: if one of them changes, the rule
-# runs
-# again.  Param `places` has folders and limits, which change no result.
+# runs again.  Param `places` has folders and limits, which change no result.
 #
 #   in    {RESULTS}/data/{dataset}/*.parquet, features, and other runs
 #   out   {RESULTS}/runs/{dataset}/<experiment>/{model}/{condition}/seed<k>/: weights, or predictions.parquet; run.json;
@@ -17,8 +16,6 @@ SEARCH = JOBS.rule(experiment="search")
 SINGLE_TASK = JOBS.rule(experiment="single-task")
 CHOOSE = JOBS.rule(experiment="choice", seed=0)
 TRAIN = JOBS.rule(experiment="train")
-PREDICT = JOBS.rule()  # with a wildcard for the experiment
-ASK = JOBS.rule(experiment="ask")
 SUBMITTED = JOBS.rule(experiment="submitted")
 SCORE = JOBS.scoring()
 FETCHED += JOBS.released_files
@@ -172,62 +169,45 @@ rule train:
         "../scripts/task.py"
 
 
-# Predictions of one run for the test part.
-rule predict:
-    input:
-        unpack(PREDICT.inputs),
-    output:
-        predictions=f"{PREDICT.folder}/predictions.parquet",
-        record=f"{PREDICT.folder}/run.json",
-    log:
-        f"{PREDICT.folder}/log.txt",
-    wildcard_constraints:
-        experiment=any_of(PREDICTING),
-    conda:
-        ENVIRONMENT
-    threads: PREDICT.threads
-    resources:
-        **PREDICT.resources,
-    params:
-        code=PREDICT.code,
-        job=PREDICT.params,
-        places=PREDICT.places,
-    message:
-        "Predicting the test part of {wildcards.dataset} with {wildcards.model} ({wildcards.experiment}, {wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/task.py"
+# Predictions of one run for the test part, a rule for each experiment.  Those of other
+# runs are fused or joined in seconds.
+for experiment in PREDICTING:
+    PREDICT = JOBS.rule(experiment=experiment)
 
-
-# Predictions of other runs, fused or joined.
-rule combine:
-    input:
-        unpack(PREDICT.inputs),
-    output:
-        predictions=f"{PREDICT.folder}/predictions.parquet",
-        record=f"{PREDICT.folder}/run.json",
-    log:
-        f"{PREDICT.folder}/log.txt",
-    wildcard_constraints:
-        experiment=any_of(COMBINING),
-    localrule: SMALL_JOBS_ARE_LOCAL
-    conda:
-        ENVIRONMENT
-    params:
-        code=PREDICT.code,
-        job=PREDICT.params,
-        places=PREDICT.places,
-    message:
-        "Combining predictions for {wildcards.dataset} ({wildcards.experiment}, {wildcards.model}, {wildcards.condition}, seed {wildcards.seed})."
-    script:
-        "../scripts/task.py"
+    rule:
+        name:
+            experiment
+        input:
+            unpack(PREDICT.inputs),
+        output:
+            predictions=f"{PREDICT.folder}/predictions.parquet",
+            record=f"{PREDICT.folder}/run.json",
+        log:
+            f"{PREDICT.folder}/log.txt",
+        localrule: SMALL_JOBS_ARE_LOCAL and experiment in COMBINING
+        conda:
+            ENVIRONMENT
+        threads: PREDICT.threads
+        resources:
+            **PREDICT.resources,
+        params:
+            code=PREDICT.code,
+            job=PREDICT.params,
+            places=PREDICT.places,
+        message:
+            f"Predicting the test part of {{wildcards.dataset}} with {{wildcards.model}} ({experiment}, {{wildcards.condition}}, seed {{wildcards.seed}})."
+        script:
+            "../scripts/task.py"
 
 
 # One job makes all runs of a system that ranks: every form of the queries, and every
 # way to read the documents.
 for ranking_rule in JOBS.ranking_rules():
     RANK = JOBS.ranking(ranking_rule)
+    RANKED = {"dataset": ranking_rule.dataset, "experiment": ranking_rule.experiment}
     RANK_FOLDERS = [
-        JOBS.folder(condition=name, seed=0) for name in ranking_rule.conditions
+        JOBS.folder(**RANKED, condition=name, seed=0)
+        for name in ranking_rule.conditions
     ]
 
     rule:
@@ -239,10 +219,8 @@ for ranking_rule in JOBS.ranking_rules():
             predictions=[f"{folder}/predictions.parquet" for folder in RANK_FOLDERS],
             record=[f"{folder}/run.json" for folder in RANK_FOLDERS],
         log:
-            f"{RESULTS}/runs/{{dataset}}/{{experiment}}/{{model}}/log.txt",
+            f"{RESULTS}/runs/{ranking_rule.dataset}/{ranking_rule.experiment}/{{model}}/log.txt",
         wildcard_constraints:
-            dataset=ranking_rule.dataset,
-            experiment=ranking_rule.experiment,
             model=any_of(ranking_rule.models),
         conda:
             ENVIRONMENT
@@ -254,36 +232,38 @@ for ranking_rule in JOBS.ranking_rules():
             job=RANK.params,
             places=RANK.places,
         message:
-            "Ranking the documents of every query of {wildcards.dataset} with {wildcards.model} ({wildcards.experiment})."
+            f"Ranking the documents of every query of {ranking_rule.dataset} with {{wildcards.model}} ({ranking_rule.experiment})."
         script:
             "../scripts/task.py"
 
 
-# Language models without training.
-rule ask:
-    input:
-        unpack(ASK.inputs),
-    output:
-        predictions=f"{ASK.folder}/predictions.parquet",
-        record=f"{ASK.folder}/run.json",
-    log:
-        f"{ASK.folder}/log.txt",
-    wildcard_constraints:
-        # Those that rank have a job for all runs.
-        dataset=any_of(JOBS.data_sets("spans", "classification", "answers")),
-    conda:
-        ENVIRONMENT
-    threads: ASK.threads
-    resources:
-        **ASK.resources,
-    params:
-        code=ASK.code,
-        job=ASK.params,
-        places=ASK.places,
-    message:
-        "Asking {wildcards.model} about the test part of {wildcards.dataset} ({wildcards.condition})."
-    script:
-        "../scripts/task.py"
+# Language models without training; those that rank have a job for all runs.
+for dataset in JOBS.asked_data_sets():
+    ASK = JOBS.rule(dataset=dataset, experiment="ask")
+
+    rule:
+        name:
+            f"{dataset}_ask"
+        input:
+            unpack(ASK.inputs),
+        output:
+            predictions=f"{ASK.folder}/predictions.parquet",
+            record=f"{ASK.folder}/run.json",
+        log:
+            f"{ASK.folder}/log.txt",
+        conda:
+            ENVIRONMENT
+        threads: ASK.threads
+        resources:
+            **ASK.resources,
+        params:
+            code=ASK.code,
+            job=ASK.params,
+            places=ASK.places,
+        message:
+            f"Asking {{wildcards.model}} about the test part of {dataset} ({{wildcards.condition}})."
+        script:
+            "../scripts/task.py"
 
 
 # Predictions of a user, from the config key extra_predictions: checked against the data

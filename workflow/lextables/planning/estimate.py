@@ -20,6 +20,7 @@ from lextables.models.weights import NLTK, place
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.pipeline.version import snakemake_path
+from lextables.planning.feature_jobs import FeatureJobs
 from lextables.planning.job_resources import RECORDS, JobResources
 from lextables.planning.jobs import Jobs
 from lextables.planning.project import HUB, Project
@@ -37,9 +38,9 @@ PLAN = "plan"  # the target
 VOLUME_BYTES = 847_678  # mean size of 180 zips with a volume of U.S. Reports
 SECONDS_OF_MINUTE = 60
 WEIGHT_BYTES = 4  # of a parameter, as weights are published
-STEPS = r"data|(?:ask|retrieve|rerank)_[a-z_]+?"  # of rules named after a data set
+# Steps of rules that are named after a data set.
+STEPS = r"data|ask|(?:ask|retrieve|rerank)_[a-z_]+?"
 TABLE_RULES = ("table", "figure")
-RULES_OF_EXPERIMENTS = ("predict", "combine")
 Kind = tuple[str, str, str]
 
 
@@ -80,14 +81,11 @@ class Estimates:
         return self.project.context.root / RECORDS
 
     def kind(self, job: Any) -> Kind:
-        """Return rule, data set and model of a job, as in resources/costs/records.csv.
-
-        Rules for runs of several experiments have the experiment instead of their name.
+        """Return rule, data set and model of a job, as in resources/costs/records.csv,
+        without the data set in the rule's name.
         """
         wildcards = dict(job.wildcards.items())
         step = job.rule.name
-        if step in RULES_OF_EXPERIMENTS:
-            step = wildcards["experiment"]
         names = [wildcards.get(name) for name in ("dataset", "paper", "source")]
         generated = self._rule_of_data_set.fullmatch(step)
         if generated:
@@ -306,7 +304,7 @@ class Estimates:
         if runs:
             work = self.resources.sizes.work(runs)
         elif hasattr(job.wildcards, "encoder"):
-            work = self.planned.encoding(job.wildcards).work()
+            work = FeatureJobs(self.planned).encoding(job.wildcards).work()
         else:
             work = None
         if work is None:  # over case law

@@ -1,35 +1,26 @@
-"""Jobs: for each planned run, what its action reads, its settings and its resources.
+"""Jobs of planned runs: what their actions read, their settings and resources."""
 
-A `PlannedJob` is a plain record that can be printed.  A rule has the jobs of one or
-several experiments (`RuleJobs`), and takes everything from the job that its wildcards
-name.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
+from lextables.planning.job import PlannedJob, RuleJobs
 from lextables.planning.job_resources import JobResources
 from lextables.planning.project import Project
-from lextables.planning.rule_values import Files, Params, Resource, Values, Wildcards
-from lextables.planning.scripts import fingerprint_of
+from lextables.planning.rule_values import Files, Params, Wildcards
 from lextables.planning.sources import edgar_contracts
-from lextables.tasks.actions import Action, TaskJobs
+from lextables.tasks.actions import TaskJobs
 from lextables.tasks.answers.jobs import AnswerJobs
-from lextables.tasks.classification.jobs import ClassificationJobs, each_view, readings
+from lextables.tasks.classification.jobs import ClassificationJobs
 from lextables.tasks.plan import ASK, Spec
-from lextables.tasks.resources import DEFAULT_LENGTH, Work
+from lextables.tasks.resources import Work
 from lextables.tasks.retrieval.jobs import RetrievalJobs
-from lextables.tasks.spans.jobs import SHARDS, SpanJobs
-from lextables.tasks.spans.settings import CuttingSettings
+from lextables.tasks.spans.jobs import SpanJobs
 
 FOLDER = "runs/{dataset}/{experiment}/{model}/{condition}/seed{seed}"
 PARTS = ("dataset", "experiment", "model", "condition", "seed")
-ENCODER = ("model", "weights", "revision", "found")  # settings of an encoder's vectors
-SCRIPT = "task.py"  # of all actions
 TASKS: Mapping[str, type[TaskJobs]] = {
     "retrieval": RetrievalJobs,
     "spans": SpanJobs,
@@ -38,8 +29,9 @@ TASKS: Mapping[str, type[TaskJobs]] = {
 }
 # Experiments whose jobs take seconds and run where Snakemake runs.
 COMBINING = ("fuse", "join")
-# Experiments of runs that predict, of which each job makes one.
+# Experiments of runs that predict, of which each job makes one; each has a rule.
 PREDICTING = (
+    *COMBINING,
     "read",
     "quote",
     "rerank-tuned",
@@ -51,31 +43,6 @@ PREDICTING = (
 )
 # Experiments of systems that are not trained here, of which each job makes all runs.
 RANKING = ("retrieve", "rerank", ASK)
-ENCODED_LENGTH = 128  # tokens of a piece of text without a stated length
-
-
-@dataclass(frozen=True)
-class PlannedJob:
-    """A job: its action, the files that it reads by role, and what the action is given.
-
-    ``params`` are compared between runs of the pipeline, and ``places`` are folders and
-    limits, which change no result.  ``work`` is what a model does on this machine, for
-    its time and memory; None for other jobs.
-    """
-
-    action: Action
-    inputs: Mapping[str, Files]
-    params: Params
-    places: Params = field(default_factory=dict)
-    work: Callable[[], Work | None] = lambda: None
-
-    @property
-    def code(self) -> str:
-        """The fingerprint of the job's code."""
-        names = [self.action.module]
-        if self.action.parts:
-            names.append(self.action.parts.format(self.params["part"]))
-        return fingerprint_of(SCRIPT, *(f"lextables.tasks.{name}" for name in names))
 
 
 @dataclass(frozen=True)
@@ -94,97 +61,12 @@ class RankingRule:
     conditions: tuple[str, ...]
 
 
-# Snakemake searches the texts of input functions for patterns, and a pattern is in a
-# folder.
-@dataclass(frozen=True, repr=False)
-class RuleJobs:
-    """What a rule takes from its jobs: functions of the rule's wildcards.
-
-    ``job_of`` returns the job that wildcards name, and ``folder`` is the pattern of the
-    folders of its run.
-    """
-
-    job_of: Callable[[Wildcards], PlannedJob]
-    resources_of: JobResources
-    folder: str = ""
-
-    @cached_property
-    def _planned(self) -> dict[tuple[tuple[str, str], ...], PlannedJob]:
-        """{wildcards: their job}."""
-        return {}
-
-    def job(self, wildcards: Wildcards) -> PlannedJob:
-        """The job that wildcards name, made once: Snakemake asks for its parts one by
-        one.
-        """
-        names = tuple(wildcards.items())
-        if names not in self._planned:
-            self._planned[names] = self.job_of(wildcards)
-        return self._planned[names]
-
-    def inputs(self, wildcards: Wildcards) -> dict[str, Files]:
-        """Input: files by role."""
-        return dict(self.job(wildcards).inputs)
-
-    def params(self, wildcards: Wildcards) -> Params:
-        """Param: the action's module, and what it is given."""
-        job = self.job(wildcards)
-        return {"module": job.action.module, **job.params}
-
-    def code(self, wildcards: Wildcards) -> str:
-        """Param: the fingerprint of the code."""
-        return self.job(wildcards).code
-
-    def places(self, wildcards: Wildcards, threads: int) -> Params:
-        """Param: folders, and limits on spending and rate.
-
-        Snakemake does not compare params that depend on the threads, so that other
-        limits rerun nothing.
-        """
-        return self.job(wildcards).places
-
-    def threads(self, wildcards: Wildcards) -> int:
-        """Threads of the job."""
-        return min(self.job(wildcards).action.threads, self.resources_of.model_threads)
-
-    @property
-    def resources(self) -> dict[str, Resource]:
-        """Resources: memory, time and, for a model on this machine, a GPU."""
-        requested: dict[str, Resource] = {
-            "mem_mb": self._mem_mb,
-            "runtime": self._runtime,
-        }
-        for name, value in self.resources_of.on_gpu.items():
-            requested[name] = self._with_model(value)
-        return requested
-
-    def _mem_mb(self, wildcards: Wildcards, attempt: int) -> int:
-        """Memory in MB; each retry requests more."""
-        job = self.job(wildcards)
-        return self.resources_of.mem_mb(job.action, job.work()) * attempt
-
-    def _runtime(self, wildcards: Wildcards, attempt: int) -> int | float:
-        """Minutes, up to the config's limit; each retry requests more."""
-        job = self.job(wildcards)
-        minutes = self.resources_of.minutes(job.action, job.work())
-        return self.resources_of.limited(minutes * attempt)
-
-    def _with_model(self, value: Any) -> Resource:
-        """A resource that only jobs with a model on this machine have."""
-
-        def requested(wildcards: Wildcards, attempt: int) -> Any:
-            return value if self.job(wildcards).work() else None
-
-        return requested
-
-
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of all planned runs, and of the features that they read.
+    """The jobs of all planned runs.
 
-    A rule has its jobs from `rule`, `scoring`, `ranking`, `windows`, `tokens` or
-    `encodings`. They find the job that wildcards name with `of_runs`, `score`,
-    `windows_of`, `tokens_of` or `encoding`.
+    A rule has its jobs from `rule`, `scoring` or `ranking`, which find the job that
+    wildcards name with `of_runs` or `score`.
     """
 
     project: Project
@@ -204,8 +86,6 @@ class Jobs:
             features = f"{results}/features/{task.task}"
             tasks[name] = TASKS[task.task](name, task, data, features)
         return tasks
-
-    # Rules of runs.
 
     def folder(self, **fixed: str | int) -> str:
         """Return the pattern of the folders of runs, such as
@@ -238,7 +118,15 @@ class Jobs:
         """Return the jobs of a rule for systems."""
 
         def of_wildcards(wildcards: Wildcards) -> PlannedJob:
-            runs = [self.run_of(wildcards, condition=name) for name in rule.conditions]
+            runs = []
+            for condition in rule.conditions:
+                run = self.run_of(
+                    wildcards,
+                    dataset=rule.dataset,
+                    experiment=rule.experiment,
+                    condition=condition,
+                )
+                runs.append(run)
             return self.of_runs(*runs)
 
         return RuleJobs(of_wildcards, self.resources)
@@ -248,10 +136,10 @@ class Jobs:
         retrieved = [name for name, task in self.tasks.items() if _ranks(task)]
         return ranking_rules(self.project.specs, retrieved)
 
-    def data_sets(self, *kinds: str) -> list[str]:
-        """Return the data sets with these kinds of tasks."""
-        tasks = self.project.tasks.items()
-        return [name for name, task in tasks if task.task in kinds]
+    def asked_data_sets(self) -> list[str]:
+        """Return the data sets with runs of language models that do not rank."""
+        asked = {run.data_set for run in self.project.specs if run.experiment == ASK}
+        return sorted(name for name in asked if not _ranks(self.tasks[name]))
 
     def run_of(self, wildcards: Wildcards, **fixed: str | int) -> Run:
         """Return the run that wildcards name; its seed is 0 if the rule has none."""
@@ -280,8 +168,6 @@ class Jobs:
     def file(self, run: Run, name: str) -> str:
         """Return the path of a file of a run."""
         return f"{self.project.results}/{run.folder}/{name}"
-
-    # Jobs.
 
     def printed(self, run: Run) -> Params:
         """Return the job of a run as a record to print: inputs, settings and
@@ -343,12 +229,12 @@ class Jobs:
             needed += each.needs
         inputs = {"data": task.tables(action)}
         for role, runs in task.needs(action_name, needed).items():
-            inputs[role] = self._files(runs, "predictions.parquet")
-        inputs["records"] = self._files(needed, "run.json")
-        inputs["weights"] = self._files(spec.sources, "weights")
-        inputs["weight_records"] = self._files(spec.sources, "run.json")
+            inputs[role] = self.files(runs, "predictions.parquet")
+        inputs["records"] = self.files(needed, "run.json")
+        inputs["weights"] = self.files(spec.sources, "weights")
+        inputs["weight_records"] = self.files(spec.sources, "run.json")
         choices = [spec.choice] if spec.choice else []
-        inputs["choice"] = self._files(choices, "run.json")
+        inputs["choice"] = self.files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
         for each_run, each in specs.items():
@@ -380,7 +266,8 @@ class Jobs:
         values = task.values(action_name, self.spec(run), self.project.specs)
         return {**fields, **values}
 
-    def _files(self, runs: Iterable[Run], name: str) -> Files:
+    def files(self, runs: Iterable[Run], name: str) -> Files:
+        """Return the paths of a file of several runs."""
         return [self.file(run, name) for run in runs]
 
     def _sources(self, run: Run, spec: Spec) -> dict[str, Files]:
@@ -442,125 +329,6 @@ class Jobs:
             "requests_a_minute": config.llm_requests_a_minute,
         }
         return {"kept": f"{self.project.results}/work/calls", "limits": limits}
-
-    # Features.
-
-    def windows(self) -> RuleJobs:
-        """Return the jobs that cut contracts into windows of tokens."""
-        return RuleJobs(self.windows_of, self.resources)
-
-    def tokens(self) -> RuleJobs:
-        """Return the jobs that tokenise texts."""
-        return RuleJobs(self.tokens_of, self.resources)
-
-    def encodings(self) -> RuleJobs:
-        """Return the jobs that encode texts with a frozen encoder."""
-        return RuleJobs(self.encoding, self.resources)
-
-    def windows_of(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for windows of a length and a step.
-
-        Its settings are those of a training if there is one, which needs the windows
-        before its weights exist.
-        """
-        size = (int(wildcards.length), int(wildcards.step))
-        trainings = []
-        predictions = []
-        for run, spec in self._specs_of(wildcards.dataset).items():
-            settings = spec.settings
-            same = (settings.get("max_length"), settings.get("step")) == size
-            if run.model != wildcards.model or not same:
-                continue
-            if run.experiment == "read":
-                predictions.append(spec)
-            else:
-                trainings.append(spec)
-        spec = self._first_reader([*trainings, *predictions], wildcards)
-        names = CuttingSettings.model_fields.keys() & spec.settings.keys()
-        settings = {name: spec.settings[name] for name in sorted(names)}
-        weights = self._files(spec.sources, "weights")
-        values = {"shards": SHARDS}
-        return self._feature(wildcards, "windows", settings, values, weights)
-
-    def tokens_of(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for the tokens of a tokenizer, at most a number of each
-        text.
-        """
-        length = int(wildcards.length)
-        readers = []
-        for spec in self._specs_of(wildcards.dataset).values():
-            if spec.settings.get("tokenizer", {}).get("model") == wildcards.model:
-                readers.append(spec)
-        first = self._first_reader(readers, wildcards)
-        every = readings(spec.settings for spec in readers)
-        views = each_view(each for each in every if each["max_length"] == length)
-        values = {"views": views, "length": length}
-        return self._feature(wildcards, "tokens", first.settings["tokenizer"], values)
-
-    def encoding(self, wildcards: Wildcards) -> PlannedJob:
-        """Return the job for an encoder's vectors of units, or of pieces of texts."""
-        size = int(wildcards.size)
-        task = self.tasks[wildcards.dataset]
-        vectors = task.vector_file(wildcards.encoder, size)
-        readers = {}
-        for run, spec in self._specs_of(wildcards.dataset).items():
-            if vectors in task.vectors(run, spec):
-                readers[run] = spec
-        first = self._first_reader(list(readers.values()), wildcards).settings
-        settings = {name: first[name] for name in ENCODER}
-        values = task.encoded(readers, size)
-        if task.VECTOR_SIZE == "max_length":
-            settings["max_length"] = size or None
-            length = size or DEFAULT_LENGTH
-        else:
-            registered = self.project.context.models[wildcards.encoder]
-            settings["max_length"] = registered.max_length
-            length = ENCODED_LENGTH
-
-        def work() -> Work:
-            sizes = self.resources.sizes
-            return sizes.encoding(wildcards.encoder, wildcards.dataset, length)
-
-        return self._feature(wildcards, "encode", settings, values, work=work)
-
-    def _first_reader(self, readers: Sequence[Spec], wildcards: Wildcards) -> Spec:
-        """Return the first spec that reads these features; `BadInput` if there is
-        none.
-        """
-        if not readers:
-            where = ", ".join(f"{name} {value}" for name, value in wildcards.items())
-            what = "no run under this configuration reads these features"
-            raise BadInput(what, where=where)
-        return readers[0]
-
-    def _specs_of(self, dataset: str) -> dict[Run, Spec]:
-        """Return the planned runs of a data set."""
-        specs = self.project.specs.items()
-        return {run: spec for run, spec in specs if run.data_set == dataset}
-
-    def _feature(
-        self,
-        wildcards: Wildcards,
-        name: str,
-        settings: Values,
-        values: Params,
-        weights: Files | None = None,
-        work: Callable[[], Work | None] = lambda: None,
-    ) -> PlannedJob:
-        """Return the job of the action ``name``, which makes features and no run."""
-        task = self.tasks[wildcards.dataset]
-        action = task.ACTIONS[name]
-        inputs = {"data": task.tables(action), "weights": weights or []}
-        params = {
-            "part": "",
-            "settings": self.project.identified(settings),
-            "task": {**task.fields(action), **values},
-        }
-        places = {}
-        if action.model:
-            params["device"] = self.project.config.device
-            places = {"vectors": self.vectors}
-        return PlannedJob(action, inputs, params, places, work)
 
 
 def _ranks(task: TaskJobs) -> bool:
