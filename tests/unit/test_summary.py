@@ -227,14 +227,22 @@ def test_the_picture_compares_the_best_baselines_with_the_best_published_values(
     assert svg == summary.picture(material())
     nodes = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     words = ["".join(text.itertext()).strip() for text in nodes]
-    assert {"Sixth, scores (9)", "match", "not run", "83.0 (published: 85.0)"} <= {
-        *words
-    }
+    assert {"Sixth, scores (9)", "match", "83.0 (published: 85.0)"} <= {*words}
+    assert "not run" not in words
     assert "1.00 (published: 0.50)" in words
     tables = [word for word in words if re.match("Sixth, [TF]", word)]
     assert tables == ["Sixth, Table 1", "Sixth, Table D-2"]
     assert "Best baseline" not in summary.picture(material(baselines=frozenset()))
     assert summary.picture(material(parts=[])).startswith("<svg ")
+
+
+def test_values_that_were_not_run_have_no_bar():
+    rows = [("GPT", "F1", "75.0", "its settings are unknown")]
+    svg = summary.picture(material([exhibit("table1", rows, F1)]))
+    assert ">not run</text>" in svg
+    # Each of these colours is in the legend only.
+    for outcome in ("match", "near", "off"):
+        assert svg.count(summary.LOOKS[outcome]["facecolor"]) == 1
 
 
 @pytest.mark.parametrize(

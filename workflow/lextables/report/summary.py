@@ -47,7 +47,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "off": {"facecolor": "#c8641e", "hatch": "xxxx"},
     "unjudged": {"facecolor": "#b0609a", "hatch": "--"},
     "elsewhere": {"facecolor": "#8c7a1e", "hatch": ".."},
-    "not run": {"facecolor": "none"},
 }
 # Colours that work on light and dark pages.
 PAPER = (
@@ -55,6 +54,8 @@ PAPER = (
     "@media(prefers-color-scheme:dark){svg{color:#e6e4df}}</style>"
 )
 WIDTH, BAR = 7.4, 0.34  # inches
+# A text beside a place, some points away.
+BESIDE: dict[str, Any] = {"textcoords": "offset points", "va": "center"}
 
 Needs = Mapping[str, Mapping[str, Mapping[str, str]]]
 Kinds = Mapping[str, wording.KindCounts]  # of each paper
@@ -116,8 +117,11 @@ def picture(material: Material) -> str:
 
 
 def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
-    """A bar for each paper and kind of value, with a part for each outcome."""
-    columns = _outcomes(counts.values())
+    """A bar for each paper and kind of value, with a part for each outcome.
+
+    Values that were not run have no part.
+    """
+    columns = [name for name in _outcomes(counts.values()) if name in LOOKS]
     names = []
     for at, (name, outcomes) in enumerate(counts.items()):
         start = 0.0
@@ -125,12 +129,15 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
         names.append(f"{name} ({total:,})")
         for outcome in columns:
             share = 100 * outcomes[outcome] / total
-            look = figures.BORDER | LOOKS[outcome]
-            axes.barh(at, share, left=start, height=0.7, **look)
+            if share:
+                look = figures.BORDER | LOOKS[outcome]
+                axes.barh(at, share, left=start, height=0.7, **look)
             start += share
+        if not start:
+            axes.annotate("not run", (0, at), (5, 0), **BESIDE)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
-    axes.set(xlim=(0, 100), xlabel="Published values (%)")
+    axes.set(xlim=(0, 100), xlabel="Published values that have a value here (%)")
     axes.tick_params(axis="y", length=0)
     handles = []
     for outcome in columns:
@@ -152,7 +159,7 @@ def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> N
     for at, (share, text) in enumerate(baselines.values()):
         axes.barh(at, share, height=0.6, **look)
         end = (max(share, 100), at)
-        axes.annotate(text, end, (5, 0), textcoords="offset points", va="center")
+        axes.annotate(text, end, (5, 0), **BESIDE)
     largest = max(share for share, _ in baselines.values())
     axes.axvline(100, color=figures.INK, linewidth=1.2)
     axes.set_yticks(range(len(baselines)), [*baselines])
