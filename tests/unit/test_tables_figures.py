@@ -4,7 +4,9 @@ import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -121,6 +123,7 @@ VALUES = {
         ("All sites", "Without a rank", "", 2.0),
     ],
 }
+SERIES = {"curves": 3, "line_by_size": 2}  # of figures with several lines
 LINES = {kind: lines_of(*rows) for kind, rows in VALUES.items()}
 # The published cells alone, none of them computed.
 NOT_RUN = {}
@@ -204,8 +207,8 @@ def test_figures_can_be_embedded_in_a_page(kind):
     phone = 390 - 2 * 16  # pixels between the margins
     assert min(sizes) * phone / width * 0.75 >= 9
     assert "currentColor" in svg
-    colours = {colour for _, _, colour in LOOKS}
-    assert set(re.findall(r"#[0-9a-f]{6}", svg)) <= colours
+    colours = [colour for _, _, colour in LOOKS[: SERIES.get(kind, 1)]]
+    assert set(re.findall(r"#[0-9a-f]{6}", svg)) == {*colours}
     assert "<metadata" not in svg and not re.search(r'(href|src)="http', svg)
     assert texts(draw(kind, [], "Nothing")) == ["No value to draw"]
 
@@ -269,16 +272,88 @@ def test_markers_of_a_nearly_flat_curve_are_not_clipped():
     assert heights and min(heights) - top > 6
 
 
-def test_rows_do_not_differ_by_colour_only():
-    def dashes(kind):
-        return set(re.findall(r"stroke-dasharray: ([\d., ]+)", full(kind)))
+@pytest.mark.parametrize("kind", SERIES)
+def test_each_line_has_its_own_colour_dashes_and_marker(kind):
+    drawing = draw(kind, LINES[kind], "x")
+    legend = drawn(kind, LINES[kind]).figure.legends[0].get_lines()
+    ours = [line for line in legend if line.get_label().startswith("ours")]
+    assert len(ours) == SERIES[kind]
+    for feature in ("get_color", "get_marker"):
+        assert len({getattr(line, feature)() for line in ours}) == SERIES[kind]
+    dashes = set(re.findall(r"stroke-dasharray: ([\d., ]+)", drawing))
+    assert len(dashes) == SERIES[kind] - 1  # the first line is solid
 
-    # The line of the first row is solid; the lines of the other rows have different
-    # dashes.
-    assert len(dashes("curves")) == 2 and len(dashes("line_by_size")) == 1
-    # The bars of the second and the third series are hatched.
-    hatches = set(re.findall(r"fill: url\(#(\w+)\)", full("bars_by_group")))
-    assert len(hatches) == 2
+
+def test_series_of_bars_have_their_own_hatch():
+    # The first one is plain.
+    assert len(set(re.findall(r"fill: url\(#(\w+)\)", full("bars_by_group")))) == 2
+
+
+def linear(colour):
+    """The linear light of a colour of the web."""
+    parts = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def cie_lab(light):
+    """CIE L*a*b* of linear light, whose distances are seen differences."""
+    ratios = TO_XYZ @ light / TO_XYZ.sum(axis=1)
+    x, y, z = np.where(
+        ratios > 216 / 24389, np.cbrt(ratios), (24389 / 27 * ratios + 16) / 116
+    )
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(colour, other):
+    """The contrast of WCAG 2 between two colours."""
+    darker, lighter = sorted(TO_XYZ[1] @ linear(each) for each in (colour, other))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+# What readers see without one kind of cones (Machado, Oliveira and Fernandes 2009,
+# severity 1).
+SEEN = {
+    "all kinds": np.eye(3),
+    "no red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+COLOURS = [colour for _, _, colour in LOOKS]
+
+
+@pytest.mark.parametrize("cones", SEEN)
+def test_colours_differ_for_colour_blind_readers(cones):
+    seen = []
+    for colour in COLOURS:
+        light = np.clip(np.array(SEEN[cones]) @ linear(colour), 0, 1)
+        seen.append(cie_lab(light))
+    for one, other in combinations(seen, 2):
+        assert np.linalg.norm(one - other) >= 20
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+@pytest.mark.parametrize("page", ["#fdfcfa", "#15171a"])
+def test_colours_can_be_seen_on_light_and_dark_pages(colour, page):
+    assert contrast(colour, page) >= 3
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,10 @@ BEST_ROWS = 3  # of a benchmark
 NOTHING_ELSE = "other data or models (see their reasons)"
 LOOKS: dict[str, dict[str, Any]] = {
     "match": {"facecolor": figures.OURS},
-    "near": {"facecolor": "#1b8a6b", "hatch": "////"},
-    "off": {"facecolor": "#c8641e", "hatch": "xxxx"},
-    "unjudged": {"facecolor": "#b0609a", "hatch": "--"},
-    "elsewhere": {"facecolor": "#8c7a1e", "hatch": ".."},
+    "near": {"facecolor": figures.VIOLET, "hatch": "////"},
+    "off": {"facecolor": figures.ORANGE, "hatch": "xxxx"},
+    "unjudged": {"facecolor": figures.MAUVE, "hatch": "--"},
+    "elsewhere": {"facecolor": figures.OLIVE, "hatch": ".."},
 }
 # Colours that work on light and dark pages.
 PAPER = (

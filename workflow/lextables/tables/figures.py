@@ -32,21 +32,28 @@ from lextables.tables.published import number
 WIDTH = 5.0  # inches of 72 units
 FONT = 12.5
 INK = "#010203"  # placeholder of the page's text colour
-OURS = "#4a7fbf"  # equal contrast on white and on dark pages
+# They differ for readers with any one kind of colour blindness, and have a contrast of
+# at least 3 on white and on dark pages.
+BLUE = "#4a7fbf"
+ORANGE = "#dc7010"
+VIOLET = "#9434f4"
+OLIVE = "#889470"
+RED = "#d02834"
+MAUVE = "#a0587c"
+OURS = BLUE
 BORDER: dict[str, Any] = {"edgecolor": INK, "linewidth": 0.8}
 # One hatch per row; the fill distinguishes published and ours.
 HATCHES = ("", "////", "..", "\\\\", "xxx", "oo")
 # Line style if published, marker filling if ours.
 CENTRES = {"Mean": ("-", OURS), "Median": ("--", "none")}
-# Dashes, marker and colour of each row.  The colours differ for colour-blind readers
-# and have a contrast of at least 3 on white and on dark pages.
+# Dashes, marker and colour of each row.
 LOOKS = (
-    ("-", "o", OURS),
-    ("--", "s", "#c8641e"),
-    (":", "^", "#1b8a6b"),
-    ("-.", "D", "#b0609a"),
-    ((0, (7, 2)), "v", "#8c7a1e"),
-    ((0, (1, 3)), "P", "#7d7f85"),
+    ("-", "o", BLUE),
+    ("--", "s", ORANGE),
+    (":", "^", VIOLET),
+    ("-.", "D", OLIVE),
+    ((0, (7, 2)), "v", RED),
+    ((0, (1, 3)), "P", MAUVE),
 )
 MARK_EVERY = 4  # points of a line, for lines whose dashes are too short to see
 NAMED = 22  # maximum number of names along one side of a heat map
