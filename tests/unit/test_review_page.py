@@ -8,6 +8,7 @@ import random
 import re
 import time
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -301,6 +302,18 @@ def test_the_page_contains_the_contract_and_every_mark() -> None:
         (("other l0 f5", "change l1 f4"), "It's"),
         (("other l0 f5",), " New York law.\n"),
     ]
+
+
+@pytest.mark.parametrize("number", [1, 6, 13])
+def test_each_group_of_categories_has_its_own_colour(number) -> None:
+    names = [f"group{place}" for place in range(number)]
+    style = review_page.group_styles([*names, "other"])
+    found = re.findall(r"\.(\w+) { --c: var\(--lightness\) (\S+) (\S+);", style)
+    assert [name for name, _, _ in found] == [*names, "other"]
+    hues = sorted(int(hue) for _, chroma, hue in found if chroma != "0")
+    assert len(hues) == number
+    distances = [later - earlier for earlier, later in pairwise(hues)]
+    assert all(distance >= 360 // number - 1 for distance in distances)
 
 
 def test_the_page_has_valid_links_and_no_external_resources() -> None:

@@ -261,8 +261,8 @@ class Review(Entry):
 
     ``of`` is the data set with this task, and ``data`` its name on pages.  ``models``
     can review a contract, best first.  Spans with a probability of ``minimum`` or less
-    are not shown.  ``groups`` of categories have a style in `review/page.css`; all
-    other categories are in the group `OTHER_CATEGORIES`.
+    are not shown.  All categories that are not in ``groups`` are in the group
+    `OTHER_CATEGORIES`.
     """
 
     of: Name

@@ -245,6 +245,16 @@ class Passage:
 
 
 LANES = 4  # levels of underlines
+UNDERLINES = (
+    "dotted .14em",
+    "solid .14em",
+    "dashed .1em",
+    "double .08em",
+    "solid .07em",
+    "wavy .07em",
+)
+CHROMA = 0.13  # of the colours of groups, in OKLCH
+BLUE_HUE = 250  # of the first group, in degrees
 
 
 def shown(category: str) -> str:
@@ -400,7 +410,30 @@ def to_html(text: str, items: Sequence[Finding], title: str, about: About) -> st
         slug=_slug,
         snippet=snippet,
     )
-    return render.page(title, Markup(body), style + _highlights(placed))
+    style += group_styles(list(about.review.titles())) + _highlights(placed)
+    return render.page(title, Markup(body), style)
+
+
+def group_styles(groups: Sequence[str]) -> str:
+    """Return the colour and the underline of each group: hues at equal distances, and
+    `UNDERLINES` in turn.
+
+    The last group, of all other categories, is grey.  `page.css` has the lightness.
+    """
+    *coloured, other = groups
+    rules = []
+    for number, group in enumerate(coloured):
+        hue = BLUE_HUE + 360 * number / len(coloured)
+        underline = UNDERLINES[number % len(UNDERLINES)]
+        rules.append(_group_style(group, f"{CHROMA} {hue % 360:.0f}", underline))
+    rules.append(_group_style(other, "0 0", "solid .07em"))
+    return "".join(rules)
+
+
+def _group_style(group: str, colour: str, underline: str) -> str:
+    line, thickness = underline.split()
+    colours = f"--c: var(--lightness) {colour}"
+    return f".{group} {{ {colours}; --line-style: {line}; --thick: {thickness}; }}\n"
 
 
 def _highlights(placed: Sequence[Passage]) -> str:
@@ -413,7 +446,7 @@ def _highlights(placed: Sequence[Passage]) -> str:
         selectors.append(f":root:has(#{name}:is(:target, :focus-visible)) .{name}")
     if not selectors:
         return ""
-    return f"{','.join(selectors)} {{ background: rgb(var(--c) / .35); }}\n"
+    return f"{','.join(selectors)} {{ background: oklch(var(--c) / .35); }}\n"
 
 
 def _groups(
