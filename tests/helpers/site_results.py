@@ -13,7 +13,7 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column, Table, write, write_census
 from lextables.pipeline.files import write_result
 from lextables.pipeline.run import SCORES
-from lextables.report import datasets, leaderboard, results, site
+from lextables.report import datasets, headlines, leaderboard, results, site
 from lextables.report.exhibits import (
     Example,
     Examples,
@@ -236,6 +236,16 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         leaderboard.RankedRow("untested", "54.5", run="runs/m"),
         leaderboard.RankedRow("theirs", "54.0"),
     )
+    finding = headlines.Finding(
+        part=part,
+        exhibit=part.exhibits[0],
+        measure="NDCG@5",
+        own=headlines.Score(f"own {EVIL}", 40.0, "40.0"),
+        published=headlines.Score(ROW, 52.5, "52.5"),
+        reached=0,
+        total=1,
+        lower=False,
+    )
     note = "stand_in data: not comparable with the paper"
     benchmarks = [
         leaderboard.Benchmark("acord", "ACORD", "table3", "NDCG@5", rows, "57 queries"),
@@ -253,6 +263,7 @@ def material(root: Path, config: dict | None = None, **more) -> site.Material:
         ],
         "sections": {"acord": sections},
         "leaderboard": [leaderboard.page(benchmarks, {RUN: "cuad"})],
+        "findings": [finding],
         "made_by": "0.2.0",
         "date": "2026-01-02",
     }

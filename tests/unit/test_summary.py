@@ -12,6 +12,7 @@ from helpers import stored_pages
 from lextables import ROOT
 from lextables.registry.paper import Headline, TableEntry
 from lextables.report import summary
+from lextables.report.headlines import findings
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.cells import Cell, build
 from lextables.tables.published import NOT_PUBLISHED, PublishedCell, first_kinds, load
@@ -234,6 +235,19 @@ def test_the_picture_compares_the_best_baselines_with_the_best_published_values(
     assert tables == ["Sixth, Table 1", "Sixth, Table D-2"]
     assert "Best baseline" not in summary.picture(material(baselines=frozenset()))
     assert summary.picture(material(parts=[])).startswith("<svg ")
+
+
+def test_findings_compare_the_best_own_row_with_the_published_ones():
+    table1, losses = findings(material().parts, {WORDS})
+    assert (table1.name, table1.measure) == ("Sixth, Table 1", "F1")
+    assert (table1.own.system, table1.own.text) == ("Words", "83.0")
+    assert (table1.published.system, table1.published.text) == ("GPT", "85.0")
+    # 83.0 reaches 80.0 and 60.0, but not 85.0.
+    assert (table1.reached, table1.total) == (2, 3)
+    # A loss of 1.00 does not reach 0.50; a chance row is not compared.
+    assert (losses.reached, losses.total, losses.lower) == (0, 1, True)
+    assert losses.share == 50
+    assert findings(material().parts, ()) == []
 
 
 def test_values_that_were_not_run_have_no_bar():

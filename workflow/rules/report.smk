@@ -31,6 +31,8 @@ rule report:
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
         earlier=lambda wildcards, input: SITE.earlier,
+        own_rows=lambda wildcards, input: SITE.own_rows,
+        own_rows_digest=lambda wildcards: digest_of(SITE.own_rows),
         trained_on=lambda wildcards, input: SITE.trained_on,
         trained_on_digest=lambda wildcards: digest_of(SITE.trained_on),
         sources_digest=lambda wildcards: digest_of(TABLES.source_texts),

@@ -10,7 +10,7 @@ from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job
 from lextables.pipeline.version import day, made_by, words
 from lextables.registry import modules
-from lextables.report import datasets, leaderboard, results, site
+from lextables.report import datasets, headlines, leaderboard, results, site
 
 with job(snakemake.log[0]):
     root = Path(snakemake.params.root)
@@ -43,6 +43,7 @@ with job(snakemake.log[0]):
         datasets=[datasets.read(path, texts) for path in sorted(map(Path, censuses))],
         sections=sections,
         leaderboard=leaderboard.pages(parts, snakemake.params.trained_on),
+        findings=headlines.findings(parts, frozenset(snakemake.params.own_rows)),
         made_by=words(made_by()),
         date=day(),
     )

@@ -125,13 +125,20 @@ class Report:
     @cached_property
     def baselines(self) -> list[str]:
         """Param: the folders of the runs of baselines, sorted."""
-        baselines = []
+        return run_folders(self._rows("baseline"))
+
+    @cached_property
+    def own_rows(self) -> list[str]:
+        """Param: the folders of the runs of additional rows, sorted."""
+        return run_folders(self._rows("additional"))
+
+    def _rows(self, mark: str) -> list[Row]:
+        """The rows with a mark, except the lenient ones."""
+        marked = []
         for plan in self.project.plans.values():
             for rows in plan.rows.values():
-                baselines += [
-                    row for row in rows if row["baseline"] and not row["lenient"]
-                ]
-        return run_folders(baselines)
+                marked += [row for row in rows if row[mark] and not row["lenient"]]
+        return marked
 
     @cached_property
     def modules(self) -> list[str]:

@@ -11,6 +11,7 @@ from lextables.report import commands, tables, wording
 from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Funnel, Section
+from lextables.report.headlines import Finding
 from lextables.report.layout import HOME, Facts, Link, Page
 from lextables.report.results import Exhibit, Part, RunRecord, owner
 from lextables.sources.provenance import SourceFiles, source_files
@@ -33,6 +34,11 @@ class Tile:
     counts: wording.Counts
     words: str
 
+    @property
+    def has_values(self) -> bool:
+        """Whether a published value of the table has a value here."""
+        return any(n for name, n in self.counts.items() if name != "not run")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -48,10 +54,12 @@ class FirstPage:
     """The content of the first page.
 
     ``total`` are the outcomes of all published values by kind, and ``shown`` those that
-    occur.  ``runs`` and ``tables`` are numbers.
+    occur.  ``runs`` and ``tables`` are numbers.  ``findings`` have the path of their
+    table's page.
     """
 
     blocks: Sequence[Block]
+    findings: Sequence[tuple[Finding, str]]
     runs: int
     tables: int
     total: wording.KindCounts
@@ -65,6 +73,7 @@ def first_page(
     config: Settings,
     parts: Sequence[Part],
     runs: Sequence[RunRecord],
+    findings: Sequence[Finding],
     made_by: str,
     date: str,
 ) -> Page:
@@ -76,8 +85,12 @@ def first_page(
         blocks.append(Block(part, tiles, counts))
     total = wording.summed_by_kind(block.counts for block in blocks)
     occurring = wording.summed(total.values())
+    found = []
+    for finding in findings:
+        found.append((finding, tables.path(finding.part, finding.exhibit)))
     content = FirstPage(
         blocks=blocks,
+        findings=found,
         runs=len(runs),
         tables=sum(len(block.tiles) for block in blocks),
         total=total,

@@ -10,6 +10,7 @@ from lextables.report import datasets, layout, overview, runs, tables
 from lextables.report.commands import Settings
 from lextables.report.datasets import DataSet
 from lextables.report.exhibits import Section
+from lextables.report.headlines import Finding
 from lextables.report.layout import HOME, Frame, Link, Page
 from lextables.report.results import Part, RunRecord
 from lextables.report.wording import banner
@@ -28,7 +29,8 @@ class Material:
 
     ``root`` is the folder of the results as commands name it.  ``made_by`` is the
     version of lextables and ``date`` the day of its commit.  ``sections`` are a paper's
-    sections in addition to its tables, and ``leaderboard`` its page, if there is one.
+    sections in addition to its tables, ``leaderboard`` is its page, if there is one.
+    ``findings`` are shown on the first page.
     """
 
     config: Settings
@@ -38,6 +40,7 @@ class Material:
     datasets: Sequence[DataSet] = ()
     sections: Mapping[str, Sequence[Section]] = field(default_factory=dict)
     leaderboard: Sequence[Page] = ()
+    findings: Sequence[Finding] = ()
     made_by: str = ""
     date: str = ""
 
@@ -75,7 +78,12 @@ def pages(material: Material) -> list[Page]:
     by_folder = {run.folder: run for run in material.runs}
     site_pages = [
         overview.first_page(
-            config, material.parts, material.runs, material.made_by, material.date
+            config,
+            material.parts,
+            material.runs,
+            material.findings,
+            material.made_by,
+            material.date,
         )
     ]
     for part in material.parts:

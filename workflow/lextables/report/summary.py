@@ -15,11 +15,12 @@ from matplotlib.patches import Patch
 from lextables.pipeline.version import words
 from lextables.report import site, wording
 from lextables.report.commands import Settings, changed_keys
-from lextables.report.leaderboard import NONE, Benchmark, benchmarks, headline_lines
+from lextables.report.headlines import Finding, findings
+from lextables.report.leaderboard import NONE, Benchmark, benchmarks
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables import figures
 from lextables.tables.cells import Line
-from lextables.tables.published import KINDS, NOT_PUBLISHED, Kind, number
+from lextables.tables.published import KINDS, NOT_PUBLISHED, Kind
 from lextables.tables.render import (
     About,
     data_note,
@@ -98,19 +99,19 @@ def picture(material: Material) -> str:
     for name, by_kind in counts.items():
         for kind, outcomes in by_kind.items():
             bars[f"{name}, {wording.PLURALS[kind]}"] = outcomes
-    baselines = _best_baselines(material)
+    found = findings(material.parts, material.baselines)
 
     def drawing(figure: Figure) -> None:
         rows = [max(len(bars), 1)]
         margin = 5
-        if baselines:
-            rows.append(len(baselines))
+        if found:
+            rows.append(len(found))
             margin += 2
         figure.set_size_inches(WIDTH, BAR * (sum(rows) + margin))
         axes = figure.subplots(len(rows), 1, squeeze=False, height_ratios=rows)
         _draw_counts(axes[0, 0], bars)
-        if baselines:
-            _draw_baselines(axes[1, 0], baselines)
+        if found:
+            _draw_findings(axes[1, 0], found)
 
     svg = figures.to_svg(drawing, "Published values and baselines", NAME)
     return f"{' '.join(site.drawing(svg, PAPER).split())}\n"
@@ -151,19 +152,20 @@ def _draw_counts(axes: Axes, counts: Mapping[str, wording.Counts]) -> None:
     axes.figure.legend(handles=handles, handlelength=1.4, **place)
 
 
-def _draw_baselines(axes: Axes, baselines: Mapping[str, tuple[float, str]]) -> None:
-    """A bar for each headline: its best baseline in per cent of the best published
+def _draw_findings(axes: Axes, found: Sequence[Finding]) -> None:
+    """A bar for each headline: its best own value in per cent of the best published
     value.
     """
     look = figures.BORDER | {"facecolor": figures.OURS}
-    for at, (share, text) in enumerate(baselines.values()):
-        axes.barh(at, share, height=0.6, **look)
-        end = (max(share, 100), at)
+    for at, each in enumerate(found):
+        axes.barh(at, each.share, height=0.6, **look)
+        end = (max(each.share, 100), at)
+        text = f"{each.own.text} (published: {each.published.text})"
         axes.annotate(text, end, (5, 0), **BESIDE)
-    largest = max(share for share, _ in baselines.values())
+    largest = max(each.share for each in found)
     axes.axvline(100, color=figures.INK, linewidth=1.2)
-    axes.set_yticks(range(len(baselines)), [*baselines])
-    axes.set_ylim(len(baselines) - 0.5, -0.5)
+    axes.set_yticks(range(len(found)), [each.name for each in found])
+    axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_xlim(0, 1.65 * max(100, largest))
     axes.set_xlabel("Best baseline, best published value = 100")
     axes.tick_params(axis="y", length=0)
@@ -503,44 +505,6 @@ def _needs(material: Material) -> Iterator[str]:
             total = f"{counts.total():,}"
             rows.append([name, wording.PLURALS[kind], total, ", ".join(papers)])
     yield _table(["needs", "kind", "values", "of"], rows, ["kind", "of"])
-
-
-def _best_baselines(material: Material) -> dict[str, tuple[float, str]]:
-    """{table: best baseline of its headline in per cent of the best published value,
-    both as text}.
-
-    Where lower is better, it is the inverse.
-    """
-    shares = {}
-    for part, exhibit in material.exhibits:
-        headline = exhibit.entry.headline
-        if not headline or data_note(exhibit.sources):
-            continue
-        published: dict[float, str] = {}
-        baselines: dict[float, str] = {}
-        for system, line in headline_lines(exhibit).items():
-            printed = number(line.published)
-            ours = number(line.ours)
-            if printed is not None and system not in headline.chance:
-                published[printed] = line.published
-            elif (
-                ours and line.runs and material.baselines.issuperset(line.runs.split())
-            ):
-                baselines[ours] = line.ours
-        published.pop(0.0, None)
-        if not (published and baselines):
-            continue
-        if headline.lower:
-            paper = min(published)
-            best = min(baselines)
-            share = 100 * (paper / best)
-        else:
-            paper = max(published)
-            best = max(baselines)
-            share = 100 * (best / paper)
-        text = f"{baselines[best]} (published: {published[paper]})"
-        shares[f"{part.short}, {label(exhibit.name)}"] = (share, text)
-    return shares
 
 
 def _leaderboard(headlines: Sequence[Benchmark]) -> Iterator[str]:
