@@ -160,6 +160,7 @@ def test_without_a_terminal_progress_is_written_at_intervals(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(plugin, "INTERVAL", 0.01)
+    monkeypatch.setattr(plugin.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     screen = handler()
     screen.stream = sys.stdout
 
@@ -173,7 +174,11 @@ def test_without_a_terminal_progress_is_written_at_intervals(
     assert re.search(r"0 of 10 jobs done in 01:40\n", written())
     # Known from the first line on.
     screen.emit(record(None, msg="", expected=expected(_1=100.0, _2=500.0)))
-    assert re.search(r"0 of 10 jobs done in 01:40, about 10:00 left\n", written())
+    assert re.search(
+        r"0 of 10 jobs done in 01:40, between 05:00 and 20:00 left\n", written()
+    )
+    screen.bar.start_t -= 200
+    assert re.search(r"0 of 10 jobs done in 05:00, about 10:00 left\n", written())
     screen.emit(
         record(
             LogEvent.JOB_INFO,
@@ -190,15 +195,15 @@ def test_without_a_terminal_progress_is_written_at_intervals(
     )
     # With the progress that `pipeline.progress` writes.
     progress = Progress(tmp_path / "a.log", 8)
-    progress.file.write_text('{"share": 0.5}')
+    progress.file.write_text('{"share": 0.5, "left": 30.0, "measured": 30.0}')
     assert re.search(
-        r", about 0[89]:\d\d left; Encoding the texts of acord: 50 %\n", written()
+        r", about 07:\d\d left; Encoding the texts of acord: 50 %\n", written()
     )
     progress.file.write_text('{"sha')  # half of a file
     assert re.search(r" left; Encoding the texts of acord\n", written())
     screen.emit(record(LogEvent.JOB_FINISHED, job_id=1))
     screen.emit(record(LogEvent.PROGRESS, done=1, total=10))
-    assert re.search(r"1 of 10 jobs done in 01:4\d, about 0[45]:\d\d left\n", written())
+    assert re.search(r"1 of 10 jobs done in 05:0\d, about 0[45]:\d\d left\n", written())
     screen.close()
 
 

@@ -4,7 +4,13 @@ import random
 
 import pytest
 
-from snakemake_logger_plugin_lextables.remaining import Expected, Running, seconds_left
+from snakemake_logger_plugin_lextables.remaining import (
+    Expected,
+    Running,
+    bounds,
+    busy_pace,
+    seconds_left,
+)
 
 # A table of five retrievers, as recorded on an Intel Xeon: core seconds of each job.
 TABLE = {
@@ -32,6 +38,13 @@ UNKNOWN = {
     3: Expected(10, before=(2,)),
 }
 
+
+def at_work(seconds, share, loading=0):
+    """A running job that did ``share`` of its work after ``loading`` seconds."""
+    measured = seconds - loading
+    return Running(seconds, share, measured * (1 - share) / share, measured)
+
+
 # Name: what is expected, finished and running, the cores, and the true seconds left.
 MOMENTS = {
     "nothing has finished": (TABLE, {}, {1: Running(1)}, 1, 183),
@@ -43,7 +56,7 @@ MOMENTS = {
     "a machine ten times slower": (
         {1: Expected(30), 2: Expected(30), 3: Expected(30)},
         {},
-        {1: Running(60, 0.2)},
+        {1: at_work(60, 0.2)},
         1,
         840,
     ),
@@ -51,23 +64,31 @@ MOMENTS = {
     "encoding at 1 minute": (
         TABLE,
         {1: 4, 2: 8, 3: 12, 4: 30},
-        {5: Running(6, 0.01)},
+        {5: at_work(6, 0.01)},
         1,
         674,
     ),
     "encoding at 3 minutes": (
         TABLE,
         {1: 4, 2: 8, 3: 12, 4: 30},
-        {5: Running(126, 0.22)},
+        {5: at_work(126, 0.22)},
         1,
         554,
     ),
     "encoding at 5 minutes": (
         TABLE,
         {1: 4, 2: 8, 3: 12, 4: 30},
-        {5: Running(246, 0.43)},
+        {5: at_work(246, 0.43)},
         1,
         434,
+    ),
+    # A quiet machine, on which loading the model takes a third of the first minute.
+    "encoding at 1 minute after loading a model": (
+        TABLE,
+        {1: 1, 2: 2, 3: 3, 4: 8},
+        {5: at_work(46, 0.18, loading=20)},
+        1,
+        118 + 30,
     ),
     # Start of the process takes most of a short job, which says little of a long one.
     "a short job ten times slower": (LONG_LAST, {1: 20}, {}, 1, 1816),
@@ -81,7 +102,7 @@ MOMENTS = {
     "a long job that has progress": (
         LONG_LAST,
         dict.fromkeys(range(1, 10), 2),
-        {10: Running(600, 0.1)},
+        {10: at_work(600, 0.1)},
         2,
         5400,
     ),
@@ -95,7 +116,7 @@ MOMENTS = {
     "a job without a record takes fifty times the guess": (
         UNKNOWN,
         {1: 10},
-        {2: Running(100, 0.4)},
+        {2: at_work(100, 0.4)},
         1,
         160,
     ),
@@ -116,6 +137,19 @@ def test_the_remaining_time_is_right_within_a_factor_of_two(moment):
     expected, finished, running, cores, true = MOMENTS[moment]
     left = seconds_left(expected, finished, running, cores)
     assert true / 2 <= left <= 2 * true
+
+
+def test_a_busy_machine_is_slow_before_a_job_shows_it():
+    pace = busy_pace(load=4, cores=2, processors=2)
+    assert pace == 3
+    assert busy_pace(load=0.5, cores=2, processors=16) == 1
+    quiet = seconds_left(TABLE, {1: 1}, {2: Running(1)}, 1)
+    assert seconds_left(TABLE, {1: 3}, {2: Running(1)}, 1, pace) > 2.5 * quiet
+
+
+def test_an_estimate_of_much_more_than_the_time_so_far_is_a_range():
+    assert bounds(180, 60) == (180, 180)
+    assert bounds(240, 60) == (120, 480)
 
 
 def test_jobs_that_were_not_expected_do_not_count():
@@ -157,7 +191,7 @@ def test_simulated_runs_on_machines_of_any_speed(seed, cores):
             if end <= now:
                 finished[job] = end - start
             elif start < now:
-                running[job] = Running(now - start, (now - start) / (end - start))
+                running[job] = at_work(now - start, (now - start) / (end - start))
         left = seconds_left(expected, finished, running, cores)
         true = total - now
         assert true / 2 <= left <= 2 * true

@@ -20,6 +20,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
 from lextables.pipeline.progress import Progress, progress_file
 from snakemake_logger_plugin_lextables import Started
+from snakemake_logger_plugin_lextables.remaining import Running
 
 ABOUT = {"device": "cpu", "similarity": "cosine"}
 
@@ -95,9 +96,22 @@ def test_progress_is_the_share_of_the_characters_that_are_read(tmp_path, monkeyp
 def test_the_screen_reads_the_progress_that_a_job_writes(tmp_path):
     log = tmp_path / "log.txt"
     started = Started(0.0, "Encoding.", str(log))
-    assert started.share() is None
+    assert started.running(5.0) == Running(5.0)
     Progress(log, 10)
-    assert started.share() == 0.0
+    assert started.running(5.0) == Running(5.0, 0.0)
+
+
+def test_the_pace_of_a_job_begins_after_its_first_amount(tmp_path, monkeypatch):
+    """What was encoded by an earlier job, or waited for a model, has no pace."""
+    times = iter([100.0, 160.0, 170.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    log = tmp_path / "log.txt"
+    texts = Progress(log, 100)
+    started = Started(0.0, "Encoding.", str(log))
+    texts.add(50)
+    assert started.running(60.0) == Running(60.0, 0.5)
+    texts.add(10)
+    assert started.running(70.0) == Running(70.0, 0.6, left=40.0, measured=10.0)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -109,7 +123,7 @@ def test_a_job_leaves_no_progress(tmp_path, fails):
         with job(log):
             assert not progress_file(log).exists()
             Progress(log, 10)
-            assert json.loads(progress_file(log).read_text()) == {"share": 0.0}
+            assert json.loads(progress_file(log).read_text())["share"] == 0.0
             if fails:
                 raise BadInput("wrong")
     except SystemExit:

@@ -8,6 +8,7 @@ that ask for details (--verbose, --dry-run, --printshellcmds, --debug-dag,
 
 import io
 import json
+import os
 import re
 import sys
 import threading
@@ -25,7 +26,13 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
-from snakemake_logger_plugin_lextables.remaining import Expected, Running, seconds_left
+from snakemake_logger_plugin_lextables.remaining import (
+    Expected,
+    Running,
+    bounds,
+    busy_pace,
+    seconds_left,
+)
 
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
@@ -49,14 +56,15 @@ class Started:
     message: str
     log: str = ""
 
-    def share(self) -> float | None:
-        """Return the share of its work that is done; None if unknown."""
+    def running(self, now: float) -> Running:
+        """Return how far it is at the time ``now``; its share is None if unknown."""
+        seconds = now - self.time
         if self.log:
             # The file is missing before the first progress, and after the job.
             with suppress(OSError, ValueError, TypeError, KeyError):
                 text = Path(self.log).with_suffix(PROGRESS).read_text(encoding="utf-8")
-                return float(json.loads(text)["share"])
-        return None
+                return Running(seconds, **json.loads(text))
+        return Running(seconds)
 
 
 class LogHandler(LogHandlerBase):
@@ -80,6 +88,7 @@ class LogHandler(LogHandlerBase):
         self.finished: dict[int, float] = {}  # job: seconds
         self.expected: Mapping[int, Expected] = {}  # by job
         self.cores: float | None = None  # None: jobs run elsewhere
+        self.pace_before = 1.0  # until jobs of this run show it
         self.failures: dict[int, str] = {}  # job: sentence
         self.errors: list[str] = []  # of the run itself
         self.stopped = ""  # sentence, if a user stopped the run
@@ -99,6 +108,10 @@ class LogHandler(LogHandlerBase):
             self._begin(record.stats["total"])
         elif event is LogEvent.RESOURCES_INFO:
             self.cores = getattr(record, "cores", None) or self.cores
+            if self.cores:
+                processors = os.cpu_count() or 1
+                load, _, _ = os.getloadavg()
+                self.pace_before = busy_pace(load, self.cores, processors)
         elif event is LogEvent.JOB_INFO:
             self._job_started(record)
         elif event is LogEvent.PROGRESS and self.bar is not None:
@@ -217,14 +230,18 @@ class LogHandler(LogHandlerBase):
         running = {}
         for job, started in [*self.started.items()]:
             if job not in finished:
-                running[job] = Running(now - started.time, started.share())
+                running[job] = started.running(now)
         parts = []
         if self.expected:
             # Elsewhere as many jobs run at once as did so far.
             busy = sum(finished.values()) + sum(job.seconds for job in running.values())
             cores = self.cores or max(1.0, busy / max(1.0, elapsed))
-            left = seconds_left(self.expected, finished, running, cores)
-            parts.append(f"about {tqdm.format_interval(left)} left")
+            left = seconds_left(
+                self.expected, finished, running, cores, self.pace_before
+            )
+            low, high = map(tqdm.format_interval, bounds(left, elapsed))
+            shown = f"about {low}" if low == high else f"between {low} and {high}"
+            parts.append(f"{shown} left")
         if running:
             longest = max(running, key=lambda job: running[job].seconds)
             text = self.started[longest].message.rstrip(".")

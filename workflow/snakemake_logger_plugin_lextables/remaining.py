@@ -8,8 +8,12 @@ from dataclasses import dataclass
 RECORDED = 20
 # At least this share of the time of a running job without progress is still to come.
 LATE = 0.3
-# Progress counts fully after so many seconds: loading libraries and a model is none.
-LOADED = 30
+# The pace of a job counts fully when it is measured for so many seconds.
+MEASURED = 20
+# An estimate of more than so many times the seconds of the run is uncertain: it may be
+# this factor too high or too low.
+UNCERTAIN = 3
+FACTOR = 2
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,15 @@ class Expected:
 
 @dataclass(frozen=True)
 class Running:
-    """A running job: its ``seconds`` so far, and the ``share`` of its work."""
+    """A running job: its ``seconds`` so far, and the ``share`` of its work.
+
+    ``left`` are the seconds left at the pace of its last ``measured`` seconds.
+    """
 
     seconds: float
     share: float | None = None
+    left: float = 0.0
+    measured: float = 0.0
 
 
 def seconds_left(
@@ -39,13 +48,15 @@ def seconds_left(
     finished: Mapping[int, float],
     running: Mapping[int, Running],
     cores: float,
+    pace_before: float = 1.0,
 ) -> float:
     """Return the estimated seconds until the end of a run.
 
-    All arguments are by job, and ``finished`` are seconds.  It is the time of all work
-    on ``cores``, or of the longest chain of jobs if that is longer.
+    The first arguments are by job, and ``finished`` are seconds.  ``pace_before`` is
+    the pace of the machine until jobs of this run show it.  The result is the time of
+    all work on ``cores``, or of the longest chain of jobs if that is longer.
     """
-    pace = _pace(expected, finished, running)
+    pace = _pace(expected, finished, running, pace_before)
     left = {}
     work = 0.0
     for job, about in expected.items():
@@ -59,16 +70,36 @@ def seconds_left(
     return max(work / cores, _longest_chain(expected, left))
 
 
+def busy_pace(load: float, cores: float, processors: int) -> float:
+    """Return the pace on a machine with this ``load`` of other processes.
+
+    ``cores`` are those of the run, and ``processors`` those of the machine.
+    """
+    return max(1.0, (load + cores) / processors)
+
+
+def bounds(left: float, elapsed: float) -> tuple[float, float]:
+    """Return between which seconds an estimate is, after ``elapsed`` seconds of a run.
+
+    They are the same as soon as enough of the run is measured.
+    """
+    if left <= UNCERTAIN * elapsed:
+        return left, left
+    return left / FACTOR, left * FACTOR
+
+
 def _pace(
     expected: Mapping[int, Expected],
     finished: Mapping[int, float],
     running: Mapping[int, Running],
+    pace_before: float,
 ) -> float:
     """Return how many core seconds a recorded core second takes in this run.
 
     Running jobs count as soon as they have progress, or take longer than expected.
     """
-    recorded = measured = float(RECORDED)
+    recorded = float(RECORDED)
+    measured = RECORDED * pace_before
     for job, about in expected.items():
         if about.guessed:
             continue
@@ -78,7 +109,7 @@ def _pace(
         elif job in running:
             alone = about.seconds / about.threads
             total = running[job].seconds + _seconds_left(running[job], alone)
-            if running[job].share or running[job].seconds > alone:
+            if running[job].measured or running[job].seconds > alone:
                 recorded += about.seconds
                 measured += total * about.threads
     return measured / recorded
@@ -87,11 +118,8 @@ def _pace(
 def _seconds_left(job: Running, seconds: float) -> float:
     """Return the seconds left of a job that is expected to take ``seconds``."""
     expected = max(seconds - job.seconds, LATE * job.seconds)
-    if not job.share:
-        return expected
-    by_progress = job.seconds * (1 - job.share) / job.share
-    trust = min(1.0, job.seconds / LOADED)
-    return trust * by_progress + (1 - trust) * expected
+    trust = min(1.0, job.measured / MEASURED)
+    return trust * job.left + (1 - trust) * expected
 
 
 def _longest_chain(
