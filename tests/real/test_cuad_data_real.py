@@ -6,9 +6,12 @@ import json
 import zipfile
 from collections import Counter, defaultdict
 
+import numpy as np
 import pytest
 
 from helpers.registered import read, written
+from lextables.tasks.spans.candidates import PARTS, candidates, text_features
+from lextables.tasks.spans.units import units_of
 
 LEAST_WORDS = 8  # minimum length of a compared line, and length of a compared sequence
 
@@ -182,3 +185,14 @@ def test_most_of_one_test_contract_is_in_training_with_other_line_breaks(texts, 
     assert training.startswith("IdeanomicsInc_20160330")
     # The comparison of lines does not find this.
     assert not any(shared[first])
+
+
+def test_linear_models_have_features_of_the_parts_of_every_contract(rows):
+    """Two units of each contract, which have parts."""
+    texts = [row["text"] for row in rows["contracts"]]
+    units = units_of(texts)
+    given = candidates(units, np.zeros(len(units.start)), 2, [*PARTS], runs=False)
+    features = text_features(given, units)
+    assert len(features) == len(given.start) > 510
+    assert np.isfinite(features).all()
+    assert len(set(given.contract[given.part].tolist())) > 400

@@ -293,6 +293,13 @@ def test_context_and_text_features():
     )
 
 
+def test_a_blank_between_quotes_is_no_defined_name():
+    text = 'Acme Inc. (the "   ") pays ("Acme").'
+    assert features_of(text, "Acme Inc")[-6] == 0
+    (feature,) = {features_of(text, "Acme")[-6]}
+    assert feature == 1
+
+
 def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     text = "\nFee: 5"
     units = units_of([text, ""])

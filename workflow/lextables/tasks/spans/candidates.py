@@ -536,7 +536,9 @@ def _defined(text: str) -> dict[str, int]:
     """Return {quoted words, in lower case: where they are first quoted}."""
     places: dict[str, int] = {}
     for match in _QUOTED.finditer(text):
-        places.setdefault(_bare(match[1].lower()), match.start())
+        # Of a blank between quotes, which is to be filled in, there is no name.
+        if match[1]:
+            places.setdefault(_bare(match[1].lower()), match.start())
     return places
 
 
