@@ -419,6 +419,35 @@ def test_a_part_of_the_predictions_is_scored_if_it_is_asked_for(folder, monkeypa
     assert set(both.query("metric == 'NDCG@10' and group == 'all'")["n"]) == {1}
 
 
+def test_what_all_systems_predict_is_compared_if_it_is_asked_for(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    hits = [pd.read_csv(f"ranking{seed}.csv") for seed in range(2)]
+    scores = lextables.score("acord", "ranking0.csv")
+    groups = sorted({*scores["group"][scores["group"].str.startswith("query: ")]})
+    queries = [group.removeprefix("query: ") for group in groups]
+    for name, frame, part in (
+        ("most.csv", hits[0], queries[:-1]),
+        ("others.csv", hits[1], queries[1:]),
+    ):
+        frame[frame["query_id"].isin(part)].to_csv(name, index=False)
+    systems = {"Most": "most.csv", "Others": "others.csv"}
+    with pytest.raises(BadInput, match=r"predict each of them, or use partial \("):
+        lextables.compare("acord", systems)
+    pairs = lextables.compare("acord", systems, partial=True)
+    (pair,) = pairs.query("table == 'table_d3' and measure == 'NDCG@10'").to_dict(
+        "records"
+    )
+    means = {}
+    for name, file in (("Most / None", "most.csv"), ("Others / None", "others.csv")):
+        scores = lextables.score("acord", file, partial=True)
+        scores = scores[scores["metric"] == "NDCG@10"].set_index("group")["value"]
+        means[name] = scores[groups[1:-1]].mean()
+    assert pair["units"] == f"{len(groups) - 2} queries"
+    assert pair["difference"] == pytest.approx(
+        means[pair["one"]] - means[pair["other"]]
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "file"), [("cuad", "spans0.json"), ("maud", "maud.jsonl")]
 )

@@ -58,6 +58,9 @@ FormatOption = Annotated[
 FolderOption = Annotated[
     Path | None, typer.Option(help="Folder that has results/; default: this one.")
 ]
+PartialOption = Annotated[
+    bool, typer.Option("--partial", help="Only the questions that have predictions.")
+]
 OutputOption = Annotated[
     Path | None, typer.Option(help="Write all rows and columns as csv.")
 ]
@@ -254,9 +257,7 @@ def score(
     format: FormatOption = None,
     data: DataOption = Data.release,
     folder: FolderOption = None,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Score the questions that are there.")
-    ] = False,
+    partial: PartialOption = False,
     output: OutputOption = None,
 ) -> None:
     """Score predictions on the test part of a data set, with 95 % intervals.
@@ -291,12 +292,13 @@ def compare(
     format: FormatOption = None,
     data: DataOption = Data.release,
     folder: FolderOption = None,
+    partial: PartialOption = False,
     output: OutputOption = None,
 ) -> None:
     """Compare systems with paired tests, as the tables of the paper do.
 
     A row is a pair of systems in a measure of a table, with the difference, its 95 %
-    interval, the p-value, and the p-value after Holm's correction.
+    interval, the p-value, the p-value after Holm's correction, and the number of units.
 
     \b
     lextables compare acord A=a.csv B=b.csv
@@ -312,11 +314,11 @@ def compare(
             what = f"{system} has no name"
             raise BadInput(what, where="command line", do="write NAME=FILE")
         named[name] = paths.split(",")
-    pairs = compare_files(data_set, named, format, data.value, folder)
+    pairs = compare_files(data_set, named, format, data.value, folder, partial)
     if output:
         pairs.to_csv(output, index=False)
     columns = ["table", "measure", "one", "other", "difference", "low", "high"]
-    columns += ["p", "adjusted"]
+    columns += ["p", "adjusted", "units"]
     typer.echo(pairs[columns].to_string(index=False, float_format="{:.4f}".format))
 
 

@@ -1,8 +1,9 @@
 """Scores and paired tests of submitted predictions, as DataFrames."""
 
+import contextlib
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -49,14 +50,10 @@ def score(
     with the pipeline's sentence, for predictions that the pipeline does not accept, and
     as `load` does.
     """
-    with WORKING_FOLDER, tempfile.TemporaryDirectory(prefix="lextables-") as objects:
+    with tempfile.TemporaryDirectory(prefix="lextables-") as objects:
         systems = {ROW: written(predictions, Path(objects))}
-        try:
-            with scored_runs(data_set, systems, format, data, folder, partial) as runs:
-                return _scores(runs)
-        except Incomplete as error:
-            do = f"{error.do}, or use partial (partial=True, --partial)"
-            raise BadInput(error.what, where=error.where, do=do) from None
+        with _scored(data_set, systems, format, data, folder, partial) as runs:
+            return _scores(runs)
 
 
 def compare(
@@ -65,13 +62,15 @@ def compare(
     format: str | None = None,
     data: Data = "release",
     folder: str | Path | None = None,
+    partial: bool = False,
 ) -> pd.DataFrame:
     """Return the paired tests of submitted predictions, as the paper's tables have
     them.
 
     ``systems`` are {name: a file, or a file for each seed}; the other arguments are
-    those of `score`.  A row is a pair of systems, the better one first, compared by a
-    ``measure`` of a ``table``, in the table's unit (mostly per cent):
+    those of `score`.  With ``partial`` only what all systems predict is compared.  A
+    row is a pair of systems, the better one first, compared by a ``measure`` of a
+    ``table``, in the table's unit (mostly per cent):
 
     - ``difference``, and ``low`` to ``high``: its paired 95 % interval;
     - ``p``: the p-value of the sign-flip test over ``units``, and ``adjusted``: after
@@ -87,8 +86,33 @@ def compare(
         what = "a comparison needs the names and files of two systems or more"
         do = 'give them as {"A": "a.json", "B": "b.json"}'
         raise BadInput(what, where="lextables.compare", do=do)
-    with WORKING_FOLDER, scored_runs(name, systems, format, data, folder) as runs:
+    with _scored(name, systems, format, data, folder, partial) as runs:
         return _pairs(runs)
+
+
+@contextlib.contextmanager
+def _scored(
+    name: str,
+    systems: Mapping[str, Files],
+    format: str | None,
+    data: Data,
+    folder: str | Path | None,
+    partial: bool,
+) -> Iterator[ScoredRuns]:
+    """Yield `scored_runs`, one call at a time; a message about missing predictions
+    names ``partial`` too.
+    """
+    try:
+        with (
+            WORKING_FOLDER,
+            scored_runs(name, systems, format, data, folder, partial) as runs,
+        ):
+            yield runs
+    except Incomplete as error:
+        if partial:
+            raise
+        do = f"{error.do}, or use partial (partial=True, --partial)"
+        raise BadInput(error.what, where=error.where, do=do) from None
 
 
 def _scores(runs: ScoredRuns) -> pd.DataFrame:
