@@ -152,6 +152,16 @@ def test_an_estimate_of_much_more_than_the_time_so_far_is_a_range():
     assert bounds(240, 60) == (120, 480)
 
 
+def test_jobs_with_one_thread_have_their_own_pace():
+    """Two threads wait for each other on a busy machine, and take seven times longer
+    than recorded; jobs with one thread do not.
+    """
+    table = TABLE | {5: Expected(140, threads=2, before=(2,))}
+    running = {5: at_work(250, 0.48)}
+    left = seconds_left(table, {1: 4, 2: 8, 3: 4, 4: 10}, running, 2)
+    assert left == pytest.approx(271 + 25, rel=0.1)
+
+
 def test_jobs_that_were_not_expected_do_not_count():
     finished = {**dict.fromkeys(range(1, 6), 10), 99: 1000}
     assert seconds_left(SHORT, finished, {98: Running(500)}, 1) == 50

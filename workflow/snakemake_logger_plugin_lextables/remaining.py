@@ -56,12 +56,17 @@ def seconds_left(
     the pace of the machine until jobs of this run show it.  The result is the time of
     all work on ``cores``, or of the longest chain of jobs if that is longer.
     """
-    pace = _pace(expected, finished, running, pace_before)
+    # Other processes slow jobs with several threads more, which wait for each other.
+    alone = {job: about for job, about in expected.items() if about.threads == 1}
+    together = {job: about for job, about in expected.items() if about.threads > 1}
+    pace_alone = _pace(alone, finished, running, pace_before)
+    pace_together = _pace(together, finished, running, pace_before)
     left = {}
     work = 0.0
     for job, about in expected.items():
         if job in finished:
             continue
+        pace = pace_alone if about.threads == 1 else pace_together
         seconds = pace * about.seconds / about.threads
         if job in running:
             seconds = _seconds_left(running[job], seconds)
