@@ -378,3 +378,23 @@ def test_the_last_lines_name_what_a_command_made(project, monkeypatch):
         "Done: results/sample/tables/maud/table4.html (no published values).",
         "Done: results/sample/publish/",
     ]
+
+
+def test_a_run_names_the_rows_of_a_user_that_have_left_a_table(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(command_line, "show_last", shown.append)
+    table = tmp_path / "tables/maud/table3.csv"
+    table.parent.mkdir(parents=True)
+    own = "Mine,runs/maud/submitted/own-mine/all/seed0\nOther,runs/maud/submitted/own-other/all/seed0\n"
+    heads = "row,runs\nBERT,runs/maud/train/bert/all/seed0\n"
+    table.write_text(heads + own)
+    before = command_line.own_rows(str(tmp_path))
+    assert before == {table: {"Mine", "Other"}}
+    command_line.show_removed_rows(str(tmp_path), before)
+    assert shown == []
+    table.write_text(heads)
+    command_line.show_removed_rows(str(tmp_path), before)
+    assert shown == [
+        f"No longer in {table.with_suffix('.html')}: Mine, Other. To keep your rows, "
+        "give the same extra_predictions and extra_models in each run."
+    ]

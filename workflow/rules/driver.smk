@@ -21,6 +21,7 @@ def clean_up():
 if STANDALONE:
     command_line.check_options(RUN_OF_SNAKEMAKE.has_no_cores)
     targets = set()
+    rows_before = command_line.own_rows(RESULTS)
     if command_line.started_by_snakemake():
         targets = targets_of_command_line()
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
@@ -52,6 +53,7 @@ onsuccess:
     command_line.show_skipped_volumes(RESULTS, SHARDS)
     if STANDALONE:
         command_line.show_results(PROJECT, targets)
+        command_line.show_removed_rows(RESULTS, rows_before)
     command_line.show_not_run(RESULTS)
     if STANDALONE and "rehearsal" in targets:
         command_line.show_rehearsal(Path(f"{RESULTS}/rehearsal.csv"))

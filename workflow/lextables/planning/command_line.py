@@ -18,6 +18,7 @@ from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_record
 from lextables.pipeline.run import versions
+from lextables.pipeline.user_rows import PREFIX
 from lextables.pipeline.version import snakemake_path
 from lextables.planning.job_server import JobServer, has_job_server
 from lextables.planning.messages import show_last
@@ -263,6 +264,34 @@ def _verdicts(table: Path) -> str:
     del verdicts[""]  # values that the paper does not print
     counts = [f"{number} {verdict}" for verdict, number in verdicts.most_common()]
     return ", ".join(counts) or "no published values"
+
+
+def own_rows(results: str) -> dict[Path, set[str]]:
+    """Return {csv of a table with users' rows: the names of these rows}."""
+    rows_of = {}
+    for path in sorted(Path(results).glob("tables/*/*.csv")):
+        rows = set()
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            for line in csv.DictReader(file):
+                if f"/{PREFIX}" in str(line.get("runs")):
+                    rows.add(line["row"])
+        if rows:
+            rows_of[path] = rows
+    return rows_of
+
+
+def show_removed_rows(results: str, before: Mapping[Path, Collection[str]]) -> None:
+    """Log which users' rows of the tables ``before`` a run have left them."""
+    after = own_rows(results)
+    for path, rows in before.items():
+        removed = sorted(set(rows) - after.get(path, set()))
+        if removed:
+            names = ", ".join(removed)
+            page = path.with_suffix(".html")
+            show_last(
+                f"No longer in {page}: {names}. To keep your rows, give the same "
+                "extra_predictions and extra_models in each run."
+            )
 
 
 def show_next_steps(project: Project) -> None:
