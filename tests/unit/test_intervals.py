@@ -2,9 +2,13 @@
 value.
 """
 
+import importlib.util
+import sys
+
 import numpy as np
 import pytest
 
+from lextables import ROOT
 from lextables.metrics.intervals import (
     exact_share_interval,
     jackknife_interval,
@@ -14,6 +18,18 @@ from lextables.metrics.intervals import (
 )
 
 NAN = float("nan")
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The simulation of MAUD's test sets."""
+    path = ROOT / "bench/measure_aupr_intervals.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    # Its dataclass looks its module up.
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_mean_interval():
@@ -66,6 +82,38 @@ def test_the_jackknife_interval_is_longer_on_the_side_of_the_bias_correction(sig
     assert jackknife_interval(sign * 2.0, left_out) == pytest.approx(
         sorted(ends), abs=1e-3
     )
+
+
+def test_with_log_odds_each_end_is_the_farther_one():
+    # A standard error of sqrt(1/2 * 2 * 0.01^2) = 0.01, Student's t of 12.7062; the log
+    # odds of 0.8 are log(4), with the slope 0.8 * 0.2.
+    half = 12.7062 * 0.01
+    low, high = 1 / (1 + np.exp(half / 0.16) / 4), 0.8 + half
+    left_out = np.array([0.79, 0.81])
+    assert low < 0.8 - half
+    found = jackknife_interval(0.8, left_out, (0, 1), log_odds=True)
+    assert found == pytest.approx((low, high), abs=1e-5)
+    mirrored = jackknife_interval(0.2, 1 - left_out, (0, 1), log_odds=True)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-5)
+
+
+def test_scores_of_0_and_1_have_no_log_odds():
+    half = 12.7062 * 0.005
+    found = jackknife_interval(1.0, np.array([1, 0.99]), (0, 1), log_odds=True)
+    # The bias is -0.005, so that the corrected estimate is above 1.
+    assert found == (pytest.approx(1 - half, abs=1e-5), 1)
+    found = jackknife_interval(0.0, np.array([0, 0.01]), (0, 1), log_odds=True)
+    assert found == (0, pytest.approx(half, abs=1e-5))
+
+
+@pytest.mark.parametrize("strength", [1.5, 2.5])
+def test_intervals_of_mauds_aupr_with_few_contracts(script, strength):
+    """With margins that are only added to the score, too many intervals lie above."""
+    heads = script.HEADS["seven heads"]
+    found = script.coverage(12, strength, heads, sets=300)
+    assert found["score and log odds"].covered >= 0.94
+    assert found["score and log odds"].above <= 0.04
+    assert found["score"].covered < 0.91
 
 
 def test_two_units_have_an_interval():

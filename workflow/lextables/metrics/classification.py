@@ -527,6 +527,8 @@ def jackknives(
             without=without,
             units=len(units),
             names=names,
+            # Other scores keep the scale on which their coverage was measured.
+            log_odds=metric is aupr,
         )
 
 

@@ -48,7 +48,11 @@ def mean_interval(
 
 
 def jackknife_interval(
-    estimate: float, left_out: np.ndarray, within: tuple[float, float] = UNBOUNDED
+    estimate: float,
+    left_out: np.ndarray,
+    within: tuple[float, float] = UNBOUNDED,
+    *,
+    log_odds: bool = False,
 ) -> tuple[float, float] | None:
     """Return a 95 % interval from the jackknife's standard error and its bias.
 
@@ -56,7 +60,10 @@ def jackknife_interval(
     (no score without the unit) are ignored.  The interval covers both the estimate and
     the bias-corrected estimate, each with its margin: small samples overstate an
     average precision, so an interval around the estimate alone would lie too high.
-    None when fewer than two values remain or all are equal.
+    With ``log_odds``, for a score from 0 to 1, each end is the farther one of two: the
+    margin is added to the score, and to its log odds (Boyd, Eng and Page, 2013), where
+    it is longer towards one half.  None when fewer than two values remain or all are
+    equal.
     """
     finite = left_out[~np.isnan(left_out)]
     units = len(finite)
@@ -67,10 +74,27 @@ def jackknife_interval(
     squares = (finite - mean) ** 2
     error = np.sqrt((units - 1) / units * np.sum(squares))
     half = _half_width(error, units)
-    low = estimate - max(bias, 0) - half
-    high = estimate - min(bias, 0) + half
+    lower = estimate - max(bias, 0)
+    upper = estimate - min(bias, 0)
     smallest, largest = within
-    return max(low, smallest), min(high, largest)
+    low = max(lower - half, smallest)
+    high = min(upper + half, largest)
+    if log_odds:
+        low = min(low, _added_to_log_odds(lower, -half))
+        high = max(high, _added_to_log_odds(upper, half))
+    return low, high
+
+
+def _added_to_log_odds(score: float, margin: float) -> float:
+    """Return the score whose log odds are those of ``score`` and the margin; 0 and 1,
+    which have no log odds, stay.
+    """
+    from scipy.special import expit, logit
+
+    if not _ROUNDING < score < 1 - _ROUNDING:
+        return min(max(score, 0.0), 1.0)
+    slope = score * (1 - score)  # of the score by its log odds
+    return float(expit(logit(score) + margin / slope))
 
 
 def _half_width(error: float, units: int) -> float:
@@ -196,7 +220,8 @@ class Jackknife:
 
     ``units`` is the number of sampled units.  ``names`` (k,) are the units, or names of
     the groups that were left out instead; equal names mean the same units in two runs.
-    ``within`` are the smallest and the largest possible value.
+    ``within`` are the smallest and the largest possible value.  ``log_odds`` is that of
+    `jackknife_interval`.
     """
 
     metric: str
@@ -206,12 +231,15 @@ class Jackknife:
     units: int
     names: Sequence[str]
     within: tuple[float, float] = (0.0, 1.0)
+    log_odds: bool = False
 
     def ends(self) -> list[Row]:
         """Return the 95 % interval as two rows of scores (empty if undefined); n is the
         number of units.
         """
-        interval = jackknife_interval(self.value, self.without, self.within)
+        interval = jackknife_interval(
+            self.value, self.without, self.within, log_odds=self.log_odds
+        )
         return interval_rows(self.metric, self.group, interval, self.units)
 
     def contributions(self) -> list[Row]:
