@@ -18,8 +18,8 @@ from lextables.cli.app import OWN_ROWS
 from lextables.cli.snakemake_command import command, configuration, listed
 from lextables.notebook.project import paper_of
 from lextables.pipeline.config import ExtraPredictions
+from lextables.pipeline.entries import checked, mapping
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import checked, mapping
 
 FILE = "submission.yaml"
 LARGEST = 25_000_000  # bytes of a file

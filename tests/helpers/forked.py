@@ -160,7 +160,7 @@ def _warm(project: Path | None) -> None:
     if project is None:
         return
 
-    from lextables.papers.lawngnli import plan  # noqa: F401
+    from lextables.papers.lawngnli import construction  # noqa: F401
     from lextables.pipeline import fingerprint
     from lextables.registry import packages
     from lextables.review import reviewer  # noqa: F401

@@ -7,7 +7,7 @@ from snakemake.iocontainers import Wildcards
 
 from lextables import ROOT
 from lextables.models.weights import PLACES
-from lextables.pipeline import registry
+from lextables.pipeline import entries
 from lextables.planning import project
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 
@@ -17,7 +17,7 @@ def load(monkeypatch, folder: Path, **config) -> project.Project:
     monkeypatch.chdir(folder)
     for name in (PLACES, SUBMITTED_PLACES):
         monkeypatch.setenv(name, "{}")
-    defaults = registry.mapping(ROOT / "config.yaml")
+    defaults = entries.mapping(ROOT / "config.yaml")
     return project.load(ROOT, Path(os.path.relpath(ROOT)), defaults, config)
 
 

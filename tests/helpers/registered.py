@@ -7,7 +7,7 @@ from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import Published, Rows, check_census, write_all
 from lextables.registry import modules, packages
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 SAMPLE = ROOT / "resources/sample"
 MODELS = load_models(ROOT / "resources/models.yaml")

@@ -2,7 +2,7 @@
 
 import yaml
 
-from lextables.sources.registry import load
+from lextables.sources.entries import load
 
 TEXTS = {
     "title": "A",

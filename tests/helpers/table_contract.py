@@ -10,7 +10,7 @@ from typing import Any
 from helpers.registered import ROOT, context, read
 from lextables.papers.lawngnli.dataset.retrieval import JUDGEMENTS, QUERIES
 from lextables.pipeline.dataset import write, write_all
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import modules, packages
 from lextables.registry.paper import Paper
 from lextables.tables.cells import Cell
@@ -94,8 +94,8 @@ def write_data(root: Path) -> None:
 
 
 @cache
-def _plan(paper: str) -> planner.Plan:
-    return planner.plan(PAPERS[paper], context(paper, gpu=True, **CONFIG))
+def _plan(paper: str) -> paper_plan.Plan:
+    return paper_plan.plan(PAPERS[paper], context(paper, gpu=True, **CONFIG))
 
 
 def planned_rows(paper: str, table: str, trained: bool) -> list[dict[str, Any]]:

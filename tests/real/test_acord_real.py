@@ -15,7 +15,7 @@ from lextables.metrics.ranking import by_name
 from lextables.papers.acord import tables as acord_tables
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.run import SCORES, Run
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry.packages import load
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs
@@ -301,7 +301,7 @@ def test_minilm_among_its_first_clauses_equals_the_published_values(
     """
     ids = Path(__file__).with_name("acord_first_clauses.txt").read_text().split()
     places = {"data": "release", "models": "available", "mirror": str(mirror)}
-    plan = planner.plan(PAPER, context("acord", **places))
+    plan = paper_plan.plan(PAPER, context("acord", **places))
     settings = plan.specs[Run("acord", "retrieve", "bi-encoder-minilm", "short")]
     pools = {query: {*ids} & {*of} for query, of in collection.judged.items()}
     ranking = Ranking(

@@ -16,7 +16,7 @@ from lextables.pipeline.dataset import read
 from lextables.publish.export import About, Origin, PublishedRun, gather
 from lextables.publish.folder import write
 from lextables.registry import packages
-from lextables.sources import registry
+from lextables.sources import entries
 
 RUN = "runs/acord/retrieve/bm25/short/seed0"
 
@@ -25,7 +25,7 @@ RUN = "runs/acord/retrieve/bm25/short/seed0"
 def exports(release_results, tmp_path_factory):
     """Folder with the exports of ACORD, including its BM25 run, and of CUAD."""
     folder = tmp_path_factory.mktemp("exports")
-    sources = registry.load(ROOT / "resources/sources.yaml")
+    sources = entries.load(ROOT / "resources/sources.yaml")
     for paper in ("acord", "cuad"):
         entry = packages.load(ROOT / f"resources/papers/{paper}.yaml").model_dump(
             mode="json"
@@ -37,7 +37,7 @@ def exports(release_results, tmp_path_factory):
             else []
         )
         census = [release_results / f"data/{paper}/census.json"]
-        words = registry.registry_texts(sources, [paper])
+        words = entries.registry_texts(sources, [paper])
         origin = Origin(made_by="tests", command="none")
         export = gather(paper, about, census, runs, words, origin=origin)
         write(export, folder / paper)

@@ -20,7 +20,7 @@ from lextables.metrics.minority_aupr import scores_and_jackknives
 from lextables.metrics.ranking import by_name
 from lextables.pipeline.dataset import read as read_table
 from lextables.pipeline.run import Run
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry.packages import load
 from lextables.report import relevance
 from lextables.tasks.answers import baselines
@@ -460,7 +460,7 @@ def test_mauds_linear_models_and_random_scores(mirror, tmp_path):
     written("maud", "maud", tmp_path, read("maud", "maud", mirror), "partial")
     paper = load(ROOT / "resources/papers/maud.yaml")
     options = {"data": "release", "models": "available", "mirror": str(mirror)}
-    plan = planner.plan(paper, context("maud", **options))
+    plan = paper_plan.plan(paper, context("maud", **options))
     task = paper.tasks["maud"]
     names = ("examples", "questions", "texts")
     files = LinearFiles(*(tmp_path / f"{name}.parquet" for name in names))

@@ -9,11 +9,11 @@ from lextables.models.prompts import load as load_prompt
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.tables.published import load as load_published
-from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.plan import NO_PROMPT, RetrievalPlanner
+from lextables.tasks.planner import Context
+from lextables.tasks.retrieval.planner import NO_PROMPT, RetrievalPlanner
 
 PAPER = packages.load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")
@@ -27,7 +27,7 @@ def context(gpu=False, **values):
 
 
 def laid_out(gpu=False, **values):
-    return planner.plan(PAPER, context(gpu, **values))
+    return paper_plan.plan(PAPER, context(gpu, **values))
 
 
 def systems(**values):

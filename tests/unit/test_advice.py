@@ -8,7 +8,7 @@ import pytest
 
 from lextables.metrics import ranking
 from lextables.models import prompts
-from lextables.pipeline import registry
+from lextables.pipeline import entries
 from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
@@ -40,7 +40,7 @@ def contract(path, data):
 
 def configured(path, text):
     path.write_text(text)
-    return registry.mapping(path)
+    return entries.mapping(path)
 
 
 def command(monkeypatch, *words):

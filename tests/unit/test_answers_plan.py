@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
-from lextables.tasks.answers.plan import AnswersPlanner, AnswersTask
-from lextables.tasks.plan import Context, SubmittedFiles
+from lextables.tasks.answers.planner import AnswersPlanner, AnswersTask
+from lextables.tasks.planner import Context, SubmittedFiles
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 TASK = {

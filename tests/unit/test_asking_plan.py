@@ -10,13 +10,12 @@ from helpers.registered import context
 from lextables import ROOT
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights
-from lextables.planning import planner
 from lextables.registry import packages
-from lextables.tasks import plan
-from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import ASK
-from lextables.tasks.retrieval.plan import RetrievalTask
-from lextables.tasks.spans.plan import SpanTask
+from lextables.tasks import planner
+from lextables.tasks.classification.planner import ClassificationTask
+from lextables.tasks.planner import ASK
+from lextables.tasks.retrieval.planner import RetrievalTask
+from lextables.tasks.spans.planner import SpanTask
 
 PAPERS = {
     name: packages.load(ROOT / f"resources/papers/{name}.yaml")
@@ -104,7 +103,7 @@ def with_weights(monkeypatch, *names):
             else Missing("not here")
         )
 
-    monkeypatch.setattr(plan, "find", find)
+    monkeypatch.setattr(planner, "find", find)
 
 
 @pytest.mark.parametrize("paper", ["acord", "cuad", "maud", "lawngnli"])

@@ -6,9 +6,9 @@ import pytest
 
 from lextables import ROOT
 from lextables.pipeline.config import load as load_config
-from lextables.planning.planner import absent_data as absent
+from lextables.planning.paper_plan import absent_data as absent
 from lextables.registry.paper import Paper
-from lextables.sources.registry import load as load_sources
+from lextables.sources.entries import load as load_sources
 
 OPEN = {"addresses": ["https://example.org/a"], "unpinned": "none is published"}
 GATED = {"gated": {"instructions": "ask its authors"}, "unpinned": "none is published"}

@@ -9,8 +9,8 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from lextables.pipeline.checked import checked
+from lextables.pipeline.entries import mapping
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import mapping
 
 
 def refuse(value):

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from helpers.optimisers import CONSTANT
 from helpers.registered import context
-from lextables.tasks.classification.plan import (
+from lextables.tasks.classification.planner import (
     ClassificationPlanner,
     ClassificationTask,
 )

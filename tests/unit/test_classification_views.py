@@ -29,7 +29,7 @@ from lextables.tasks.classification.examples import (
     under_view,
 )
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.plan import (
+from lextables.tasks.classification.planner import (
     ClassificationPlanner,
     ClassificationTask,
 )
@@ -48,7 +48,7 @@ from lextables.tasks.classification.settings import (
     ScoreSettings,
     View,
 )
-from lextables.tasks.plan import Context, SubmittedFiles
+from lextables.tasks.planner import Context, SubmittedFiles
 
 CPU = torch.device("cpu")
 

@@ -20,7 +20,7 @@ from lextables.cli import doctor
 from lextables.cli import snakemake_command as built
 from lextables.models import api
 from lextables.pipeline.errors import BadInput
-from lextables.tasks.plan import SUBMITTED
+from lextables.tasks.planner import SUBMITTED
 
 ENCODER = ROOT / "resources/sample/models/sample-encoder"
 COMMANDS = "run plan fetch rehearsal review list doctor score compare".split()

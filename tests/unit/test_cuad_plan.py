@@ -7,7 +7,7 @@ from itertools import product
 from helpers.registered import context, with_models
 from lextables import ROOT
 from lextables.pipeline.run import Run
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
@@ -21,7 +21,7 @@ WHOLE = {
 
 
 def laid_out(gpu=False, **values):
-    return planner.plan(PAPER, context("cuad", gpu, **values))
+    return paper_plan.plan(PAPER, context("cuad", gpu, **values))
 
 
 def rows(table="table2", **values):

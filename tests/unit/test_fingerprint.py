@@ -352,8 +352,8 @@ COMPUTED_NAME = re.compile(r'import_module\(\s*f"(.+?)"\s*\)')
 # Modules that are imported through `registry.modules` and `registry.packages`.
 THROUGH_PACKAGES = {
     "report": ["papers.*.exhibits"],
-    "table": ["papers.*.registry", "tasks.*.plan"],
-    "overlaps_page": ["papers.*.registry", "papers.*.tables", "tasks.*.plan"],
+    "table": ["papers.*.entry", "tasks.*.planner"],
+    "overlaps_page": ["papers.*.entry", "papers.*.tables", "tasks.*.planner"],
 }
 
 
@@ -542,7 +542,7 @@ def test_a_prediction_does_not_depend_on_other_kinds_of_models(script, module, o
     files = digests(str(SCRIPTS["task"]), ACTIONS[script], name).keys()
     assert f"lextables/{module}.py" in files
     assert not files & {f"lextables/{other}.py" for other in others.split()}
-    assert not [file for file in files if "/metrics/" in file or "plan.py" in file]
+    assert not [file for file in files if "/metrics/" in file or "planner.py" in file]
 
 
 # Rules

@@ -18,7 +18,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_json
 from lextables.planning import first_contact
 from lextables.registry import packages
-from lextables.sources.registry import load
+from lextables.sources.entries import load
 from lextables.sources.transfer import CLIENT
 
 SAMPLE = ROOT / "resources/sample"

@@ -19,8 +19,8 @@ from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import doubt
 from lextables.sources import fetch as fetching
+from lextables.sources.entries import resolve
 from lextables.sources.fetch import damaged, fault_of, fetch
-from lextables.sources.registry import resolve
 from lextables.sources.transfer import Client, retry_after
 
 LIMITS = {"attempts": 2, "timeouts": (0.5, 0.5), "window": 0.3, "minimum_rate": 200}

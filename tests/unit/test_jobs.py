@@ -21,7 +21,7 @@ from lextables.planning.jobs import (
     RankingRule,
     ranking_rules,
 )
-from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.planner import SUBMITTED, Spec
 
 STORED = Path(__file__).parents[1] / "golden/jobs.json"
 PAPERS = ("acord", "contracteval", "cuad", "lawngnli", "maud", "privacy")

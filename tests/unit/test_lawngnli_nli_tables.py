@@ -33,7 +33,7 @@ from lextables.papers.lawngnli.evaluation.nli_tables import (
 )
 from lextables.pipeline.dataset import write
 from lextables.pipeline.run import SCORES
-from lextables.planning.planner import plan
+from lextables.planning.paper_plan import plan
 from lextables.registry.packages import load
 from lextables.tables.cells import build
 from lextables.tables.inputs import Inputs

@@ -13,7 +13,7 @@ from snakemake.iocontainers import Wildcards
 from helpers import planned_project
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.lawngnli.plan import (
+from lextables.papers.lawngnli.construction import (
     construction,
     other_parser,
     parser_settings,
@@ -26,7 +26,7 @@ from lextables.planning.caselaw import Volumes
 from lextables.planning.job_resources import JobResources
 from lextables.planning.sources import SourceParams
 from lextables.registry.packages import load
-from lextables.sources.registry import load as load_sources
+from lextables.sources.entries import load as load_sources
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")

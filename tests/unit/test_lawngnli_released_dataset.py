@@ -30,7 +30,7 @@ from lextables.papers.lawngnli.released.text import (
 )
 from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
-from lextables.sources.registry import load, registry_texts, with_registry_texts
+from lextables.sources.entries import load, registry_texts, with_registry_texts
 from lextables.tables.inputs import comparable
 from lextables.tables.published import PublishedCell
 

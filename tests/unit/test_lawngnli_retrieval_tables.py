@@ -17,7 +17,7 @@ from lextables.pipeline.run import SCORES
 from lextables.registry.packages import load
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import load as load_published
-from lextables.tasks.retrieval.plan import Retriever
+from lextables.tasks.retrieval.planner import Retriever
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 PRINTED = load_published(ROOT / "resources/published/lawngnli.csv")

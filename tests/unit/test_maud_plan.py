@@ -4,7 +4,7 @@ searches.
 
 from helpers.registered import context, with_models
 from lextables import ROOT
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 
 PAPER = packages.load(ROOT / "resources/papers/maud.yaml")
@@ -19,7 +19,7 @@ BASELINE = [
 
 
 def laid_out(**values):
-    return planner.plan(PAPER, context("maud", **values))
+    return paper_plan.plan(PAPER, context("maud", **values))
 
 
 def runs(found, experiment, model=None, setting=""):

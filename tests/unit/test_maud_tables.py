@@ -10,7 +10,7 @@ from helpers import paper_tables
 from helpers.paper_tables import PaperTables, column, write_filled, write_scores
 from lextables import ROOT
 from lextables.papers.maud import tables
-from lextables.papers.maud.registry import Maud
+from lextables.papers.maud.entry import Maud
 from lextables.papers.maud.schema import (
     EXAMPLES,
     HYPERPARAMETERS,
@@ -21,7 +21,10 @@ from lextables.papers.maud.schema import (
 from lextables.registry.packages import load
 from lextables.tables.cells import Score
 from lextables.tables.figures import draw
-from lextables.tasks.classification.plan import ClassificationPanel, ClassificationTask
+from lextables.tasks.classification.planner import (
+    ClassificationPanel,
+    ClassificationTask,
+)
 from lextables.tasks.spans import squad
 
 CLOSING, KNOWLEDGE, REMEDIES = "Conditions to Closing", "Knowledge", "Remedies"

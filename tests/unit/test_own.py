@@ -10,9 +10,9 @@ from lextables.models.resolve import load_models
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 
@@ -157,7 +157,7 @@ def test_all_rows_of_a_papers_file_and_plan_are_reserved(paper, keys, rows):
         load_config({"papers": paper}, [paper], ROOT), MODELS, ROOT, False
     )
     assert rows <= set(
-        user_rows.rows_of(list(planner.plan(registry, context).rows.values()))
+        user_rows.rows_of(list(paper_plan.plan(registry, context).rows.values()))
     )
 
 

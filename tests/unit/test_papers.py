@@ -12,10 +12,10 @@ from helpers.optimisers import CONSTANT
 from helpers.registered import context
 from lextables import ROOT
 from lextables.models.resolve import load_models
-from lextables.papers.acord.registry import Acord
+from lextables.papers.acord.entry import Acord
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import modules, packages
 from lextables.registry.paper import DataSet, FigureKind, Paper
 from lextables.tables.cells import Score, build
@@ -24,7 +24,7 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import label
 from lextables.tables.scored import score_cell
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 GRID = {
@@ -114,7 +114,7 @@ def paper(tmp_path):
 
 def laid_out(paper, **values):
     config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
-    return planner.plan(paper, Context(config, MODELS, ROOT, False))
+    return paper_plan.plan(paper, Context(config, MODELS, ROOT, False))
 
 
 def test_a_paper_has_the_base_class_unless_its_package_adds_keys(paper):
@@ -293,10 +293,10 @@ def test_the_error_for_a_missing_module_names_it():
 
 def excluded(paper, *names):
     config = load_config({"papers": "acord", "exclude_rows": [*names]}, ["acord"], ROOT)
-    return planner.plan(
+    return paper_plan.plan(
         paper,
         Context(config, MODELS, ROOT, False),
-        planner.excluded("ledgar", paper, config),
+        paper_plan.excluded("ledgar", paper, config),
     )
 
 
@@ -348,8 +348,8 @@ def test_the_sample_leaves_out_rows_that_the_registry_names(paper):
 
     def planned(**values):
         config = load_config({"papers": "acord"} | values, ["acord"], ROOT)
-        reasons = planner.excluded("ledgar", entry, config)
-        plan = planner.plan(entry, Context(config, MODELS, ROOT, False), reasons)
+        reasons = paper_plan.excluded("ledgar", entry, config)
+        plan = paper_plan.plan(entry, Context(config, MODELS, ROOT, False), reasons)
         (row,) = plan.rows["table3"]
         return row["row"], bool(row["runs"]), row["reason"], plan
 
@@ -378,7 +378,7 @@ def test_what_the_sample_leaves_out_must_exist(tmp_path, left_out, fault):
 @pytest.mark.parametrize("name", ["acord", "cuad", "lawngnli", "maud", "privacy"])
 def test_every_row_that_the_sample_leaves_out_exists(name):
     paper = packages.load(ROOT / f"resources/papers/{name}.yaml")
-    plan = planner.plan(paper, context(name))
+    plan = paper_plan.plan(paper, context(name))
     assert paper.not_in_sample.rows
     assert plan.names >= {*paper.not_in_sample.rows}
 
@@ -389,7 +389,7 @@ def test_a_pattern_excludes_all_rows_that_it_matches(paper):
     nothing = excluded(paper, "*")
     assert nothing.specs == {}
     assert all(not row["runs"] for rows in nothing.rows.values() for row in rows)
-    planner.check_excluded(["ledgar/*"], {"ledgar": laid_out(paper)}, {"ledgar"})
+    paper_plan.check_excluded(["ledgar/*"], {"ledgar": laid_out(paper)}, {"ledgar"})
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(
     paper, name, near
 ):
     with pytest.raises(BadInput) as error:
-        planner.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
+        paper_plan.check_excluded([name], {"ledgar": laid_out(paper)}, {"ledgar"})
     assert f"config: exclude_rows = {name!r} is no row of ledgar; {near}" in str(
         error.value
     )
@@ -414,7 +414,7 @@ def test_the_error_for_an_unknown_excluded_row_suggests_similar_names(
 
 def test_excluded_rows_of_an_unplanned_paper_are_not_checked(paper):
     names = ["acord/anything", "BM25 / None", "ledgar/MiniLM"]
-    planner.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
+    paper_plan.check_excluded(names, {"ledgar": laid_out(paper)}, {"ledgar", "acord"})
 
 
 def test_a_data_set_may_have_a_reader_outside_the_papers_package():

@@ -11,7 +11,7 @@ from snakemake.iocontainers import Wildcards
 
 from helpers import planned_project
 from lextables.models.resolve import NLTK_HUB, Model
-from lextables.pipeline import registry
+from lextables.pipeline import entries
 from lextables.pipeline.errors import BadInput
 from lextables.planning import command_line, estimate
 from lextables.planning.estimate import (
@@ -23,7 +23,7 @@ from lextables.planning.estimate import (
 from lextables.planning.jobs import Jobs
 from lextables.planning.sources import hub_weights
 from lextables.tables.published import load
-from lextables.tasks.plan import Spec
+from lextables.tasks.planner import Spec
 
 
 @pytest.fixture
@@ -355,7 +355,7 @@ def test_other_values_of_yaml_are_left_to_the_checks_of_each_key(
     path.write_text(f"a: [{value}]\n")
     monkeypatch.setattr("sys.argv", ["bin/snakemake", "--configfile", str(path)])
     command_line.check_options(False)
-    assert registry.mapping(path)["a"] == yaml.safe_load(f"[{value}]")
+    assert entries.mapping(path)["a"] == yaml.safe_load(f"[{value}]")
 
 
 def test_the_last_lines_name_what_a_command_made(project, monkeypatch):

@@ -12,12 +12,12 @@ from helpers import planned_project
 from lextables import ROOT
 from lextables.models.resolve import REHEARSED
 from lextables.models.settings import limited_updates
-from lextables.pipeline import registry
+from lextables.pipeline import entries
 from lextables.pipeline.errors import BadInput
 from lextables.planning import rehearsal, rehearsal_server
 
 PAPERS = sorted(path.stem for path in (ROOT / "resources/papers").glob("*.yaml"))
-DEFAULTS = registry.mapping(ROOT / "config.yaml")
+DEFAULTS = entries.mapping(ROOT / "config.yaml")
 LLM = "http://127.0.0.1:9/v1"
 
 
@@ -34,7 +34,7 @@ def project(tmp_path_factory):
 def _mark_models(root, config, released):
     """Write the files by which a plan recognises weights."""
     tiny = Path(config.results, "tiny")
-    for name in registry.mapping(root / "resources/models.yaml"):
+    for name in entries.mapping(root / "resources/models.yaml"):
         folder = tiny / "models" / name
         folder.mkdir(parents=True)
         (folder / "config.json").write_text("{}")

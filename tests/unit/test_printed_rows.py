@@ -13,11 +13,11 @@ from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import load as load_config
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.registry import paper as papers
 from lextables.tables.published import load as load_published
-from lextables.tasks.plan import PAPER_GRID, Context
+from lextables.tasks.planner import PAPER_GRID, Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")
 # The sample's defaults and the full rebuild. CONFIGS differ from one of them in at most
@@ -182,7 +182,7 @@ def test_a_published_row_has_the_papers_settings_or_no_run(paper):
     filled = 0
     for combination in CONFIGS:
         config, gpu = given(combination, paper)
-        plan = planner.plan(entry, Context(config, MODELS, ROOT, gpu))
+        plan = paper_plan.plan(entry, Context(config, MODELS, ROOT, gpu))
         check_plan(plan, combination in BASES)
         specs = {run.folder: spec for run, spec in plan.specs.items()}
         for table, rows in plan.rows.items():

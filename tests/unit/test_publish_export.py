@@ -14,7 +14,7 @@ from helpers import stored_pages
 from helpers.published_rows import data_set, export, run
 from lextables import ROOT
 from lextables.pipeline.dataset import Column, Table, read
-from lextables.planning.planner import PLANNERS
+from lextables.planning.paper_plan import PLANNERS
 from lextables.publish import folder
 from lextables.publish.card import CATEGORIES
 from lextables.publish.folder import WRITERS

@@ -9,7 +9,7 @@ from lextables import ROOT
 from lextables.models.resolve import Model, load_models
 from lextables.pipeline.run import Run
 from lextables.tasks import resources
-from lextables.tasks.plan import Spec
+from lextables.tasks.planner import Spec
 from lextables.tasks.resources import ModelSizes, Speed, Texts, Work, mem_mb
 
 MODELS = load_models(ROOT / "resources/models.yaml")

@@ -9,8 +9,8 @@ from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.registry.packages import load
-from lextables.tasks.plan import Context
-from lextables.tasks.retrieval.plan import RetrievalPlanner, RetrievalTask
+from lextables.tasks.planner import Context
+from lextables.tasks.retrieval.planner import RetrievalPlanner, RetrievalTask
 
 PAPER = load(ROOT / "resources/papers/acord.yaml")
 MODELS = load_models(ROOT / "resources/models.yaml")

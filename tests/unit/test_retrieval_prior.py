@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.plan import Retriever
+from lextables.tasks.retrieval.planner import Retriever
 from lextables.tasks.retrieval.rankers import prior
 from lextables.tasks.retrieval.ranking import Ranking
 

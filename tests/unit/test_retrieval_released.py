@@ -15,7 +15,7 @@ from lextables import ROOT
 from lextables.metrics.intervals import exact_share_interval
 from lextables.registry.packages import load
 from lextables.tasks.retrieval.collection import Collection
-from lextables.tasks.retrieval.plan import Reranker, Retriever
+from lextables.tasks.retrieval.planner import Reranker, Retriever
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Chunks, Ranking
 

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from helpers.registered import context
 from lextables import ROOT
 from lextables.models.resolve import Missing
-from lextables.planning.planner import plan
+from lextables.planning.paper_plan import plan
 from lextables.registry.packages import load
-from lextables.tasks.retrieval.plan import Reranker, RetrievalPlanner, Retriever
+from lextables.tasks.retrieval.planner import Reranker, RetrievalPlanner, Retriever
 
 PAPER = load(ROOT / "resources/papers/lawngnli.yaml")
 MINILM = "all-MiniLM-L6-v2 / MiniLM encoder, trained for reranking"

@@ -16,7 +16,7 @@ from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.review.reviewer import (
     FILES,
@@ -26,7 +26,7 @@ from lextables.review.reviewer import (
     finished,
     review_name,
 )
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 PAPER = packages.load(ROOT / "resources/papers/cuad.yaml")
 LINEAR = {"kind": "linear", "relaxed": None, "features": "words"}
@@ -38,7 +38,7 @@ def chosen(results, **values):
     return choose(
         config,
         PAPER.review,
-        planner.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)),
+        paper_plan.plan(PAPER, Context(config, MODELS, ROOT, gpu=False)),
         results,
     )
 

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from lextables import ROOT
-from lextables.pipeline.registry import content
+from lextables.pipeline.entries import content
 from lextables.registry.schemas import CHECKED, path, schema
 
 FILES = {

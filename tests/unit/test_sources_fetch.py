@@ -12,6 +12,7 @@ import pytest
 from helpers.http_server import answer, serving
 from helpers.source_registry import registry
 from lextables.pipeline.errors import BadInput
+from lextables.sources.entries import RELEASE, Candidate, SourceFile, resolve
 from lextables.sources.fetch import (
     ManualDownload,
     NotFetched,
@@ -20,7 +21,6 @@ from lextables.sources.fetch import (
     fetched_before,
     manual_download,
 )
-from lextables.sources.registry import RELEASE, Candidate, SourceFile, resolve
 from lextables.sources.transfer import Client
 
 BODY = bytes(range(256)) * 40

@@ -7,12 +7,7 @@ import yaml
 
 from lextables import ROOT
 from lextables.pipeline.errors import BadInput
-from lextables.sources.registry import (
-    load,
-    registry_texts,
-    resolve,
-    with_registry_texts,
-)
+from lextables.sources.entries import load, registry_texts, resolve, with_registry_texts
 
 REGISTRY = ROOT / "resources/sources.yaml"
 SHA = "sha256:" + "0" * 64

@@ -21,8 +21,8 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.dataset import read
 from lextables.pipeline.run import Run
 from lextables.tasks.job import Job
-from lextables.tasks.plan import Context
-from lextables.tasks.spans.plan import SpanPlanner, SpanTask
+from lextables.tasks.planner import Context
+from lextables.tasks.spans.planner import SpanPlanner, SpanTask
 from lextables.tasks.spans.settings import CuttingSettings
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
 

@@ -14,12 +14,12 @@ from lextables import ROOT
 from lextables.metrics.containment import COUNTS, NO_CLAUSE, counts, values
 from lextables.models.prompts import load, plain_template
 from lextables.pipeline.errors import BadInput
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.tables import published
-from lextables.tasks.plan import ASK
+from lextables.tasks.planner import ASK
 from lextables.tasks.spans import outputs, writing
-from lextables.tasks.spans.plan import SpanTask
+from lextables.tasks.spans.planner import SpanTask
 
 PROMPT = load(ROOT / "resources/prompts/contract_passages.txt").plain()
 PAPER = packages.load(ROOT / "resources/papers/contracteval.yaml")
@@ -236,7 +236,7 @@ LLM = {"name": "Mine", "kind": "language-model-api", "model": "my-llm"}
 
 def laid_out(**values_):
     chosen = {"data": "release", "models": "available"} | values_
-    plan = planner.plan(PAPER, context("contracteval", **chosen))
+    plan = paper_plan.plan(PAPER, context("contracteval", **chosen))
     return {row["row"]: row for row in plan.rows["table3"]}, plan.specs
 
 
@@ -275,10 +275,10 @@ def shared(excluded=None, **changes):
         update={"tasks": {"contracteval": task}}
     )
     plans = {
-        name: planner.plan(paper, context(name), excluded or {})
+        name: paper_plan.plan(paper, context(name), excluded or {})
         for name, paper in papers.items()
     }
-    return papers, plans, planner.share_trainings(plans, papers)
+    return papers, plans, paper_plan.share_trainings(plans, papers)
 
 
 def trainings(plan):
@@ -308,7 +308,7 @@ def test_one_training_of_a_linear_model_serves_cuad_and_contracteval():
 def test_contracteval_trains_its_model_if_cuad_has_no_equal_training():
     papers, before, _ = shared()
     alone = {"contracteval": before["contracteval"]}
-    assert planner.share_trainings(alone, papers) == alone
+    assert paper_plan.share_trainings(alone, papers) == alone
     linear = (
         papers["contracteval"]
         .tasks["contracteval"]

@@ -8,8 +8,8 @@ from lextables import ROOT
 from lextables.models.resolve import Model
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import Context
-from lextables.tasks.spans.plan import SpanPlanner, SpanTask
+from lextables.tasks.planner import Context
+from lextables.tasks.spans.planner import SpanPlanner, SpanTask
 
 MODELS = {
     name: Model(

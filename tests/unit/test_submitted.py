@@ -14,9 +14,9 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.planning import planner, submitted
+from lextables.planning import paper_plan, submitted
 from lextables.registry import packages
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 PAPERS = {
     path.stem: packages.load(path)
@@ -240,7 +240,9 @@ def test_a_users_model_and_predictions_must_have_different_names():
 
 def plan(find, name, *entries):
     found, config = find(*entries, asked=[name])
-    return planner.plan(PAPERS[name], Context(config, MODELS, ROOT, False, found.rows))
+    return paper_plan.plan(
+        PAPERS[name], Context(config, MODELS, ROOT, False, found.rows)
+    )
 
 
 def shown(found, row):

@@ -8,7 +8,7 @@ from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import (
+from lextables.tasks.planner import (
     Context,
     Difference,
     Plan,

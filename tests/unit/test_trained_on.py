@@ -7,11 +7,11 @@ from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
-from lextables.planning import planner, trained_on
+from lextables.planning import paper_plan, trained_on
 from lextables.registry import packages
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs, explained
-from lextables.tasks.plan import Context, SubmittedFiles
+from lextables.tasks.planner import Context, SubmittedFiles
 
 PAPERS = {
     path.stem: packages.load(path)
@@ -32,7 +32,9 @@ def configured(kind="bi-encoder", **extra):
 
 
 def rows(paper, config, table, **context):
-    plan = planner.plan(PAPERS[paper], Context(config, MODELS, ROOT, True, **context))
+    plan = paper_plan.plan(
+        PAPERS[paper], Context(config, MODELS, ROOT, True, **context)
+    )
     return {row["row"]: row for row in plan.rows[table]}
 
 
@@ -141,7 +143,7 @@ def test_a_model_panel_may_list_additional_training_data():
         task = task.model_copy(update={"models": {"linear": panel}})
         return PAPERS["cuad"].model_copy(update={"tasks": {"cuad": task}})
 
-    (row,) = planner.plan(
+    (row,) = paper_plan.plan(
         paper("acord"), Context(configured(), MODELS, ROOT, True)
     ).rows["table2"]
     assert row["seen"].endswith(

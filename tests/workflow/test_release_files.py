@@ -12,7 +12,7 @@ import pytest
 from helpers import forked
 from helpers.registered import read, written
 from lextables import ROOT
-from lextables.sources import registry
+from lextables.sources import entries
 
 SAMPLE = ROOT / "resources/sample"
 SQUAD = [f"maud_squad_{split}.json" for split in ("train", "dev", "test")]
@@ -82,7 +82,7 @@ def test_every_file_of_a_full_rebuild_is_published_and_has_an_address(tmp_path):
     config = ("--config", "data=release", "models=paper", "papers=[cuad,maud]")
     run = forked.pipeline(tmp_path, "--dry-run", "data", *config)
     assert run.code == 0, run.output[-4000:]
-    sources = registry.load(ROOT / "resources/sources.yaml")
+    sources = entries.load(ROOT / "resources/sources.yaml")
     names = {
         line.split("results/sources/")[1].removesuffix(",")
         for line in run.output.replace(", ", "\n").splitlines()

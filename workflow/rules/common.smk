@@ -60,7 +60,7 @@ try:
 
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
-    from lextables.pipeline import registry
+    from lextables.pipeline import entries
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
     from lextables.planning.feature_jobs import FeatureJobs
@@ -85,7 +85,7 @@ except ModuleNotFoundError as error:
 ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
 
 # Read before Snakemake reads it, whose messages name no file.
-DEFAULTS = or_exit(registry.mapping, ROOT / "config.yaml")
+DEFAULTS = or_exit(entries.mapping, ROOT / "config.yaml")
 
 
 configfile: str(ROOT / "config.yaml")

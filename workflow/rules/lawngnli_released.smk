@@ -5,7 +5,7 @@
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
 #   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
 
-from lextables.papers.lawngnli.plan import released_masks
+from lextables.papers.lawngnli.construction import released_masks
 
 LAWNGNLI_IDS = f"{RESULTS}/sources/lawngnli_ids"
 

@@ -7,7 +7,7 @@
 #         {RESULTS}/data/lawngnli_reranking/examples.parquet, heads.parquet, texts.parquet, census.json
 #   steps majority opinions of the queried jurisdictions -> vectors -> the nearest to each hypothesis
 
-from lextables.papers.lawngnli.plan import pool_encoder
+from lextables.papers.lawngnli.construction import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
 LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"

@@ -8,7 +8,7 @@ from lextables.corpora.caselaw.fetching import Source, fetch_volumes
 from lextables.pipeline.config import Config
 from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.job import job
-from lextables.sources.registry import load
+from lextables.sources.entries import load
 from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:

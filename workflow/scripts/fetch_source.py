@@ -3,8 +3,8 @@
 from lextables import ROOT
 from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
+from lextables.sources.entries import load, resolve
 from lextables.sources.fetch import fetch
-from lextables.sources.registry import load, resolve
 from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:

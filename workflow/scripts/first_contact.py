@@ -11,7 +11,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.job import job
 from lextables.planning import first_contact
 from lextables.registry import packages
-from lextables.sources.registry import load
+from lextables.sources.entries import load
 from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:

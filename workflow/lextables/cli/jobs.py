@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from lextables import ROOT
-from lextables.pipeline import registry
+from lextables.pipeline import entries
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.planning.jobs import Jobs
 from lextables.planning.project import load
@@ -22,7 +22,7 @@ def record(folder: str, config: Mapping[str, str]) -> str:
     values: dict[str, Any] = {}
     for key, text in config.items():
         values[key] = yaml.safe_load(text)
-    defaults = registry.mapping(ROOT / "config.yaml")
+    defaults = entries.mapping(ROOT / "config.yaml")
     project = load(ROOT, ROOT, defaults, values)
     folders = {run.folder: run for run in project.specs}
     name = folder.removeprefix(f"{project.results}/").rstrip("/")

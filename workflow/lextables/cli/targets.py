@@ -9,8 +9,8 @@ from lextables.cli.snakemake_command import papers as registered
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.planning.project import Project, load
 from lextables.registry.paper import Paper
+from lextables.sources.entries import resolve
 from lextables.sources.fetch import manual_download
-from lextables.sources.registry import resolve
 
 
 def lines(papers: Sequence[str], data: str, mirrors: Sequence[Path]) -> Iterator[str]:

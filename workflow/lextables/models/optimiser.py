@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeInt, model_validator
 
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Beta = Annotated[float, Field(ge=0, lt=1)]

@@ -18,9 +18,9 @@ from pydantic import Field
 
 from lextables.pipeline import user_rows
 from lextables.pipeline.config import Choice, Config, ExtraModel
+from lextables.pipeline.entries import Entry, entries
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry, entries
 
 Kind = Literal[
     "bi-encoder",

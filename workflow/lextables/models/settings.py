@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pydantic import NonNegativeInt, PositiveInt
 
 from lextables.models.optimiser import Optimiser
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 
 
 class StepSettings(Entry):

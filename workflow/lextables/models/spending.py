@@ -31,10 +31,10 @@ from pydantic import Field
 
 from lextables import ROOT
 from lextables.pipeline.atomic import replacing
+from lextables.pipeline.entries import Entry, entries
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.locks import exclusive
-from lextables.pipeline.registry import Entry, entries
 
 PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000

@@ -10,9 +10,9 @@ from typing import Literal
 from lextables import ROOT
 from lextables.pipeline.config import Config
 from lextables.pipeline.dataset import Census
+from lextables.pipeline.entries import mapping
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.files import read_json
-from lextables.pipeline.registry import mapping
 from lextables.registry import packages
 from lextables.registry.paper import Paper
 

@@ -28,7 +28,7 @@ from lextables.tables import published
 from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tasks.job import Job
-from lextables.tasks.plan import SUBMITTED
+from lextables.tasks.planner import SUBMITTED
 from lextables.tasks.submitted import Incomplete
 
 Files = str | Path | Sequence[str | Path]  # a file, or one for each seed

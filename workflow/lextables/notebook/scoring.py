@@ -15,7 +15,7 @@ from lextables.notebook.project import Data
 from lextables.notebook.runs import Files, ScoredRuns, scored_runs
 from lextables.pipeline.errors import BadInput
 from lextables.tables import comparison
-from lextables.tasks.plan import SUBMITTED
+from lextables.tasks.planner import SUBMITTED
 from lextables.tasks.submitted import Incomplete
 
 ROW = "submitted predictions"  # in messages

@@ -1,1 +1,1 @@
-"""One package for each paper: its registry class, reader, schemas and tables."""
+"""One package for each paper: its entry, reader, schemas and tables."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 from snakemake.logging import logger
 
 from lextables.corpora.caselaw.volumes import LIST, is_damaged
-from lextables.pipeline import not_run, registry, removed, version
+from lextables.pipeline import entries, not_run, removed, version
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput, did_you_mean
@@ -109,7 +109,7 @@ def check_options(has_no_cores: bool) -> None:
         if not value.isascii() and _is_number(value):
             sys.exit(f"{word}: write the number with the digits 0 to 9.")
     for path in config_files_of_command_line():
-        or_exit(registry.mapping, path)
+        or_exit(entries.mapping, path)
 
 
 def _is_config_option(word: str) -> bool:

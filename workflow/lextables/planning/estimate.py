@@ -28,10 +28,10 @@ from lextables.planning.rule_values import Values
 from lextables.planning.scripts import any_of
 from lextables.planning.snakemake_interface import SnakemakeRun, is_graph_complete
 from lextables.planning.verdicts import decidable
+from lextables.sources.entries import PUBLISHED, resolve
 from lextables.sources.fetch import mirror_file
-from lextables.sources.registry import PUBLISHED, resolve
 from lextables.tables.published import PublishedCell, load
-from lextables.tasks.plan import Spec
+from lextables.tasks.planner import Spec
 from lextables.tasks.resources import VOLUME_MARGIN, Work
 
 PLAN = "plan"  # the target

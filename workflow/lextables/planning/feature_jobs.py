@@ -9,7 +9,7 @@ from lextables.planning.job import PlannedJob, RuleJobs
 from lextables.planning.jobs import Jobs
 from lextables.planning.rule_values import Files, Params, Values, Wildcards
 from lextables.tasks.classification.jobs import each_view, readings
-from lextables.tasks.plan import Spec
+from lextables.tasks.planner import Spec
 from lextables.tasks.resources import DEFAULT_LENGTH, Work
 from lextables.tasks.spans.jobs import SHARDS
 from lextables.tasks.spans.settings import CuttingSettings

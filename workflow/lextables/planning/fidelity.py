@@ -11,8 +11,8 @@ from typing import Any, Self
 from pydantic import TypeAdapter, model_validator
 
 from lextables import ROOT
+from lextables.pipeline.entries import Entry, content
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import Entry, content
 
 PAGE = ROOT / "docs/fidelity.md"
 SETTINGS = ROOT / "resources/fidelity.yaml"

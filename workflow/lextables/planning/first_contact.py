@@ -24,8 +24,8 @@ from lextables.registry import modules
 from lextables.registry.data_sets import write_data_set
 from lextables.registry.paper import DataSet, Paper
 from lextables.sources import archives
+from lextables.sources.entries import UNVERIFIED, Registry, resolve
 from lextables.sources.fetch import Provenance, fetch, fetched_before, mirror_file
-from lextables.sources.registry import UNVERIFIED, Registry, resolve
 from lextables.sources.transfer import Client
 
 LOG = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from lextables.planning.sources import edgar_contracts
 from lextables.tasks.actions import TaskJobs
 from lextables.tasks.answers.jobs import AnswerJobs
 from lextables.tasks.classification.jobs import ClassificationJobs
-from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.planner import ASK, Spec
 from lextables.tasks.resources import Work
 from lextables.tasks.retrieval.jobs import RetrievalJobs
 from lextables.tasks.spans.jobs import SpanJobs

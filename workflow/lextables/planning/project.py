@@ -18,13 +18,13 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.config import load as load_config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.run import Run
-from lextables.planning import planner, rehearsal, submitted, trained_on
+from lextables.planning import paper_plan, rehearsal, submitted, trained_on
 from lextables.planning.rule_values import Files, Params, Values
 from lextables.registry import packages
 from lextables.registry.paper import Paper, Review
-from lextables.sources import registry as sources
+from lextables.sources import entries as sources
 from lextables.tables import published
-from lextables.tasks.plan import Context, Plan, Spec
+from lextables.tasks.planner import Context, Plan, Spec
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 
 HUB = "hub"  # begins the place where weights were found, if that is the model hub
@@ -114,7 +114,7 @@ class Project:
 
     def scored_experiments(self, kind: str) -> Collection[str]:
         """Return the experiments of a kind of task whose predictions are scored."""
-        return planner.PLANNERS[kind].STAGES
+        return paper_plan.PLANNERS[kind].STAGES
 
     def tables(self, dataset: str, *names: str) -> Files:
         """Return the files of these tables of a data set."""
@@ -173,7 +173,7 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     weight_paths = places(checked, models, checked.mirrors(root))
     os.environ[PLACES] = json.dumps(weight_paths)
     trained_on.check(checked, models, papers)
-    absent = planner.absent_data(checked, papers, source_registry, root)
+    absent = paper_plan.absent_data(checked, papers, source_registry, root)
     gpu = device.expected(checked.device)
     context = Context(checked, models, root, gpu, absent=absent)
     _check_names(path, papers, context)
@@ -186,10 +186,10 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     context = replace(context, submitted=predictions.rows)
     plans = {}
     for name in checked.papers:
-        excluded = planner.excluded(name, papers[name], checked)
-        plans[name] = planner.plan(papers[name], context, excluded)
-    plans = planner.share_trainings(plans, papers)
-    planner.check_excluded(checked.exclude_rows, plans, papers)
+        excluded = paper_plan.excluded(name, papers[name], checked)
+        plans[name] = paper_plan.plan(papers[name], context, excluded)
+    plans = paper_plan.share_trainings(plans, papers)
+    paper_plan.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(
         path, defaults, context, source_registry, papers, contents, weight_paths, plans
     )
@@ -233,7 +233,7 @@ def _check_names(path: Path, papers: Mapping[str, Paper], context: Context) -> N
         taken += user_rows.rows_of(paper.model_dump())
     without = replace(context, config=config.model_copy(update={"extra_models": ()}))
     for name in config.papers:
-        plan = planner.plan(papers[name], without)
+        plan = paper_plan.plan(papers[name], without)
         taken += user_rows.rows_of(list(plan.rows.values()))
     for key, extra in extra_names.items():
         user_rows.check_free(extra, taken, key)

@@ -20,10 +20,10 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import fingerprint
 from lextables.planning import rehearsal_server
 from lextables.registry.paper import Paper
-from lextables.tasks.classification.plan import ClassificationTask
-from lextables.tasks.plan import PAPER_GRID, TrainingLimits
-from lextables.tasks.retrieval.plan import RetrievalTask
-from lextables.tasks.spans.plan import SpanTask, Writing
+from lextables.tasks.classification.planner import ClassificationTask
+from lextables.tasks.planner import PAPER_GRID, TrainingLimits
+from lextables.tasks.retrieval.planner import RetrievalTask
+from lextables.tasks.spans.planner import SpanTask, Writing
 from lextables.tasks.spans.writing import WritingLimits
 
 TARGET = "rehearsal"

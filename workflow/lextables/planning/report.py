@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lextables.models.resolve import SAMPLE_DATA
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Params
 from lextables.planning.scripts import digest_of, package_modules
 from lextables.planning.tables import Row, Tables, run_folders
 from lextables.planning.verdicts import systems_of
 from lextables.tables.published import NOT_PUBLISHED
-from lextables.tasks.plan import Context
+from lextables.tasks.planner import Context
 
 BY_HAND = "files or weights that are downloaded by hand"
 DOWNLOADED = "public files that models=paper downloads"
 MORE_THAN_SAMPLE = "data or models that are not part of the sample"
 # Why the sample has no row, whatever a machine has.
-OF_SAMPLE = frozenset((planner.NOT_IN_SAMPLE, SAMPLE_DATA))
+OF_SAMPLE = frozenset((paper_plan.NOT_IN_SAMPLE, SAMPLE_DATA))
 # Fields of a row that differ between plans of the same row.
 OF_PLANS = frozenset(
     (
@@ -202,7 +202,7 @@ class Report:
                 for name, model in models.items()
             }
         else:
-            absent = planner.absent_data(
+            absent = paper_plan.absent_data(
                 config, self.project.papers, self.project.sources, here.root
             )
         gpu = offer.gpu or here.gpu
@@ -223,7 +223,7 @@ class Report:
         needs: dict[str, dict[str, dict[str, str]]] = {}
         for name in self.project.config.papers:
             paper = self.project.papers[name]
-            plans = [planner.plan(paper, context).rows for context in contexts]
+            plans = [paper_plan.plan(paper, context).rows for context in contexts]
             needs[name] = {}
             for table, rows in self.project.plans[name].rows.items():
                 planned = [_planned(plan[table]) for plan in plans]

@@ -8,8 +8,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import read_record
 from lextables.planning.project import HUB, Project
 from lextables.planning.rule_values import Files, Params, Values, Wildcards
+from lextables.sources.entries import SourceFile, file_regex, resolve
 from lextables.sources.fetch import Provenance, content_key
-from lextables.sources.registry import SourceFile, file_regex, resolve
 
 # What the download of a model's weights depends on.
 WEIGHT_SETTINGS = ("model", "weights", "revision", "max_length")

@@ -12,9 +12,9 @@ from typing import Any
 from lextables.pipeline.config import Config, ExtraPredictions
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
-from lextables.planning.planner import PLANNERS
+from lextables.planning.paper_plan import PLANNERS
 from lextables.registry.paper import Paper
-from lextables.tasks.plan import SubmittedFiles
+from lextables.tasks.planner import SubmittedFiles
 from lextables.tasks.submitted import check_size
 
 PACKED = ".gz"

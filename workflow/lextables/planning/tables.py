@@ -6,12 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.scripts import content_of, digest_of, package_modules
 from lextables.registry.paper import TableEntry
-from lextables.sources.registry import registry_texts
+from lextables.sources.entries import registry_texts
 
 Row = Params  # a planned row of a table, as plain values (`plan.Plan.rows`)
 KINDS = ("csv", "comparison.csv", "md", "html")
@@ -55,7 +55,7 @@ class Tables:
         """
         entry = self.project.papers[paper]
         left_out: tuple[str, ...] = ()
-        if planner.leaves_out(self.project.config):
+        if paper_plan.leaves_out(self.project.config):
             left_out = entry.not_in_sample.tables
         files = []
         for name in entry.tables:

@@ -23,7 +23,7 @@ from lextables.pipeline.config import Config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.registry.paper import Paper
-from lextables.tasks.plan import Context, Row, Spec
+from lextables.tasks.planner import Context, Row, Spec
 
 FACTS = ROOT / "resources/facts/overlaps.csv"
 # raw collections from which several data sets were taken

@@ -17,9 +17,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lextables.pipeline.table_texts import SPLIT, description_of, type_name
 from lextables.publish.export import Export, Format, Record
 from lextables.registry.paper import Responsible
+from lextables.sources.entries import SAMPLE
 from lextables.sources.licences import OTHER, licence_of, licences_of
 from lextables.sources.provenance import source_files
-from lextables.sources.registry import SAMPLE
 
 # The task categories of the hub, by the task of a data set.
 CATEGORIES = {

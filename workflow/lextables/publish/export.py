@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lextables.pipeline.dataset import Census, parquet_file
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import read_json
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.table_texts import config_name, description_of, key_of
 from lextables.registry.paper import Publication, Responsible
-from lextables.sources.registry import SAMPLE, with_registry_texts
+from lextables.sources.entries import SAMPLE, with_registry_texts
 
 TABLES = "data"  # the folder of a data set's tables
 Record = Mapping[
@@ -216,7 +216,7 @@ def gather(
     """Collect the content of the export ``name``.
 
     ``census`` are the census files of its data sets, ``source_texts`` the current texts
-    on their sources (`sources.registry.registry_texts`), and ``weights`` folders of
+    on their sources (`sources.entries.registry_texts`), and ``weights`` folders of
     weights in the folders of their runs.
     """
     folders = {path.parent.name: path.parent for path in census}

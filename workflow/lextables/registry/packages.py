@@ -1,5 +1,5 @@
-"""Loads `resources/papers/<paper>.yaml`, checked by the paper's registry class and
-those of its tasks.
+"""Loads `resources/papers/<paper>.yaml`, checked by the classes of the paper's entry
+and of its tasks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,8 +10,8 @@ from typing import Annotated, Any, Union
 from pydantic import Field, create_model
 
 from lextables.pipeline.checked import checked
+from lextables.pipeline.entries import Entry, content
 from lextables.pipeline.errors import BadInput
-from lextables.pipeline.registry import Entry, content
 from lextables.registry import modules
 from lextables.registry.paper import Name, Paper
 
@@ -21,16 +21,16 @@ SEE_SCHEMA = "correct it there (the schema is in workflow/schemas)"
 
 def task_type(kind: str) -> type[Entry]:
     """The class of the tasks of a kind."""
-    return import_module(f"lextables.tasks.{kind}.plan").TASK
+    return import_module(f"lextables.tasks.{kind}.planner").TASK
 
 
 def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
-    """The registry class of a paper with tasks of these kinds; planners of other kinds
+    """The class of a paper's entry with tasks of these kinds; planners of other kinds
     are not imported.
     """
     base = Paper
-    if modules.has(paper, "registry"):
-        base = modules.module(paper, "registry").REGISTRY
+    if modules.has(paper, "entry"):
+        base = modules.module(paper, "entry").ENTRY
     types = tuple(map(task_type, kinds))
     task: Any = types[0]
     if len(types) > 1:

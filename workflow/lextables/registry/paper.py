@@ -2,7 +2,7 @@
 
 A paper's file names its data sets and the files that these are read from, the task of
 each data set, and its tables with their rows.  A paper package whose reader or tables
-need more keys adds them in a subclass of `Paper`, in its module ``registry``.
+need more keys adds them in a subclass of `Paper`, in its module ``entry``.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from lextables.pipeline.config import Config
-from lextables.pipeline.registry import Entry, Line, Name, Title
-from lextables.sources.registry import Source
+from lextables.pipeline.entries import Entry, Line, Name, Title
+from lextables.sources.entries import Source
 
 Strings = tuple[str, ...]
 # A table's name is part of paths and targets, and shown as its number

@@ -16,7 +16,7 @@ from lextables import ROOT
 from lextables.models.resolve import Model
 from lextables.pipeline.config import Config
 from lextables.registry import packages
-from lextables.sources import registry
+from lextables.sources import entries
 
 FOLDER = ROOT / "workflow/schemas"
 
@@ -32,7 +32,7 @@ CHECKED: dict[str, TypeAdapter | type[BaseModel]] = {
     "config": Config,
     "models": TypeAdapter(dict[str, Model]),
     "papers": _papers(),
-    "sources": registry.ADAPTER,
+    "sources": entries.ADAPTER,
 }
 
 

@@ -21,8 +21,8 @@ from lextables.pipeline.version import snakemake_path
 from lextables.report.exhibits import cut
 from lextables.report.layout import Link, Page
 from lextables.report.results import Part, Record, owner
+from lextables.sources.entries import with_registry_texts
 from lextables.sources.provenance import SourceFiles, source_files
-from lextables.sources.registry import with_registry_texts
 from lextables.tables import render
 
 TEMPLATE = "dataset.html.j2"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lextables.registry.paper import Headline
 from lextables.report.layout import Link, Page
 from lextables.report.results import Exhibit, Part
-from lextables.sources.registry import SAMPLE
+from lextables.sources.entries import SAMPLE
 from lextables.tables.cells import Line
 from lextables.tables.comparison import Comparison, comparisons
 from lextables.tables.published import number

@@ -17,7 +17,7 @@ from lextables.pipeline.dataset import Census
 from lextables.pipeline.files import damage_named, read_json, verify
 from lextables.pipeline.run import Run
 from lextables.registry.paper import ShownPaper, TableEntry
-from lextables.sources.registry import with_registry_texts
+from lextables.sources.entries import with_registry_texts
 from lextables.tables import published, render
 from lextables.tables.cells import Line, Place, from_csv
 from lextables.tables.comparison import Pair

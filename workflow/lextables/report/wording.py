@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from lextables.models.resolve import STANDS_IN
 from lextables.report.commands import Settings
 from lextables.report.results import Exhibit, Part, RunRecord
-from lextables.sources.registry import SAMPLE
+from lextables.sources.entries import SAMPLE
 from lextables.tables.cells import Line, Place
 from lextables.tables.published import KINDS, Kind
 

@@ -18,7 +18,7 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.run import Run, RunSettings
 from lextables.registry.paper import Review
 from lextables.review.contract import check_file
-from lextables.tasks.plan import WHOLE, Plan
+from lextables.tasks.planner import WHOLE, Plan
 
 CONTRACT = "contract"  # id of the user's contract
 LINEAR = "linear"  # `kind` in a linear model's settings, and the condition of its run

@@ -22,7 +22,7 @@ from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import DOUBTED, read_record, typed, write_result
 from lextables.sources.archives import RELEASE_RATIO
-from lextables.sources.registry import (
+from lextables.sources.entries import (
     PUBLISHED,
     SAMPLE,
     UNVERIFIED,

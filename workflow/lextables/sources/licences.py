@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lextables.sources.registry import SAMPLE
+from lextables.sources.entries import SAMPLE
 
 OTHER = "other"  # the hub's id of a licence without an id
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lextables.sources.entries import SAMPLE
 from lextables.sources.licences import licence_of
-from lextables.sources.registry import SAMPLE
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lextables.pipeline import not_run
 from lextables.pipeline.dataset import Row, Sources, read
 from lextables.pipeline.files import read_json
 from lextables.registry.paper import Paper, TableEntry
-from lextables.sources.registry import with_registry_texts
+from lextables.sources.entries import with_registry_texts
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 

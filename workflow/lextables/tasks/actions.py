@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import Spec
+from lextables.tasks.planner import Spec
 
 MODEL_THREADS = 4  # of a job with a model
 LINEAR = "linear"  # the kind of models without tokens

@@ -18,7 +18,7 @@ from typing import Literal
 from lextables.models.resolve import Model
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
-from lextables.tasks.plan import ASK, SEARCH, Spec
+from lextables.tasks.planner import ASK, SEARCH, Spec
 
 Action = Literal["train", "read", "ask"]
 Pass = Literal["train", "read"]  # of tokens through a model

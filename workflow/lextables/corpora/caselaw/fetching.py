@@ -11,8 +11,8 @@ from lextables.corpora.caselaw.volume import case_ids, ids_of, other_volume
 from lextables.pipeline.content import sha256_of
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
+from lextables.sources.entries import UNVERIFIED, Registry, resolve
 from lextables.sources.fetch import MIRROR, DiskFull, Provenance, fetch, fetched_before
-from lextables.sources.registry import UNVERIFIED, Registry, resolve
 from lextables.sources.transfer import CLIENT, Client
 
 BULK = (".jsonl", ".jsonl.xz")

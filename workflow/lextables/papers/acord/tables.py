@@ -16,7 +16,7 @@ from itertools import product
 
 from lextables.metrics import STRICT
 from lextables.metrics.intervals import mean_interval
-from lextables.papers.acord.registry import Acord
+from lextables.papers.acord.entry import Acord
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs

@@ -15,7 +15,7 @@ from functools import cached_property
 from lextables.metrics import STRICT
 from lextables.metrics.minority_aupr import scores_and_jackknives
 from lextables.models.token_count import SPECIALS, TokenCounter
-from lextables.papers.maud.registry import Maud
+from lextables.papers.maud.entry import Maud
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, Scores, by_name, record, training

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lextables.metrics.answers import agreement as agreement_of
 from lextables.metrics.answers import alpha, cramers_v
-from lextables.papers.privacy.registry import Privacy
+from lextables.papers.privacy.entry import Privacy
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.sources.archives import file_or_only_member

@@ -8,7 +8,7 @@ from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
 from lextables.tasks.answers.collection import ANSWERED_FROM, WITHOUT_TEXT
-from lextables.tasks.plan import SUBMITTED, Spec
+from lextables.tasks.planner import SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
 
 MODULES = "answers.actions"

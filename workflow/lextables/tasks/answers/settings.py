@@ -10,7 +10,7 @@ from lextables.models.settings import (
     StepSettings,
     WeightSettings,
 )
-from lextables.pipeline.registry import Entry
+from lextables.pipeline.entries import Entry
 
 WHOLE_DOCUMENT = "whole"
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.actions import LINEAR, MODEL_THREADS, Action, TaskJobs
-from lextables.tasks.plan import SEARCH, SUBMITTED, Spec
+from lextables.tasks.planner import SEARCH, SUBMITTED, Spec
 from lextables.tasks.resources import LEAST_MB
 from lextables.tasks.retrieval.ranking import FILTERED
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, PositiveInt
 
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject, read_json
-from lextables.pipeline.registry import Entry
 from lextables.tasks.retrieval.collection import Collection, ranked
 
 Encode = Callable[[Sequence[str]], np.ndarray]

@@ -6,7 +6,7 @@ from typing import ClassVar
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.run import Run
 from lextables.tasks.actions import MODEL_THREADS, Action, TaskJobs
-from lextables.tasks.plan import ASK, Spec
+from lextables.tasks.planner import ASK, Spec
 from lextables.tasks.resources import LEAST_MB
 
 SHARDS = 8  # files of windows of each part of the data

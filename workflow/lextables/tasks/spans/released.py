@@ -7,7 +7,7 @@ from lextables.pipeline.dataset import Source
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, read_json
 from lextables.sources import archives
-from lextables.sources.registry import UNVERIFIED
+from lextables.sources.entries import UNVERIFIED
 
 # Files needed for loading.  Optimiser states and training arguments are pickles, which
 # are unsafe to open.

@@ -13,11 +13,11 @@ from typing import Annotated, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
-from lextables.pipeline import registry as base
+from lextables.pipeline import entries as base
 from lextables.pipeline.checked import checked
+from lextables.pipeline.entries import Name, content
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Name, content
 
 RELEASE = "release"
 # The variant of bytes from an address without a registered digest: they cannot be

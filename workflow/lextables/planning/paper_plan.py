@@ -15,13 +15,13 @@ from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.pipeline.run import Run
 from lextables.planning.trained_on import with_training_data
 from lextables.registry.paper import Paper, TableEntry
+from lextables.sources.entries import Registry, SourceFile, resolve
 from lextables.sources.fetch import manual_download, mirror_file
-from lextables.sources.registry import Registry, SourceFile, resolve
-from lextables.tasks.answers.plan import AnswersPlanner
-from lextables.tasks.classification.plan import ClassificationPlanner
-from lextables.tasks.plan import Context, Plan, Planner, Row, Spec, shown
-from lextables.tasks.retrieval.plan import RetrievalPlanner
-from lextables.tasks.spans.plan import SpanPlanner
+from lextables.tasks.answers.planner import AnswersPlanner
+from lextables.tasks.classification.planner import ClassificationPlanner
+from lextables.tasks.planner import Context, Plan, Planner, Row, Spec, shown
+from lextables.tasks.retrieval.planner import RetrievalPlanner
+from lextables.tasks.spans.planner import SpanPlanner
 
 PLANNERS: dict[str, type[Planner]] = {
     "retrieval": RetrievalPlanner,

@@ -11,10 +11,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, NonNegativeFloat, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, model_settings
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.user_rows import Key
-from lextables.tasks import plan
+from lextables.tasks import planner
 from lextables.tasks.answers.settings import (
     ANSWERING,
     MARKING,
@@ -22,7 +22,7 @@ from lextables.tasks.answers.settings import (
     Learning,
     Marking,
 )
-from lextables.tasks.plan import (
+from lextables.tasks.planner import (
     ASK,
     OUR_PROMPT,
     SUBMITTED,
@@ -41,7 +41,7 @@ ANSWERS = "answers"
 MARKS = "marks"
 
 
-class _Panel(plan.Panel):
+class _Panel(planner.Panel):
     model: str = ""
     unpublished: str = ""
     kind: str
@@ -99,7 +99,7 @@ class Marker(_Panel):
         return self
 
 
-class Asking(plan.Asking):
+class Asking(planner.Asking):
     """How language models are asked.
 
     The ``prompt`` asks a question about a text: the whole document or its ``best``
@@ -314,7 +314,7 @@ class AnswersPlanner(Planner):
 
 def _named_for(panel: Panel | Marker, difference: str) -> Any:
     """The panel with a row name that states the ``difference`` from the paper."""
-    row = additional_name(panel.row, [plan.Difference("", difference)])
+    row = additional_name(panel.row, [planner.Difference("", difference)])
     return panel.model_copy(update={"row": row})
 
 

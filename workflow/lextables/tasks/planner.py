@@ -30,8 +30,8 @@ from lextables.models.resolve import (
     model_settings,
 )
 from lextables.pipeline.config import Config
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 
 PAPER_GRID = "paper"  # the registry's grid with the paper's own settings
@@ -293,7 +293,7 @@ class Context:
     ``gpu`` states whether training will find a GPU, which selects the grid under
     ``grid: auto``.  ``submitted`` is {data set: its submitted predictions}.  ``absent``
     is {auxiliary data set that is not available: the reason}
-    (`planning.planner.absent_data`).
+    (`planning.paper_plan.absent_data`).
     """
 
     config: Config

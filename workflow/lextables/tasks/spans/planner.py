@@ -7,12 +7,12 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
-from lextables.tasks import plan
-from lextables.tasks.plan import (
+from lextables.tasks import planner
+from lextables.tasks.planner import (
     ASK,
     PAPER_GRID,
     READ,
@@ -44,7 +44,7 @@ from lextables.tasks.spans.writing import WritingLimits, WritingSettings
 QUOTE = "quote"  # the experiment of outputs that quote spans
 
 
-class Panel(plan.Panel):
+class Panel(planner.Panel):
     """A model of the panel."""
 
     kind: Literal[
@@ -151,7 +151,7 @@ class SpanTask(Entry):
     trainings_of: str = ""
     """Data set of another paper with the same training contracts and questions.
 
-    If it is planned, its trainings are used (`planning.planner.share_trainings`)."""
+    If it is planned, its trainings are used (`planning.paper_plan.share_trainings`)."""
     asking: Asking | Writing | None = None
     """For language models."""
 
@@ -239,7 +239,7 @@ class SpanPlanner(Planner):
             return self.asked(key, panel)
         row = self.encoder_row(key, panel)
         if panel.pretrained and not (panel.additional or row.runs):
-            reason = plan.reason_not_run([self.pretraining_difference()])
+            reason = planner.reason_not_run([self.pretraining_difference()])
             row = replace(row, reason=reason)
         rows = self.placed(row, self.differences(row, panel))
         if panel.joined is not None:
@@ -559,7 +559,9 @@ class SpanPlanner(Planner):
         inference = self.inference(panel, weights)
         return Search(
             settings={**inference.plain(), **settings.plain()},
-            trials=[plan.Trial(_trial_name(trial), trial.plain()) for trial in trials],
+            trials=[
+                planner.Trial(_trial_name(trial), trial.plain()) for trial in trials
+            ],
             seeds=(0,),
             choosing=choosing.plain(),
         )

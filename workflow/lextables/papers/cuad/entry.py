@@ -11,4 +11,4 @@ class Cuad(Paper):
     contract_types: Mapping[str, str]
 
 
-REGISTRY = Cuad
+ENTRY = Cuad

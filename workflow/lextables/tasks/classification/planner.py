@@ -21,9 +21,9 @@ from pydantic import (
 
 from lextables.metrics.classification import METRICS
 from lextables.models.resolve import Missing, Weights, model_settings
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
 from lextables.tasks.classification.settings import (
@@ -40,7 +40,7 @@ from lextables.tasks.classification.settings import (
     TrainingSettings,
     View,
 )
-from lextables.tasks.plan import (
+from lextables.tasks.planner import (
     ASK,
     READ,
     SUBMITTED,

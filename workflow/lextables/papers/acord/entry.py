@@ -15,4 +15,4 @@ class Acord(Paper):
     format_queries: Mapping[str, str]
 
 
-REGISTRY = Acord
+ENTRY = Acord

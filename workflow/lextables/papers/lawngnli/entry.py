@@ -23,4 +23,4 @@ class Lawngnli(Paper):
     anli_repeats: Mapping[str, PositiveInt]
 
 
-REGISTRY = Lawngnli
+ENTRY = Lawngnli

@@ -17,4 +17,4 @@ class Privacy(Paper):
     other_snapshots: tuple[str, ...] = ()
 
 
-REGISTRY = Privacy
+ENTRY = Privacy

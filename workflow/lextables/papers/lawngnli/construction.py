@@ -17,13 +17,13 @@ from lextables.models.resolve import (
     resolve,
 )
 from lextables.models.weights import place
-from lextables.papers.lawngnli.registry import Lawngnli
+from lextables.papers.lawngnli.entry import Lawngnli
 from lextables.pipeline.config import Choice, Config
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
+from lextables.sources.entries import Registry
+from lextables.sources.entries import resolve as resolve_source
 from lextables.sources.fetch import manual_download
-from lextables.sources.registry import Registry
-from lextables.sources.registry import resolve as resolve_source
 
 SMALL_SHARD, LARGE_SHARD = 10, 100  # volumes
 MANY_SHARDS = 400

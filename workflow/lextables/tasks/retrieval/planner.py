@@ -11,13 +11,13 @@ from pydantic import PositiveFloat, PositiveInt, field_validator, model_validato
 from lextables.metrics.ranking import by_name
 from lextables.models.resolve import Missing, Weights, model_settings
 from lextables.models.settings import limited_updates
+from lextables.pipeline.entries import Entry
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
-from lextables.pipeline.registry import Entry
 from lextables.pipeline.run import Run
 from lextables.pipeline.user_rows import Key
-from lextables.tasks.classification.plan import ClassificationPlanner
-from lextables.tasks.plan import (
+from lextables.tasks.classification.planner import ClassificationPlanner
+from lextables.tasks.planner import (
     ASK,
     OUR_PROMPT,
     PAPER_GRID,

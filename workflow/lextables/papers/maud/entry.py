@@ -20,4 +20,4 @@ class Maud(Paper):
     legalbench_queries: Mapping[str, str]
 
 
-REGISTRY = Maud
+ENTRY = Maud
