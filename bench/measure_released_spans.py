@@ -216,7 +216,7 @@ def our_side(
 
     from lextables.models.tokenizers import load_tokenizer
     from lextables.tasks.spans.features import WindowSource, spans, write_features
-    from lextables.tasks.spans.reading import Best, FinalText, Spelling, nbest, top
+    from lextables.tasks.spans.inference import Best, FinalText, Spelling, nbest, top
     from lextables.tasks.spans.settings import WindowSettings
     from lextables.tasks.spans.tokens import layout, question_ids, tokenise
     from lextables.tasks.spans.windows import WindowDataset

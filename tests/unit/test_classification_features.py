@@ -13,7 +13,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.tasks.classification import features
 from lextables.tasks.classification.examples import Text, texts_of
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import inputs
+from lextables.tasks.classification.inference import inputs
 
 
 @pytest.fixture(scope="module")

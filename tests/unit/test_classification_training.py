@@ -28,7 +28,7 @@ from lextables.tasks.classification import training
 from lextables.tasks.classification.actions import train as train_action
 from lextables.tasks.classification.examples import Text, by_head, of_splits
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import padded, read_heads
+from lextables.tasks.classification.inference import padded, read_heads
 from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.settings import TrainingSettings
 from lextables.tasks.classification.training import (

@@ -29,11 +29,11 @@ from lextables.tasks.classification.examples import (
     under_view,
 )
 from lextables.tasks.classification.features import read_tokens, tokenise
+from lextables.tasks.classification.inference import inputs, read_heads, read_views
 from lextables.tasks.classification.planner import (
     ClassificationPlanner,
     ClassificationTask,
 )
-from lextables.tasks.classification.reading import inputs, read_heads, read_views
 from lextables.tasks.classification.schema import READINGS
 from lextables.tasks.classification.scoring import (
     ANSWER,

@@ -460,7 +460,7 @@ PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
         ("tasks/spans/units", f"spans_encode {LINEAR_SPANS}"),
         ("tasks/spans/windows", "spans_windows spans_train spans_search spans_predict"),
         ("tasks/spans/training", "spans_train spans_search"),
-        ("tasks/spans/reading", "spans_predict spans_search"),
+        ("tasks/spans/inference", "spans_predict spans_search"),
         ("tasks/retrieval/training", "retrieval_train"),
         ("tasks/classification/training", "classification_train"),
         (

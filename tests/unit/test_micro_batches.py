@@ -39,8 +39,8 @@ from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
 from lextables.tasks.classification import training as classification
 from lextables.tasks.classification.examples import key_of
-from lextables.tasks.classification.reading import read_heads
-from lextables.tasks.spans import pretraining, reading
+from lextables.tasks.classification.inference import read_heads
+from lextables.tasks.spans import inference, pretraining
 from lextables.tasks.spans import training as spans
 from lextables.tasks.spans.settings import FineTuning, NbestSettings
 from lextables.tasks.spans.windows import (
@@ -371,7 +371,7 @@ def readers(learnt, sentence_encoder, folder):
     def spans_of():
         options = {"n_best": 20, "max_answer_length": 512, "bf16": False}
         settings = NbestSettings(windows_per_question=None, **options)
-        found = reading.predict(marks, dataset, texts, settings, batch_size=8)
+        found = inference.predict(marks, dataset, texts, settings, batch_size=8)
         return [row["start_logit"] for row in found]
 
     def classes_of():

@@ -17,8 +17,8 @@ from lextables.review.prediction import read_with_linear_model
 from lextables.review.reviewer import question_id
 from lextables.tasks.spans import linear
 from lextables.tasks.spans.features import WindowSource, write_features
+from lextables.tasks.spans.inference import RECORD, InferenceFiles, read_contracts
 from lextables.tasks.spans.linear_settings import LinearRun
-from lextables.tasks.spans.reading import RECORD, InferenceFiles, read_contracts
 from lextables.tasks.spans.settings import NbestSettings
 from lextables.tasks.spans.squad import QUESTIONS
 

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.tokenizer_kinds import albert, bert, roberta
 from helpers.wordpiece import wordpiece
-from lextables.tasks.spans.reading import FinalText, Spelling, basic_words
+from lextables.tasks.spans.inference import FinalText, Spelling, basic_words
 from lextables.tasks.spans.squad import collapsed
 from lextables.tasks.spans.tokens import tokenise
 

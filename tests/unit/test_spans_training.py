@@ -25,7 +25,7 @@ from lextables.pipeline.dataset import read, write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans import training, window_ranking
 from lextables.tasks.spans.features import WindowSource, write_features
-from lextables.tasks.spans.reading import (
+from lextables.tasks.spans.inference import (
     RANKER,
     RECORD,
     Best,

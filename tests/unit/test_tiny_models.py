@@ -30,7 +30,7 @@ from lextables.pipeline.dataset import read
 from lextables.tasks.classification import training
 from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import tokenise
-from lextables.tasks.classification.reading import read_heads
+from lextables.tasks.classification.inference import read_heads
 from lextables.tasks.classification.schema import JOINT
 from lextables.tasks.classification.settings import TrainingSettings
 from lextables.tasks.spans import training as span_training

@@ -99,7 +99,7 @@ def read_with_fine_tuned_model(
     from lextables.models.tokenizers import load_tokenizer
     from lextables.tasks.spans import window_ranking
     from lextables.tasks.spans.features import WindowSource, write_features
-    from lextables.tasks.spans.reading import RANKER, RECORD, read_windows
+    from lextables.tasks.spans.inference import RANKER, RECORD, read_windows
     from lextables.tasks.spans.settings import NbestSettings
     from lextables.tasks.spans.windows import WindowDataset
 

@@ -50,7 +50,7 @@ from lextables.tasks.classification.examples import (
     under_view,
 )
 from lextables.tasks.classification.features import Tokens, read_tokens
-from lextables.tasks.classification.reading import inputs, padding, read_heads
+from lextables.tasks.classification.inference import inputs, padding, read_heads
 from lextables.tasks.classification.schema import JOINT, PREDICTIONS, TRIED
 from lextables.tasks.classification.settings import TrainingSettings
 

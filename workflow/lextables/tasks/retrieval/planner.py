@@ -39,7 +39,7 @@ from lextables.tasks.retrieval.ranking import Chunks
 
 USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
-Reading = Literal["whole", "paragraphs", "filtered"]
+DocumentForm = Literal["whole", "paragraphs", "filtered"]
 RowType = TypeVar("RowType", "Reranker", "Finetuned")
 Found = dict[str, tuple[Run, ...]] | Missing
 READ_WHOLE = ("bm25", "fusion", "linear", "prior")  # kinds
@@ -92,8 +92,8 @@ class Retriever(Entry):
     of: tuple[str, ...] = ()
     shares: tuple[PositiveFloat, ...] = ()
     feedback: PositiveInt | None = None
-    documents: tuple[Reading, ...] = ("whole",)
-    needs_gpu: tuple[Reading, ...] = ()
+    documents: tuple[DocumentForm, ...] = ("whole",)
+    needs_gpu: tuple[DocumentForm, ...] = ()
     chunks: Chunks | None = None
     topics: PositiveInt | None = None
     penalty: PositiveFloat | None = None

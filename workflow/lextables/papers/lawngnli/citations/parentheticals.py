@@ -108,7 +108,7 @@ class Unread:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Parentheticals:
     """The parentheticals and citations of one opinion.
 
     ``cited`` has the resource of every resolved citation, with a parenthetical or not,
@@ -124,7 +124,7 @@ class Reading:
 
 def read_parentheticals(
     text: str, tokens: Tokenizer, resource_of: Resolver = lambda key: key
-) -> Reading:
+) -> Parentheticals:
     """Return the parentheticals of an opinion, in its order, each with the case it is
     about (A.1.1).
 
@@ -156,7 +156,7 @@ def read_parentheticals(
         for c, f in zip(cited, citations, strict=True)
         if c is not None and f.kind
     )
-    return Reading(tuple(read), tuple(unread), tuple(resources), counts)
+    return Parentheticals(tuple(read), tuple(unread), tuple(resources), counts)
 
 
 @dataclass(frozen=True)

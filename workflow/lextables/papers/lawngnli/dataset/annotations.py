@@ -28,14 +28,14 @@ SHEET = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class Judgement:
     """The label that one reader chose, and whether they were sure."""
 
     label: str
     sure: bool
 
 
-Pair = tuple[Reading, Reading]
+Pair = tuple[Judgement, Judgement]
 
 
 def pair_name(hypothesis: str, premise: str) -> str:
@@ -49,7 +49,7 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
     Raises `BadInput` for a missing column, and for a pair without exactly two readings
     that are labels.
     """
-    by_pair: dict[tuple[str, str], list[Reading]] = {}
+    by_pair: dict[tuple[str, str], list[Judgement]] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
@@ -60,7 +60,7 @@ def load_readings(path: Path) -> dict[str, dict[str, Pair]]:
                         f"the column {column} is missing", where=path.name, do=do
                     )
             for row in rows:
-                reading = Reading(row["reading"], row["confidence"] == "high")
+                reading = Judgement(row["reading"], row["confidence"] == "high")
                 by_pair.setdefault((row["data_set"], row["pair"]), []).append(reading)
     sets: dict[str, dict[str, Pair]] = {}
     for (data_set, pair), readings in sorted(by_pair.items()):

@@ -4,7 +4,7 @@ from lextables.models import device
 from lextables.pipeline.dataset import write
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
-from lextables.tasks.classification.reading import read_views
+from lextables.tasks.classification.inference import read_views
 from lextables.tasks.classification.schema import PREDICTIONS, READINGS
 from lextables.tasks.classification.settings import InferenceSettings, Reading
 from lextables.tasks.job import Job

@@ -15,7 +15,7 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.tasks.classification.examples import Text
 from lextables.tasks.classification.features import read_tokens, tokenise
-from lextables.tasks.classification.reading import read_heads
+from lextables.tasks.classification.inference import read_heads
 from lextables.tasks.retrieval.collection import (
     Collection,
     Hits,

@@ -7,7 +7,7 @@ from lextables.models.weights import weights_folder
 from lextables.pipeline.files import read_json
 from lextables.pipeline.run import recorded
 from lextables.tasks.job import Job
-from lextables.tasks.spans.reading import InferenceFiles, read_contracts
+from lextables.tasks.spans.inference import InferenceFiles, read_contracts
 from lextables.tasks.spans.settings import Inference
 
 

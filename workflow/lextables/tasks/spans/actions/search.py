@@ -14,7 +14,7 @@ from lextables.pipeline.dataset import write
 from lextables.pipeline.finite import NotFinite
 from lextables.pipeline.run import recorded
 from lextables.tasks.job import Job
-from lextables.tasks.spans.reading import InferenceFiles, read_contracts
+from lextables.tasks.spans.inference import InferenceFiles, read_contracts
 from lextables.tasks.spans.schema import NBEST
 from lextables.tasks.spans.settings import Search
 from lextables.tasks.spans.squad import contract_splits, held_out_contracts
