@@ -10,6 +10,7 @@ from helpers.registered import context
 from lextables import ROOT
 from lextables.models.prompts import plain_template
 from lextables.models.resolve import Missing, Weights
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.tasks import planner
 from lextables.tasks.classification.planner import ClassificationTask
@@ -32,7 +33,7 @@ SERVED = {
 
 
 def laid_out(paper, gpu=False, **values):
-    return planner.plan(PAPERS[paper], context(paper, gpu, **values))
+    return paper_plan.plan(PAPERS[paper], context(paper, gpu, **values))
 
 
 def asked(found):

@@ -473,7 +473,7 @@ PLANS = "tasks/answers tasks/classification tasks/retrieval tasks/spans"
         ("papers/lawngnli/hypotheses/contradiction", "lawngnli_contradictions"),
         ("papers/lawngnli/dataset/examples", "lawngnli_examples lawngnli_released"),
         ("corpora/nli/raw", "data"),
-        *((f"{task}/plan", "") for task in PLANS.split()),
+        *((f"{task}/planner", "") for task in PLANS.split()),
         ("papers/lawngnli/evaluation/nli_tables", ""),
         ("papers/privacy/tables", ""),
     ],

@@ -46,7 +46,7 @@ def fingerprint(*modules: str) -> str:
     relative to the module's folder.
 
     Modules that are imported by a computed name, as in
-    ``import_module(f"lextables.papers.{paper}.plan")``, must be among ``modules``;
+    ``import_module(f"lextables.papers.{paper}.raw")``, must be among ``modules``;
     otherwise `ModuleNotFoundError` is raised.
     """
     text = ascii(sorted(digests(*modules).items()))

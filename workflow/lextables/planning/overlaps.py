@@ -100,7 +100,7 @@ class Overlaps:
     @cached_property
     def modules(self) -> list[str]:
         """The modules of all papers' tables and of the tasks in their files."""
-        modules = [f"lextables.tasks.{task}.plan" for task in TASKS]
+        modules = [f"lextables.tasks.{task}.planner" for task in TASKS]
         for paper in self.project.papers:
             modules += package_modules(paper, "registry", "tables")
         return modules

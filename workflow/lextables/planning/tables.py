@@ -135,7 +135,7 @@ class Tables:
     def modules(self, wildcards: Wildcards) -> Files:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks: Iterable[Any] = self.project.papers[wildcards.paper].tasks.values()
-        planners = {f"lextables.tasks.{task.task}.plan" for task in tasks}
+        planners = {f"lextables.tasks.{task.task}.planner" for task in tasks}
         paper_modules = package_modules(wildcards.paper, "registry", "tables")
         return [*paper_modules, *sorted(planners)]
 
