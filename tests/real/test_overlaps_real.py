@@ -9,7 +9,7 @@ from pandas.testing import assert_frame_equal
 from helpers.registered import context
 from lextables import ROOT
 from lextables.corpora.overlaps import compare, index
-from lextables.planning import planner
+from lextables.planning import paper_plan
 from lextables.registry import packages
 from lextables.report import overlaps
 from lextables.report.without_overlap import Benchmark, scores_without
@@ -69,7 +69,7 @@ def test_bm25_on_clauses_that_are_not_in_cuads_training_contracts(
 ):
     paper = PAPERS["acord"]
     options = {"data": "release", "models": "available", "mirror": str(mirror)}
-    plan = planner.plan(paper, context("acord", **options))
+    plan = paper_plan.plan(paper, context("acord", **options))
     benchmark = Benchmark(
         paper="acord",
         registry=str(ROOT / "resources/papers/acord.yaml"),
