@@ -77,7 +77,7 @@ def test_a_changed_prompt_changes_the_settings_of_the_run(tmp_path):
     prompts.mkdir(parents=True)
     (prompts / "maud_question.txt").write_text("${text} ${question} ${options}")
     ((_, other),) = asked(
-        planner.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))
+        paper_plan.plan(PAPERS["maud"], context("maud", root=tmp_path, **SERVED))
     ).items()
     ((_, given),) = asked(laid_out("maud", **SERVED)).items()
     assert other["prompt"] == [["user", "${text} ${question} ${options}"]]
