@@ -4,6 +4,7 @@ import pytest
 from snakemake.iocontainers import Wildcards
 
 from helpers import planned_project
+from lextables import ROOT
 from lextables.planning.overlaps import Overlaps
 from lextables.planning.publish import Exports
 from lextables.planning.report import (
@@ -17,6 +18,7 @@ from lextables.planning.tables import Tables, run_folders
 from lextables.tables.published import NOT_PUBLISHED
 
 DATA = "results/sample/data"
+PAPERS = ("acord", "contracteval", "cuad", "lawngnli", "maud", "privacy")
 
 
 @pytest.fixture
@@ -242,3 +244,18 @@ def test_relevance_is_compared_with_the_labels_of_the_data_set_with_its_texts(pl
     assert pairs == [("acord", "cuad")]
     for table in ("acord/judgements", "cuad/questions", "cuad/answers"):
         assert f"{DATA}/{table}.parquet" in overlaps.files
+
+
+def test_the_code_of_tables_and_overlaps_includes_the_papers_entries(planned):
+    """A module that a paper package lacks is left out without an error."""
+    project = planned(*PAPERS)
+    tables = Tables(project)
+    of_tables = set()
+    for paper in PAPERS:
+        of_tables.update(tables.modules(wildcards(paper=paper, table="")))
+    packages = ROOT / "workflow/lextables/papers"
+    for name in ("entry", "tables"):
+        papers = {path.parent.name for path in packages.glob(f"*/{name}.py")}
+        modules = {f"lextables.papers.{paper}.{name}" for paper in papers}
+        assert len(modules) >= 5 and modules <= of_tables
+        assert modules <= {*Overlaps(project).modules}

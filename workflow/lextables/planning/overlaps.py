@@ -102,5 +102,5 @@ class Overlaps:
         """The modules of all papers' tables and of the tasks in their files."""
         modules = [f"lextables.tasks.{task}.planner" for task in TASKS]
         for paper in self.project.papers:
-            modules += package_modules(paper, "registry", "tables")
+            modules += package_modules(paper, "entry", "tables")
         return modules
