@@ -36,12 +36,21 @@ def test_the_page_shows_the_readings() -> None:
     path = ROOT / "resources/readings/lawngnli_labels.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    read = Counter(row["difficulty_filters"] for row in rows)
-    right = Counter(
-        row["difficulty_filters"] for row in rows if row["strict"] == "right"
-    )
-    for filters in ("true", "false"):
-        assert f"{right[filters]} of {read[filters]}" in page
+    read: Counter[tuple[str, str]] = Counter()
+    right: Counter[tuple[str, str]] = Counter()
+    supported: Counter[str] = Counter()  # of Entail and Contradict
+    for row in rows:
+        kind = (row["sample"], row["difficulty_filters"])
+        is_right = row["strict"] == "right"
+        read[kind] += 1
+        right[kind] += is_right
+        if row["label"] != "neutral" and float(row["support"]) >= 0.7:
+            supported["right" if is_right else "wrong"] += 1
+    assert len(read) == 3
+    for kind, count in read.items():
+        assert f"{right[kind]} of {count}" in page
+    total = supported["right"] + supported["wrong"]
+    assert f"{supported['right']} of {total} are strictly right" in page
     for row in rows:
         if row["strict"] == "right":
             assert row["reading"] == row["label"]
