@@ -20,7 +20,7 @@ from eyecite.tokenizers import (
 from lextables.papers.lawngnli.citations.parentheses import LONGEST
 from lextables.papers.lawngnli.citations.parentheticals import (
     Parenthetical,
-    Reading,
+    Parentheticals,
     read_parentheticals,
 )
 
@@ -73,7 +73,7 @@ def test_parentheticals_of_the_sample_are_as_expected(tokens: Tokenizer) -> None
     assert not changed, "\n".join(changed)
 
 
-def reading(text: str, **corpus: int) -> Reading:
+def reading(text: str, **corpus: int) -> Parentheticals:
     return read_parentheticals(
         text, default_tokenizer, lambda key: corpus.get(key, key)
     )
@@ -463,7 +463,7 @@ def test_every_resolved_citation_is_listed_once() -> None:
 
 
 def test_an_empty_opinion_has_no_parentheticals() -> None:
-    assert reading("") == Reading((), (), (), Counter())
+    assert reading("") == Parentheticals((), (), (), Counter())
 
 
 @pytest.mark.parametrize(
