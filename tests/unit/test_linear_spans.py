@@ -300,6 +300,15 @@ def test_a_blank_between_quotes_is_no_defined_name():
     assert feature == 1
 
 
+@pytest.mark.parametrize("length", [100, 1_600, 2_900, 3_100, 40_000])
+def test_a_name_is_looked_for_among_the_signatures_of_long_and_short_contracts(length):
+    filling = "and so on. " * (length // 11)
+    signed = f"{filling}Signed: Acme Inc. {filling[:1_400]}"
+    assert features_of(signed, "Acme Inc")[-1] == 1
+    long_rest = f"Acme Inc. {filling}{'and so on. ' * 400}"
+    assert features_of(long_rest, "Acme Inc")[-1] == 0
+
+
 def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     text = "\nFee: 5"
     units = units_of([text, ""])

@@ -518,7 +518,7 @@ def _mentions(
     """
     span = text[start:end]
     place = defined.get(_bare(span.lower()))
-    signatures = len(text) - max(SIGNATURES, len(text) // 10)
+    signatures = max(0, len(text) - max(SIGNATURES, len(text) // 10))
     before = text[max(0, start - 4) : start]
     after = text[end : end + 4]
     return [
