@@ -300,7 +300,7 @@ def test_a_blank_between_quotes_is_no_defined_name():
     assert feature == 1
 
 
-@pytest.mark.parametrize("length", [100, 1_600, 2_900, 3_100, 40_000])
+@pytest.mark.parametrize("length", [600, 1_200, 3_100, 40_000])
 def test_a_name_is_looked_for_among_the_signatures_of_long_and_short_contracts(length):
     filling = "and so on. " * (length // 11)
     signed = f"{filling}Signed: Acme Inc. {filling[:1_400]}"
