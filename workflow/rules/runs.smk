@@ -169,8 +169,8 @@ rule train:
         "../scripts/task.py"
 
 
-# Predictions of one run for the test part, a rule for each experiment.  Those of other
-# runs are fused or joined in seconds.
+# Predictions of one run for the test part, a rule for each experiment.  To fuse or
+# join those of other runs takes seconds and needs no node of a cluster.
 for experiment in PREDICTING:
     PREDICT = JOBS.rule(experiment=experiment)
 
@@ -237,7 +237,7 @@ for ranking_rule in JOBS.ranking_rules():
             "../scripts/task.py"
 
 
-# Language models without training; those that rank have a job for all runs.
+# Language models without training; those that rank have a rule above.
 for dataset in JOBS.asked_data_sets():
     ASK = JOBS.rule(dataset=dataset, experiment="ask")
 

@@ -1,4 +1,4 @@
-"""What servers accept of a request, and what their answers are beside answers.
+"""Which parts of a request servers refuse, and errors inside their answers.
 
 Servers refuse parameters that others require.  A refused parameter is left out or
 renamed, a refused system text is put into the user's turn, and the request is repeated;

@@ -129,8 +129,8 @@ def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
     known(name, papers, "data set")
     known(data, ("sample", "release"), "data")
     if folder is None:
-        has_results = not Path("results").is_dir() and (ROOT / "results").is_dir()
-        folder = ROOT if has_results else Path.cwd()
+        use_clone = not Path("results").is_dir() and (ROOT / "results").is_dir()
+        folder = ROOT if use_clone else Path.cwd()
     if data == "sample":
         text = f"{name}: the sample's texts are invented; its numbers say nothing about a paper"
         warnings.warn(text, SampleWarning, stacklevel=3)

@@ -31,7 +31,9 @@ class Volumes:
         return self.shards[wildcards.shard]
 
     def content(self, wildcards: Wildcards) -> str | list[str]:
-        """Param: the digest of the current content of a shard's volumes."""
+        """Param: the digest of the current content of a shard's fetched volumes; for
+        files of the bulk export, the digest of each.
+        """
         project = self.sources.project
         volumes = self.of_shard(wildcards)
         folder = Path(project.config.bulk_export)

@@ -35,34 +35,35 @@ class Styles:
         self.default_id: dict[str, str] = {}
         for style in self.root.iter("style"):
             kind = style.get("type") or "paragraph"
-            name = style.get("styleId", "")
+            style_id = style.get("styleId", "")
             is_default = style.get("default") or "0"
-            self.of_id[kind, name] = style
+            self.of_id[kind, style_id] = style
             if is_default.lower() not in FALSE:
-                self.default_id[kind] = name
+                self.default_id[kind] = style_id
         # Answers for a style, whose chain may be long.
         self.set_by: dict[tuple[str, str, str], bool] = {}
         self.numbered_by: dict[str, bool] = {}
         self.defaults = self.root.find("docDefaults/rPrDefault")
 
-    def chain(self, kind: str, name: str) -> Iterator[Element]:
+    def chain(self, kind: str, style_id: str) -> Iterator[Element]:
         """Yield a style (the default one for "") and the styles on which it is based,
         nearest first.
         """
-        style_names = set()
-        name = name or self.default_id.get(kind, "")
-        while (kind, name) in self.of_id and name not in style_names:
-            style_names.add(name)
-            style = self.of_id[kind, name]
+        seen = set()
+        style_id = style_id or self.default_id.get(kind, "")
+        while (kind, style_id) in self.of_id and style_id not in seen:
+            seen.add(style_id)
+            style = self.of_id[kind, style_id]
             yield style
-            name = value_at(style, "basedOn")
+            style_id = value_at(style, "basedOn")
 
     def is_set(self, name: str, run: Element, styles: Mapping[str, str]) -> bool:
         """Whether the property ``name`` holds for the text of a run.
 
         ``styles`` maps the kinds table, paragraph and character to a style's id.
-        Direct properties decide; without them a toggle property is on if an odd number
-        of the styles set it.
+        Direct properties decide.  Without them it holds if the defaults of the document
+        set it; else a toggle property holds if an odd number of the styles set it, and
+        another one if any does.
         """
         path = f"rPr/{name}"
         direct = run.find(path)
@@ -70,17 +71,17 @@ class Styles:
             return is_on(direct)
         if self.defaults is not None and is_on(self.defaults.find(path)):
             return True
-        number = 0
+        styles_that_set = 0
         for kind, style_id in styles.items():
             key = (path, kind, style_id)
             if key not in self.set_by:
                 elements = (style.find(path) for style in self.chain(kind, style_id))
                 first = next((each for each in elements if each is not None), None)
                 self.set_by[key] = is_on(first)
-            number += self.set_by[key]
+            styles_that_set += self.set_by[key]
         if name in TOGGLES:
-            return number % 2 == 1
-        return number > 0
+            return styles_that_set % 2 == 1
+        return styles_that_set > 0
 
     def is_numbered(self, paragraph: Element) -> bool:
         """Whether a paragraph has an automatic number or bullet."""

@@ -76,9 +76,11 @@ class RetrievalJobs(TaskJobs):
         return {"vectors": self.vectors(run, spec)}
 
     def reads_vectors(self, run: Run, spec: Spec) -> bool:
-        """Whether a ranking reads texts that neither hits nor its queries decide.
+        """Whether a ranking takes its vectors from a job that encodes for all runs.
 
-        The vectors of weights that are trained here are those of the run alone.
+        It does not if its weights are trained here, which no other run has, if its
+        documents are the hits of other runs, or if queries decide which part of a
+        document is read.
         """
         if spec.sources:
             return False

@@ -230,8 +230,9 @@ def candidates(
 
     These are the ``likely`` highest-scored units of each contract; if ``runs``, also
     runs of two and three of them that are adjacent; and the ``parts`` of these units
-    (names of `PARTS`).  Of names with the same text only the first in the contract is a
-    candidate: a mention that looks more probable is no better answer.
+    (names of `PARTS`).  If these include `name`, only the first in the contract of
+    candidates with the same text stays: a mention that looks more probable is no better
+    answer.
     """
     longest = LONGEST_RUN if runs else 1
     rows: list[Candidate] = []
@@ -551,7 +552,7 @@ def overlap_features(candidates: Candidates, logits: np.ndarray) -> np.ndarray:
     """Return features of each candidate and of those ranked above it.
 
     float64 (candidates, features).  ``logits`` (candidates,) are the scores of the
-    second model, which also rank the candidates.
+    second of three models (see `linear`), which also rank the candidates.
     """
     overlapping = np.zeros((len(logits), 5))
     elsewhere = np.zeros((len(logits), 2))

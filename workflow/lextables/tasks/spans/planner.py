@@ -50,10 +50,12 @@ class Panel(planner.Panel):
     kind: Literal[
         "encoder", "linear", "language-model", "fixed", "frequent", "relaxed"
     ] = "encoder"
-    """Fine-tuned, linear, asked without training, or one that reads no contract.
+    """How the model answers.
 
-    Such a model is `fixed`, or answers frequent categories, or the task's relaxed one,
-    with the whole contract.
+    An `encoder` is fine-tuned, and a `language-model` is asked without training.  The
+    others read no contract: a `fixed` one always gives one output, and `frequent` and
+    `relaxed` ones answer frequent categories, or the task's relaxed one, with the whole
+    contract.
     """
     model: str = ""
     """Registered model; of a linear one with vectors, their sentence encoder."""
@@ -167,7 +169,9 @@ class SpanTask(Entry):
         if "encoder" in kinds.values() and (self.quotes or not self.grids):
             raise ValueError("encoders need grids, and the evaluator spans")
         writing = self.asking if isinstance(self.asking, Writing) else None
-        if {writing is not None, bool(self.thresholds)} != {self.quotes}:
+        has_writing = writing is not None
+        has_thresholds = bool(self.thresholds)
+        if has_writing != self.quotes or has_thresholds != self.quotes:
             raise ValueError(
                 "the evaluator containment, and no other, needs thresholds and "
                 "asking.prompt"
@@ -459,13 +463,14 @@ class SpanPlanner(Planner):
         """The run with the authors' weights, if they are wanted and available."""
         config = self.context.config
         # The sample has none, but a rehearsal makes some.
-        there = config.data != "sample" or config.weights == "tiny"
-        use_release = config.released_checkpoints and there
+        has_release = config.data != "sample" or config.weights == "tiny"
+        use_release = config.released_checkpoints and has_release
         if panel.released is None or not use_release:
             return None
         source = f"{self.task.checkpoints}/{panel.released}"
-        here = any((mirror / source).is_file() for mirror in self.context.mirrors)
-        if not here and config.models != "paper":
+        mirrors = self.context.mirrors
+        in_mirror = any((mirror / source).is_file() for mirror in mirrors)
+        if not in_mirror and config.models != "paper":
             return None
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
@@ -537,8 +542,8 @@ class SpanPlanner(Planner):
         )
         runs = []
         for training in trainings:
-            here = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(panel, here, tried=len(trials))
+            trained = Weights(self.weights_folder(training), None, weights.found)
+            inference = self.inference(panel, trained, tried=len(trials))
             runs.append(self.predicted(training, inference.plain()))
         return tuple(runs)
 
