@@ -6,7 +6,11 @@
 #   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
 #         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
 
-from lextables.papers.lawngnli.construction import construction, other_parser, parser_settings
+from lextables.papers.lawngnli.construction import (
+    construction,
+    other_parser,
+    parser_settings,
+)
 from lextables.planning.caselaw import Volumes
 from lextables.tasks.resources import RELEASED_VOLUMES, volume_minutes
 
