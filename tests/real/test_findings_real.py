@@ -258,8 +258,8 @@ def test_scores_of_models_that_train_for_minutes_are_those_of_the_stored_results
         assert cells("docs/baselines.md", row, "CUAD")[0] == aupr[name]
     columns = ("F1", "F1, strict", "F2", "F2, strict", "Jaccard", "False rate")
     for row, name in (
-        (f"{trees}, threshold for F1 (0.15)", f"{trees}, threshold for F1"),
-        ("the same, threshold for F2 (0.01)", f"{trees}, threshold for F2"),
+        (f"{trees}, threshold for F1 (0.14)", f"{trees}, threshold for F1"),
+        ("the same, threshold for F2 (0.02)", f"{trees}, threshold for F2"),
     ):
         stored = [result(name, column) for column in columns]
         assert cells("docs/cuad.md", row) == stored
@@ -571,7 +571,8 @@ def test_the_table_of_controls_has_the_values_of_the_other_tables():
     trees = "TF-IDF, linear models and trees"
     f1 = result(f"{trees}, threshold for F1", "F1")
     parties = f"{trees}, parties by their names"
-    strict = result(f"{parties}, threshold for F1", "F1, strict")
+    rows = (trees, parties)
+    strict = max(result(f"{row}, threshold for F1", "F1, strict") for row in rows)
     whole = "the whole contract as the parties, no other answer"
     auprs = [
         cells(table, row, "CUAD")[0]
