@@ -11,7 +11,7 @@ import yaml
 from helpers import stored_pages
 from lextables import ROOT
 from lextables.registry.paper import Headline, TableEntry
-from lextables.report import summary
+from lextables.report import site, summary
 from lextables.report.headlines import findings
 from lextables.report.results import Exhibit, Part, RunRecord
 from lextables.tables.cells import Cell, build
@@ -330,3 +330,10 @@ def test_the_committed_page_says_what_every_score_that_is_not_run_needs():
     assert number["can never be run: need something that was not published"] > 0
     assert number["need a GPU and the model hub"] > 0
     assert number["need an API key"] > 0
+
+
+def test_places_of_a_drawing_have_two_decimals_and_numbers_in_its_texts_stay():
+    place = '<svg width="1.23456"><text x="2.71828">{}</text></svg>'
+    text = "0.707 (published: 0.644)"
+    expected = f'<svg width="1.23"><text x="2.71">{text}</text></svg>'
+    assert site.drawing(place.format(text), "") == expected

@@ -104,7 +104,13 @@ def pages(material: Material) -> list[Page]:
     return site_pages
 
 
+def _with_two_decimals(tag: re.Match[str]) -> str:
+    return re.sub(r"(\d+\.\d{2})\d+", r"\1", tag[0])
+
+
 def drawing(svg: str, style: str = INK) -> str:
-    """Return a drawing as a separate file, with two decimals."""
-    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    """Return a drawing as a separate file; its places have two decimals, and numbers in
+    its texts keep theirs.
+    """
+    svg = re.sub(r"<[^>]+>", _with_two_decimals, svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)
