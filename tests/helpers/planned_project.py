@@ -9,6 +9,7 @@ from lextables import ROOT
 from lextables.models.weights import PLACES
 from lextables.pipeline import entries
 from lextables.planning import project
+from lextables.planning.jobs import Jobs
 from lextables.tasks.submitted import PLACES as SUBMITTED_PLACES
 
 
@@ -19,6 +20,11 @@ def load(monkeypatch, folder: Path, **config) -> project.Project:
         monkeypatch.setenv(name, "{}")
     defaults = entries.mapping(ROOT / "config.yaml")
     return project.load(ROOT, Path(os.path.relpath(ROOT)), defaults, config)
+
+
+def load_jobs(monkeypatch, folder: Path, **config) -> Jobs:
+    """Change to ``folder`` and return the jobs under this configuration."""
+    return Jobs(load(monkeypatch, folder, **config))
 
 
 def some_run(project, experiment, paper="maud", model=""):

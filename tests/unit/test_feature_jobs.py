@@ -3,11 +3,9 @@
 import pytest
 from snakemake.iocontainers import Wildcards
 
-from helpers import planned_project
-from helpers.planned_project import some_run
+from helpers.planned_project import load_jobs, some_run
 from lextables.pipeline.errors import BadInput
 from lextables.planning.feature_jobs import FeatureJobs
-from lextables.planning.jobs import Jobs
 from lextables.tasks.classification.jobs import each_view, readings
 from lextables.tasks.spans.jobs import window_files
 
@@ -17,8 +15,7 @@ def small(monkeypatch, tmp_path):
     """Return a function for the jobs under a configuration."""
 
     def of_config(papers=("maud",), **config):
-        project = planned_project.load(monkeypatch, tmp_path, papers=papers, **config)
-        return Jobs(project)
+        return load_jobs(monkeypatch, tmp_path, papers=papers, **config)
 
     return of_config
 

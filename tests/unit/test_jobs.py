@@ -8,19 +8,12 @@ import pytest
 from snakemake.iocontainers import Wildcards
 from snakemake.rules import Rule
 
-from helpers import planned_project
-from helpers.planned_project import some_run, wildcards_of
+from helpers.planned_project import load_jobs, some_run, wildcards_of
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning.job import RuleJobs
-from lextables.planning.jobs import (
-    PREDICTING,
-    RANKING,
-    Jobs,
-    RankingRule,
-    ranking_rules,
-)
+from lextables.planning.jobs import PREDICTING, RANKING, RankingRule, ranking_rules
 from lextables.tasks.planner import SUBMITTED, Spec
 
 STORED = Path(__file__).parents[1] / "golden/jobs.json"
@@ -31,11 +24,6 @@ CONFIGURATIONS = {
 }
 # Experiments with a rule of their own.
 OTHERS = {"pretrain", "release", "search", "single-task", "choice", "train", "ask"}
-
-
-def load_jobs(monkeypatch, folder, **config):
-    project = planned_project.load(monkeypatch, folder, **config)
-    return Jobs(project)
 
 
 @pytest.fixture(scope="module", params=CONFIGURATIONS)

@@ -204,9 +204,8 @@ for experiment in PREDICTING:
 # way to read the documents.
 for ranking_rule in JOBS.ranking_rules():
     RANK = JOBS.ranking(ranking_rule)
-    RANKED = {"dataset": ranking_rule.dataset, "experiment": ranking_rule.experiment}
     RANK_FOLDERS = [
-        JOBS.folder(**RANKED, condition=name, seed=0)
+        JOBS.folder(**ranking_rule.fixed, condition=name, seed=0)
         for name in ranking_rule.conditions
     ]
 

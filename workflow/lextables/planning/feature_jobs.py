@@ -9,7 +9,7 @@ from lextables.planning.job import PlannedJob, RuleJobs
 from lextables.planning.jobs import Jobs
 from lextables.planning.rule_values import Files, Params, Values, Wildcards
 from lextables.tasks.classification.jobs import each_view, readings
-from lextables.tasks.planner import Spec
+from lextables.tasks.planner import READ, Spec
 from lextables.tasks.resources import DEFAULT_LENGTH, Work
 from lextables.tasks.spans.jobs import SHARDS
 from lextables.tasks.spans.settings import CuttingSettings
@@ -53,7 +53,7 @@ class FeatureJobs:
             same = (settings.get("max_length"), settings.get("step")) == size
             if run.model != wildcards.model or not same:
                 continue
-            if run.experiment == "read":
+            if run.experiment == READ:
                 predictions.append(spec)
             else:
                 trainings.append(spec)

@@ -60,6 +60,11 @@ class RankingRule:
     models: tuple[str, ...]
     conditions: tuple[str, ...]
 
+    @property
+    def fixed(self) -> dict[str, str]:
+        """The parts of its runs that are no wildcards."""
+        return {"dataset": self.dataset, "experiment": self.experiment}
+
 
 @dataclass(frozen=True)
 class Jobs:
@@ -120,13 +125,7 @@ class Jobs:
         def of_wildcards(wildcards: Wildcards) -> PlannedJob:
             runs = []
             for condition in rule.conditions:
-                run = self.run_of(
-                    wildcards,
-                    dataset=rule.dataset,
-                    experiment=rule.experiment,
-                    condition=condition,
-                )
-                runs.append(run)
+                runs.append(self.run_of(wildcards, **rule.fixed, condition=condition))
             return self.of_runs(*runs)
 
         return RuleJobs(of_wildcards, self.resources)

@@ -19,7 +19,7 @@ from lextables.sources.entries import Registry, SourceFile, resolve
 from lextables.sources.fetch import manual_download, mirror_file
 from lextables.tasks.answers.planner import AnswersPlanner
 from lextables.tasks.classification.planner import ClassificationPlanner
-from lextables.tasks.planner import Context, Plan, Planner, Row, Spec, shown
+from lextables.tasks.planner import TRAIN, Context, Plan, Planner, Row, Spec, shown
 from lextables.tasks.retrieval.planner import RetrievalPlanner
 from lextables.tasks.spans.planner import SpanPlanner
 
@@ -31,7 +31,6 @@ PLANNERS: dict[str, type[Planner]] = {
 }
 ALL = "all"
 SAMPLE = "sample"  # the data, and the grid
-TRAIN = "train"
 EXCLUDED = "excluded in the configuration"
 NOT_IN_SAMPLE = "not part of the sample"
 

@@ -9,6 +9,7 @@ from lextables.pipeline.run import Run
 from lextables.planning.project import Project
 from lextables.planning.rule_values import Files, InputFunction, Params, Wildcards
 from lextables.planning.tables import Tables, run_folders
+from lextables.tasks.planner import TRAIN
 
 # The fields of a task that the formats of its data set depend on.
 EXPORTED_FIELDS = {
@@ -139,7 +140,7 @@ class Exports:
     def _is_exported(self, training: Run, run: Run) -> bool:
         """Whether the weights of a training that a run reads are exported."""
         settings = self.project.specs[training].settings
-        if training.experiment != "train" or training.data_set != run.data_set:
+        if training.experiment != TRAIN or training.data_set != run.data_set:
             return False
         if settings.get("updates") == [0] or settings.get("percent", 100) != 100:
             return False

@@ -13,7 +13,7 @@ from lextables.planning.scripts import content_of, digest_of, package_modules
 from lextables.registry.paper import TableEntry
 from lextables.sources.entries import registry_texts
 
-Row = Params  # a planned row of a table, as plain values (`plan.Plan.rows`)
+Row = Params  # a planned row of a table, as plain values (`planner.Plan.rows`)
 KINDS = ("csv", "comparison.csv", "md", "html")
 FIGURE_KINDS = (*KINDS, "svg")
 

@@ -29,7 +29,7 @@ class Material:
 
     ``root`` is the folder of the results as commands name it.  ``made_by`` is the
     version of lextables and ``date`` the day of its commit.  ``sections`` are a paper's
-    sections in addition to its tables, ``leaderboard`` is its page, if there is one.
+    sections in addition to its tables, and ``leaderboard`` its page, if there is one.
     ``findings`` are shown on the first page.
     """
 

@@ -42,7 +42,7 @@ class Inputs:
     """The inputs of one table.
 
     ``data`` is the folder of its data set, ``root`` that of the results, and ``rows``
-    are its `plan.Plan.rows`. ``published`` are its published cells, ``name`` its id,
+    are its `planner.Plan.rows`. ``published`` are its published cells, ``name`` its id,
     and ``paper`` the registry entry of its paper. ``beside`` are the other data sets
     that it shows, and whether they are the paper's; ``absent`` are those that are not
     available, with the reason.  ``file`` is a user's file that the table shows.
@@ -126,8 +126,8 @@ class Inputs:
 
 
 def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
-    """Return ``rows`` (`plan.Plan.rows`) without conditions of which a run is not run,
-    but with its reason.
+    """Return ``rows`` (`planner.Plan.rows`) without conditions of which a run is not
+    run, but with its reason.
 
     ``root`` is the folder that the folders of runs lie in.
     """

@@ -12,7 +12,7 @@ from lextables.metrics import STRICT
 from lextables.tables.cells import Cell, Score, is_number
 from lextables.tables.inputs import Inputs
 
-System = Mapping[str, Any]  # a row of `plan.Plan.rows`
+System = Mapping[str, Any]  # a row of `planner.Plan.rows`
 Interval = tuple[float | None, float | None]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 
-System = Mapping[str, Any]  # a row of `plan.Plan.rows`
+System = Mapping[str, Any]  # a row of `planner.Plan.rows`
 WHOLE = "100"  # condition of the runs on all training data, in per cent
 RECALLS = range(5, 101, 5)  # per cent, of a curve
 

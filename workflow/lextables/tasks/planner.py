@@ -570,6 +570,15 @@ def rate_name(rate: float) -> str:
     return f"lr{rate:.{len(digits)}e}"
 
 
+def rate_trials(rates: Sequence[float], updates: Sequence[int]) -> list[Trial]:
+    """Return a trial of each learning rate; one training tries all ``updates``."""
+    trials = []
+    for rate in rates:
+        tried = {"learning_rate": rate, "updates": list(updates)}
+        trials.append(Trial(rate_name(rate), tried))
+    return trials
+
+
 def fewer_seeds(seeds: int, averages: int) -> list[Difference]:
     """The difference of a row with fewer runs than the paper averages."""
     if seeds >= averages:

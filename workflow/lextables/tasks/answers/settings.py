@@ -43,14 +43,14 @@ class FixedSettings(StepSettings):
     """A run that learns nothing."""
 
     kind: Literal["random", "never", "overlap"]
-    """As in `plan.Panel` and `plan.Marker`."""
+    """As in `planner.Panel` and `planner.Marker`."""
 
 
 class PriorSettings(StepSettings):
     """A run whose answers are learnt from other documents' answers."""
 
     kind: Literal["prior", "linear", "vectors"] = "prior"
-    """As in `plan.Panel`."""
+    """As in `planner.Panel`."""
     pseudo: float
     """The number of additional documents with equal shares of all options."""
     smoothing: float
@@ -68,7 +68,7 @@ class EncoderSettings(WeightSettings):
     """A run with vectors of paragraphs and questions."""
 
     kind: Literal["vectors"] = "vectors"
-    """As in `plan.Marker`."""
+    """As in `planner.Marker`."""
     max_length: PositiveInt | None
     """The maximum length of an encoded text in tokens; None for the model's own."""
 
@@ -81,7 +81,7 @@ class MarkingSettings(StepSettings, Marking):
     """A run with trained marks."""
 
     kind: Literal["linear"] = "linear"
-    """As in `plan.Marker`."""
+    """As in `planner.Marker`."""
     folds: int
     """The number of folds of the documents."""
 

@@ -56,9 +56,8 @@ from lextables.tasks.planner import (
     Spec,
     SubmittedFiles,
     TrainingLimits,
-    Trial,
     fewer_seeds,
-    rate_name,
+    rate_trials,
 )
 
 SETTINGS = ("single", "multi")  # single-task, and multi-task
@@ -560,14 +559,13 @@ class ClassificationPlanner(Planner):
         """The search for the settings of a training; without trials if the authors'
         settings are chosen.
         """
-        trials = []
-        rates = []  # of each training
         seeds = self.seeds(grid)
+        trials = []
         if not training.published:
-            for rate in grid.learning_rates:
-                tried = {"learning_rate": rate, "updates": grid.tried}
-                trials.append(Trial(rate_name(rate), tried))
-                rates += [rate] * len(seeds)
+            trials = rate_trials(grid.learning_rates, grid.tried)
+        rates = []  # of each training
+        for trial in trials:
+            rates += [trial.settings["learning_rate"]] * len(seeds)
         choosing = ChoiceSettings(
             setting=training.setting,
             percent=training.percent,

@@ -29,10 +29,9 @@ from lextables.tasks.planner import (
     Search,
     SubmittedFiles,
     TrainingLimits,
-    Trial,
     additional_name,
     fewer_seeds,
-    rate_name,
+    rate_trials,
     reason_not_run,
 )
 from lextables.tasks.retrieval.ranking import Chunks
@@ -873,10 +872,7 @@ class RetrievalPlanner(Planner):
         if tuned.kind == "bi-encoder":
             settings["temperature"] = tuned.temperature
             settings["documents"] = tuned.documents
-        trials = []
-        for rate in grid.learning_rates:
-            tried = {"learning_rate": rate, "updates": list(grid.updates)}
-            trials.append(Trial(rate_name(rate), tried))
+        trials = rate_trials(grid.learning_rates, grid.updates)
         if len(trials) * len(grid.updates) == 1:
             settings.update(trials[0].settings)
             return self.trained(name, budget, settings, grid)

@@ -120,12 +120,8 @@ def names(text: str) -> list[Span]:
     They are capitalised words and quoted text; for capitalised words also the part up
     to a company's legal form, and the parts around an `and`.
     """
-    spans = set()
-    for pattern in (_QUOTED, _DEFINED):
-        for match in pattern.finditer(text):
-            # Of a blank between quotes, which is to be filled in, there is no name.
-            if match[1]:
-                spans.add(match.span(1))
+    spans = {match.span(1) for match in _quotations(text)}
+    spans.update(match.span(1) for match in _DEFINED.finditer(text))
     for match in _NAME.finditer(text):
         words = _without_left_over(match[0])
         for start, end in _names_in(words):
@@ -536,11 +532,19 @@ def _mentions(
 def _defined(text: str) -> dict[str, int]:
     """Return {quoted words, in lower case: where they are first quoted}."""
     places: dict[str, int] = {}
-    for match in _QUOTED.finditer(text):
-        # Of a blank between quotes, which is to be filled in, there is no name.
-        if match[1]:
-            places.setdefault(_bare(match[1].lower()), match.start())
+    for match in _quotations(text):
+        places.setdefault(_bare(match[1].lower()), match.start())
     return places
+
+
+def _quotations(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of words between quotation marks.
+
+    There are none between the marks of a blank, which is to be filled in.
+    """
+    for match in _QUOTED.finditer(text):
+        if match[1]:
+            yield match
 
 
 def _bare(name: str) -> str:
