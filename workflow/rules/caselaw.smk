@@ -1,39 +1,52 @@
-# Case law: opinions with their page labels, in shards of volumes.
+# Case law: the opinions of static.case.law, with the page on which each part of a text
+# was printed.
 #
-#   in    resources/sources.yaml; a mirror's caselaw/<reporter>/<volume>.zip, or static.case.law; NAMED_CASES, if
-#         only volumes that contain one of these cases are needed
-#   out   {RESULTS}/sources/caselaw/<shard>.json, the volumes with their digests
-#         {RESULTS}/data/caselaw/<shard>.parquet, one row per opinion; <shard>.json, counts of excluded cases
-#   steps addresses -> zips -> cases -> opinions with page anchors
+# A shard is the group of volumes that one job reads: `us-436` has volume 436 of the
+# U.S. Reports and the volumes after it, 10 by default.  One job for each volume would
+# be 40,000 jobs for the whole corpus.  With bulk_export a shard is one file of the
+# former bulk export.
 #
-# One job per shard of volumes: the whole corpus has 40,000 volumes, too many for one
-# job each.
+#   in     VOLUMES and NAMED_CASES, which the paper sets before it includes this file (lawngnli.smk):
+#            VOLUMES.shards  {shard: its volumes, as <reporter>/<volume>}
+#            NAMED_CASES     a file with case ids, if only volumes with one of these cases are needed; else []
+#          caselaw/<reporter>/<volume>.zip in a folder of `mirror`, or at static.case.law (resources/sources.yaml)
+#   out    {RESULTS}/sources/caselaw/<reporter>/<volume>.zip   the volumes as published
+#          {RESULTS}/sources/caselaw/<shard>.json              which volumes were fetched, with digest and origin
+#          {RESULTS}/data/caselaw/<shard>.parquet              one row per opinion
+#          {RESULTS}/data/caselaw/<shard>.json                 counts of opinions and of excluded cases
+#   steps  1. caselaw_volumes   fetch the volumes of a shard
+#          2. caselaw_opinions  read their cases, and write the opinions with the offset of each page
+#   config caselaw (which volumes), volumes_a_job (size of a shard), bad_volumes (stop or skip), mirror, bulk_export,
+#          lawngnli_data, data, download_minimum_rate
 
+# The target `fetch` downloads the volumes of every shard.
 FETCHED += [f"{RESULTS}/sources/caselaw/{shard}.json" for shard in VOLUMES.shards]
 
 
-# The volumes, {RESULTS}/sources/caselaw/<reporter>/<volume>.zip, are not declared as
-# outputs: Snakemake deletes the outputs of a failed job, and the next attempt continues
-# from them.  The shard's record has their digests.
+# Fetch the volumes of a shard.  The zips are not declared as outputs: Snakemake deletes
+# the outputs of a failed job, and the next attempt continues from them.
 rule caselaw_volumes:
     input:
-        NAMED_CASES,
+        named_cases=NAMED_CASES,
     output:
-        f"{RESULTS}/sources/caselaw/{{shard}}.json",
+        record=f"{RESULTS}/sources/caselaw/{{shard}}.json",
     log:
         f"{RESULTS}/logs/caselaw_volumes/{{shard}}.log",
     wildcard_constraints:
         shard="|".join(VOLUMES.shards),
-    # At the head of a long chain of jobs.
+    # Before other jobs that are ready, because a long chain of jobs waits for it.
     priority: 1
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT
     resources:
-        runtime=VOLUMES.runtime(5),
+        runtime=VOLUMES.runtime(5),  # seconds per volume
     params:
+        # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),
         volumes=VOLUMES.of_shard,
+        # Only to run the job again: registered digests of the volumes, and the digest
+        # of their content in the mirror or in {RESULTS}/sources.
         pins=VOLUMES.pins,
         content=VOLUMES.content,
         data=CONFIG.data,
@@ -44,9 +57,10 @@ rule caselaw_volumes:
         "../scripts/caselaw_volumes.py"
 
 
+# Write the opinions of a shard's volumes.
 rule caselaw_opinions:
     input:
-        f"{RESULTS}/sources/caselaw/{{shard}}.json",
+        record=f"{RESULTS}/sources/caselaw/{{shard}}.json",
     output:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
         report=f"{RESULTS}/data/caselaw/{{shard}}.json",
@@ -55,7 +69,7 @@ rule caselaw_opinions:
     conda:
         ENVIRONMENT
     resources:
-        runtime=VOLUMES.runtime(1),
+        runtime=VOLUMES.runtime(1),  # seconds per volume
     params:
         code=code("caselaw_opinions.py"),
         skip=CONFIG.bad_volumes == "skip",

@@ -40,7 +40,7 @@ os.environ.update(
 # Batches have many shapes: with fixed segments, freed GPU memory is often too small for
 # the next one.
 os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
-if {*"{}"} & {*str(ROOT)}:
+if "{" in str(ROOT) or "}" in str(ROOT):
     sys.exit(
         f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder."
     )
@@ -95,12 +95,15 @@ if STANDALONE and command_line.started_by_snakemake():
     config.update(
         rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config)
     )
+# The checked configuration, the registries, and the plan: every run of the planned
+# papers.
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
-JOBS = Jobs(PROJECT)
-RESOURCES = JOBS.resources
-SOURCE_PARAMS = SourceParams(PROJECT)
-CONFIG, RESULTS = PROJECT.config, PROJECT.results
+CONFIG = PROJECT.config
+RESULTS = PROJECT.results  # the folder of all results
+JOBS = Jobs(PROJECT)  # the job of each run: inputs, params and resources
 RUN = JOBS.folder()  # pattern of the folders of runs
+RESOURCES = JOBS.resources  # memory and time of jobs
+SOURCE_PARAMS = SourceParams(PROJECT)  # digests and variants of source files
 # Small jobs run where Snakemake runs, unless the config has them sent to the cluster.
 SMALL_JOBS_ARE_LOCAL = not CONFIG.submit_small_jobs
 

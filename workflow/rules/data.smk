@@ -6,11 +6,14 @@
 #
 # Data sets that are constructed, not read from published files, have rules in their own
 # file.  An optional data set that is not available has no rule.
+#
+# The entry of a data set is in `data` of resources/papers/<paper>.yaml: its files, facts
+# and registered census.
 
 from lextables.planning.data_sets import data_jobs
 
 for data_job in or_exit(data_jobs, PROJECT, CONFIG.mirrors(ROOT)):
-    FETCHED += data_job.published_files
+    FETCHED += data_job.published_files  # for the target `fetch`
 
     rule:
         name:
@@ -28,6 +31,7 @@ for data_job in or_exit(data_jobs, PROJECT, CONFIG.mirrors(ROOT)):
         resources:
             mem_mb=per_attempt(4000),
         params:
+            # `DataJob.params`: where reader and schema are, and the data set's entry.
             **data_job.params,
             code=fingerprint_of("data.py", *data_job.modules),
         message:

@@ -14,6 +14,7 @@ from lextables.planning.estimate import PlanScreen
 
 
 def clean_up():
+    """Delete what this run makes or fetches again."""
     exported = expand(EXPORTED, export=EXPORTS.of_name)
     command_line.clean_up(PROJECT, exported)
 

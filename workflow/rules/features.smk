@@ -4,9 +4,15 @@
 #   in    {RESULTS}/data/{dataset}/*.parquet; for windows also weights that the project trained
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...
 #   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
+#
+# Inputs and params come from the job of the features (lextables/planning/feature_jobs.py).
+# As in runs.smk, param `job` is what the action is given, `code` the fingerprint of its
+# code, and `places` has folders and limits, which change no result.
 
 FEATURES = FeatureJobs(JOBS)
 WINDOWS = FEATURES.windows()
+# {length} is the length of a window in tokens, {step} the distance between the starts
+# of two windows.
 WINDOWS_FOLDER = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 TOKENS = FEATURES.tokens()
 ENCODINGS = FEATURES.encodings()
@@ -18,7 +24,7 @@ wildcard_constraints:
     size=r"\d+",
 
 
-# Windows of training, validation and test contracts; they begin {step} tokens apart.
+# Windows of tokens of the training, validation and test contracts.
 rule windows:
     input:
         unpack(WINDOWS.inputs),
@@ -42,7 +48,7 @@ rule windows:
         "../scripts/task.py"
 
 
-# Each text once, for all heads.
+# Tokens of each text, {length} at most; once, for all heads of a classifier.
 rule tokens:
     input:
         unpack(TOKENS.inputs),
@@ -64,8 +70,9 @@ rule tokens:
         "../scripts/task.py"
 
 
-# Units of contracts, pieces of texts, or queries and documents: shared by all models
-# that read vectors.
+# Vectors of units of contracts, of pieces of texts, or of queries and documents, shared
+# by all models that read vectors.  {size} is the greatest number of tokens that the
+# encoder reads, or 0 for its own limit.
 rule vectors:
     input:
         unpack(ENCODINGS.inputs),

@@ -10,6 +10,7 @@ from lextables.planning.sources import hub_weights
 
 rule fetch:
     input:
+        # The other .smk files add paths to this list, and settings to FETCHED_WEIGHTS.
         FETCHED,
     log:
         f"{RESULTS}/logs/fetch.log",

@@ -20,6 +20,7 @@ rule first_contact:
         papers=CONFIG.papers,
         folder=f"{RESULTS}/first_contact",
         sources=f"{RESULTS}/sources",
+        # One volume of case law, the first; none if no planned paper uses case law.
         volume=next((volumes[0] for volumes in SHARDS.values()), ""),
     message:
         "Fetching and reading every source; a source that fails does not stop the others."

@@ -1,10 +1,24 @@
-# LawngNLI: premises and hypotheses from opinions that cite each other.
+# LawngNLI: premises and hypotheses from opinions that cite each other.  A hypothesis is
+# the parenthetical of a citation, a premise is (a part of) the cited opinion.
 #
-#   in    {RESULTS}/data/caselaw/<shard>.parquet
-#   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
-#         with lawngnli_data=released these files come from lawngnli_released.smk
-#   steps index of cases -> citations with parentheticals -> premises and accuracy filters -> difficulty
-#         filters and contradictions -> long premises -> labels, neutral premises, balance, twins
+#   in     {RESULTS}/data/caselaw/<shard>.parquet, from caselaw.smk, which also explains shards
+#   out    {RESULTS}/data/lawngnli/    examples.parquet, long_premises.parquet, unfiltered.parquet, census.json; with
+#                                      lawngnli_data=released from lawngnli_released.smk
+#                                      to_read.csv: a sheet for human readers
+#          {RESULTS}/data/lawngnli_parentheticals/    parentheticals.parquet, census.json
+#          {RESULTS}/data/lawngnli_nli/    examples.parquet, heads.parquet, texts.parquet, census.json
+#          {RESULTS}/data/lawngnli/index, cited, shards/<shard>/    files between the steps
+#   steps  1. lawngnli_index           all cases, by citation and by parties
+#          2. lawngnli_candidates      parentheticals of citations, for each shard as steps 3, 4 and 6
+#          3. lawngnli_parentheticals  short premises, and accuracy filters
+#          4. lawngnli_contradictions  difficulty filters, and contradictions of hypotheses
+#          5. lawngnli_cited           which cases of each shard are premises
+#          6. lawngnli_long_premises   their opinions, without citations
+#          7. lawngnli_examples        labels, neutral premises, balance, twins
+#          then the data sets that are made of these files: lawngnli_parenthetical_set, lawngnli_pairs,
+#          lawngnli_to_read, and those of lawngnli_retrieval.smk
+#   config lawngnli_data, caselaw, volumes_a_job, bad_volumes, bulk_export, parser, encoder, difficulty_filters,
+#          test_share, device
 
 from lextables.papers.lawngnli.construction import (
     construction,
@@ -14,27 +28,34 @@ from lextables.papers.lawngnli.construction import (
 from lextables.planning.caselaw import Volumes
 from lextables.tasks.resources import RELEASED_VOLUMES, volume_minutes
 
+# Shards of volumes, and the settings of the parser and of the encoder.
 LAWNGNLI = or_exit(
     construction, CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
 )
 VOLUMES = Volumes(LAWNGNLI.shards, SOURCE_PARAMS, RESOURCES)  # used by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
-# The released data set is as large as one that is built from so many volumes.
+# The number of volumes that a data set of this size is built from: the released one is
+# as large as one of RELEASED_VOLUMES.  `volume_minutes` gives the time of a job from
+# this number and from the seconds that a volume takes.
 TEXT_VOLUMES = (
     RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
 SHARDS.update(VOLUMES.shards)
-# Training examples and queries grow with the volumes.
+# Training examples and queries grow with the volumes; from a fraction of the released
+# data set's volumes, time and memory are estimated for twice this fraction of its texts.
 for data_set in ("lawngnli_nli", "lawngnli_reranking", "lawngnli_retrieval"):
     RESOURCES.shares[data_set] = min(1.0, 2 * TEXT_VOLUMES / RELEASED_VOLUMES)
+# Used by caselaw.smk: a file with the cases of the released data set, whose volumes are
+# then the only ones that are needed.
 NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else []
 
 
 include: "caselaw.smk"
 
 
-FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser]
+FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser]  # for the target `fetch`
+# A sentence, if another parser than the paper's is used.
 PARSER_NOTICE = other_parser(LAWNGNLI, CONFIG, PROJECT.papers["lawngnli"])
 if STANDALONE and PARSER_NOTICE:
     logger.warning(PARSER_NOTICE)
@@ -45,6 +66,7 @@ LAWNGNLI_CITED = f"{LAWNGNLI_DATA}/cited"
 LAWNGNLI_INDEX = f"{LAWNGNLI_DATA}/index"
 
 
+# The index of all cases by citation and by parties.
 rule lawngnli_index:
     input:
         [f"{RESULTS}/data/caselaw/{shard}.parquet" for shard in LAWNGNLI.shards],
@@ -64,6 +86,7 @@ rule lawngnli_index:
         "../scripts/lawngnli_index.py"
 
 
+# The parentheticals of a shard's citations that resolve to a case.
 rule lawngnli_candidates:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
@@ -86,6 +109,7 @@ rule lawngnli_candidates:
         "../scripts/lawngnli_candidates.py"
 
 
+# Parentheticals with their short premises, after the accuracy filters.
 rule lawngnli_parentheticals:
     input:
         candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
@@ -95,7 +119,7 @@ rule lawngnli_parentheticals:
         counts=f"{LAWNGNLI_SHARD}/parentheticals.json",
     log:
         f"{RESULTS}/logs/lawngnli/parentheticals/{{shard}}.log",
-    # At the head of a long chain of jobs.
+    # Before other jobs that are ready, because a long chain of jobs waits for it.
     priority: 1
     conda:
         ENVIRONMENT
@@ -103,6 +127,7 @@ rule lawngnli_parentheticals:
         runtime=VOLUMES.runtime(1),
     params:
         code=code("lawngnli_parentheticals.py"),
+        # The folder of all shards' opinions, which the index's rows point to.
         opinions=f"{RESULTS}/data/caselaw",
     message:
         "Cutting short premises and filtering for accuracy in {wildcards.shard} (A.1.1, A.1.2)."
@@ -110,6 +135,7 @@ rule lawngnli_parentheticals:
         "../scripts/lawngnli_parentheticals.py"
 
 
+# The contradiction of each hypothesis, or the reason why it has none.
 rule lawngnli_contradictions:
     input:
         parentheticals=f"{LAWNGNLI_SHARD}/parentheticals.parquet",
@@ -126,6 +152,7 @@ rule lawngnli_contradictions:
         code=code("lawngnli_contradictions.py"),
         parser=lambda wildcards: parser_settings(LAWNGNLI, PROJECT.contents),
         seed=PROJECT.papers["lawngnli"].seed,
+        # Whether only hypotheses that pass the difficulty filters are parsed.
         filtered=CONFIG.difficulty_filters,
     message:
         "Parsing the hypotheses of {wildcards.shard} and generating contradictions (A.1.3, A.1.5, A.1.6)."
@@ -133,6 +160,7 @@ rule lawngnli_contradictions:
         "../scripts/lawngnli_contradictions.py"
 
 
+# For each shard, the cases whose opinions are premises.
 rule lawngnli_cited:
     input:
         parentheticals=expand(
@@ -158,6 +186,7 @@ rule lawngnli_cited:
         "../scripts/lawngnli_cited.py"
 
 
+# The opinions of a shard that are premises, without citations.
 rule lawngnli_long_premises:
     input:
         opinions=f"{RESULTS}/data/caselaw/{{shard}}.parquet",
@@ -184,6 +213,7 @@ if LAWNGNLI_RELEASED:
 
 else:
 
+    # The finished data set, from the files of all shards.
     rule lawngnli_examples:
         input:
             parentheticals=expand(
@@ -226,7 +256,9 @@ else:
         params:
             code=code("lawngnli_examples.py"),
             encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
+            # The folder of cached vectors.
             vectors=JOBS.vectors,
+            # Named in the census.
             parser=LAWNGNLI.parser["model"],
             seed=PROJECT.papers["lawngnli"].seed,
             filtered=CONFIG.difficulty_filters,

@@ -4,12 +4,16 @@
 #   in    {RESULTS}/sources/lawngnli_ids/*.xz, {RESULTS}/sources/caselaw/<shard>.json
 #   out   {RESULTS}/data/lawngnli/examples.parquet, long_premises.parquet, unfiltered.parquet, census.json
 #   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
+#
+# Included by lawngnli.smk with lawngnli_data=released, instead of the rule
+# lawngnli_examples.
 
 from lextables.papers.lawngnli.construction import released_masks
 
 LAWNGNLI_IDS = f"{RESULTS}/sources/lawngnli_ids"
 
 
+# The rows of the ID file, and a list of the cases that they name.
 rule lawngnli_released_rows:
     input:
         f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz",
@@ -28,6 +32,7 @@ rule lawngnli_released_rows:
         "../scripts/lawngnli_released_rows.py"
 
 
+# The named opinions of a shard, and contradictions of the hypotheses that come from it.
 rule lawngnli_released_shard:
     input:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
@@ -48,11 +53,13 @@ rule lawngnli_released_shard:
         "../scripts/lawngnli_released_shard.py"
 
 
+# The finished data set, from the files of all shards.
 rule lawngnli_released:
     input:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
         cases=expand(f"{LAWNGNLI_SHARD}/cases.parquet", shard=LAWNGNLI.shards),
         hypotheses=expand(f"{LAWNGNLI_SHARD}/hypotheses.parquet", shard=LAWNGNLI.shards),
+        # The authors' filter file, if it is available.
         masks=released_masks(CONFIG, PROJECT.sources, ROOT),
         ids=f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz.json",
         volumes=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
@@ -68,6 +75,8 @@ rule lawngnli_released:
         ENVIRONMENT
     params:
         code=code("lawngnli_released.py"),
+        # The parser that was used; the registered parsers, of which the first is the
+        # paper's.
         parser=LAWNGNLI.parser["model"],
         parsers=PROJECT.papers["lawngnli"].parsers,
         # Not an input: its path depends on the project's location, and moving the

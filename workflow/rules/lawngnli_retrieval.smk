@@ -11,12 +11,14 @@ from lextables.papers.lawngnli.construction import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
 LAWNGNLI_RERANKING = f"{RESULTS}/data/lawngnli_reranking"
+# The settings of the encoder that finds similar opinions.
 LAWNGNLI_POOL_ENCODER = or_exit(
     pool_encoder, CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
 )
-FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)
+FETCHED_WEIGHTS.append(LAWNGNLI_POOL_ENCODER)  # for the target `fetch`
 
 
+# Both data sets in one job, because both need the vectors of the same opinions.
 rule lawngnli_retrieval:
     input:
         examples=f"{LAWNGNLI_DATA}/examples.parquet",
@@ -49,6 +51,7 @@ rule lawngnli_retrieval:
         code=code("lawngnli_retrieval.py"),
         encoder=lambda wildcards: PROJECT.identified(LAWNGNLI_POOL_ENCODER),
         seed=PROJECT.papers["lawngnli"].seed,
+        # The folder of cached vectors.
         vectors=JOBS.vectors,
         device=CONFIG.device,
     message:

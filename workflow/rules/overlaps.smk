@@ -7,20 +7,25 @@
 #         facts.csv: the shares between published data; scores.csv: headline scores on test units without overlap;
 #         labels.csv: relevance of a retrieval data set and labels of a spans data set with the same texts
 #   steps texts -> hashed word n-grams -> shared n-grams -> words and units -> scores without these units
-
+#
+# Snakemake does not compare a param that is a function of the output.  Such params have
+# a param `..._digest`, which reruns the rule when the content changes.
 
 from lextables.planning.overlaps import Overlaps
 
 OVERLAPS = Overlaps(PROJECT)
 
 
+# The target `overlaps`.
 rule overlaps:
     input:
         f"{RESULTS}/overlaps/overlaps.html",
 
 
+# The words and units that each pair of splits shares.
 rule shared_texts:
     input:
+        # The tables of all data sets that have texts, relevance or labels.
         OVERLAPS.files,
     output:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
@@ -36,7 +41,9 @@ rule shared_texts:
     params:
         code=code("overlaps.py"),
         data=lambda wildcards, output: f"{output.csv.rpartition('/overlaps/')[0]}/data",
+        # Which columns of which tables are texts, from the papers' files.
         texts=OVERLAPS.texts,
+        # Retrieval data sets with the texts of a spans data set.
         relevance=OVERLAPS.relevance,
     message:
         "Comparing the texts of all data sets."
@@ -44,7 +51,8 @@ rule shared_texts:
         "../scripts/overlaps.py"
 
 
-# Runs are not inputs: existing ones are used, and none is made for this page.
+# The page, with scores on the test units without overlap.  Runs are not inputs:
+# existing ones are used, and none is made for this page.
 rule overlaps_page:
     input:
         csv=f"{RESULTS}/overlaps/overlaps.csv",
@@ -63,6 +71,7 @@ rule overlaps_page:
     params:
         code=code("overlaps_page.py", *OVERLAPS.modules),
         root=lambda wildcards, output: output.html.rpartition("/overlaps/")[0],
+        # The headline tables, with their runs.
         benchmarks=lambda wildcards, output: OVERLAPS.benchmarks,
         benchmarks_digest=lambda wildcards: digest_of(OVERLAPS.benchmarks),
         runs_digest=lambda wildcards: OVERLAPS.scores_digest(),

@@ -6,7 +6,7 @@
 
 from lextables.planning.estimate import Estimates, targets_of_plan
 
-ESTIMATES = Estimates(JOBS, SHARDS)
+ESTIMATES = Estimates(JOBS, SHARDS)  # SHARDS: {shard of case law: its volumes}
 
 
 # A target without output: its inputs are the targets to estimate, and driver.smk writes

@@ -5,10 +5,16 @@
 #   out   {RESULTS}/publish/<export>/    one per paper, and one per data set that is published separately
 #         {RESULTS}/publish/pushed/      with the config key push: addresses of uploaded exports
 #         {RESULTS}/publish/printed/     the published values of all papers, one tidy csv
+#   steps export: data sets, predictions and weights -> a folder for each export; push: folder -> model hub;
+#         printed: published values -> csv
+#
+# Snakemake does not compare a param that is a function of the output.  Such params are
+# long; each has a param `..._digest`, which reruns the rule when the content changes.
 
 
 from lextables.planning.publish import Exports
 
+# Exports by name; its functions give the inputs and params of the rules.
 EXPORTS = Exports(PROJECT, TABLES)
 PUBLISH = f"{RESULTS}/publish"
 # Written last, like that of the report: an export that fails leaves the previous one as
@@ -16,6 +22,7 @@ PUBLISH = f"{RESULTS}/publish"
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
+# One export: files for other tools, with a card.
 rule export:
     input:
         census=EXPORTS.census,
@@ -34,8 +41,11 @@ rule export:
         mem_mb=per_attempt(4000),
     params:
         code=code("publish_export.py"),
+        # What an export shows of the paper's file.
         about=lambda wildcards, output: EXPORTS.about(wildcards),
+        # For each run of `predictions`, the rows of tables that it fills.
         rows=lambda wildcards, output: [*EXPORTS.rows(wildcards).values()],
+        # Licences, citations and notes from the registry.
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
         paper_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
         rows_digest=lambda wildcards: digest_of(EXPORTS.rows(wildcards)),
@@ -47,6 +57,7 @@ rule export:
         "../scripts/publish_export.py"
 
 
+# The values that the papers print.
 rule printed:
     input:
         published=[PROJECT.published_values(name) for name in PROJECT.papers],
@@ -92,6 +103,7 @@ rule push:
         "../scripts/publish_push.py"
 
 
+# The target `publish`: all exports, and with the config key `push` their uploads.
 rule publish:
     input:
         expand(EXPORTED, export=EXPORTS.of_name),

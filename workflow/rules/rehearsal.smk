@@ -22,6 +22,7 @@ rule rehearsal:
         ENVIRONMENT
     params:
         code=code("rehearsal.py"),
+        # The records of all planned runs, which exist when the tables do.
         records=[f"{RESULTS}/{run.folder}/run.json" for run in sorted(PROJECT.specs)],
     message:
         "Listing the published rows that ran."

@@ -7,15 +7,21 @@
 #         {RESULTS}/page/, docs/results.md with its figure and README.md with its summary, for the repository; not part of `all`
 #         {RESULTS}/config.yaml, the effective configuration
 #   steps tables, data sets and runs -> pages; tables -> counts of verdicts -> results page
+#
+# Snakemake does not compare a param that is a function of the input or output.  Such
+# params are long; each has a param `..._digest`, which reruns the rule when the content
+# changes.
 
 from lextables.planning.report import Report
 
+# Inputs and params of the two rules; each property says what it returns.
 SITE = Report(PROJECT, TABLES)
 # Written last.  Snakemake deletes the outputs of a rule before it runs, so the site
 # itself is not an output.
 REPORT = f"{RESULTS}/report/.complete"
 
 
+# The site.
 rule report:
     input:
         **SITE.inputs,
@@ -44,6 +50,7 @@ rule report:
         "../scripts/report.py"
 
 
+# The results page of the documentation, and README with its summary.
 rule results_page:
     input:
         **SITE.inputs,
@@ -77,6 +84,7 @@ rule results_page:
         "../scripts/results_page.py"
 
 
+# The configuration with its defaults, as this run uses it.
 rule effective_config:
     output:
         f"{RESULTS}/config.yaml",

@@ -15,6 +15,7 @@ REVIEWS = ReviewJobs(JOBS, REVIEW_ENTRY)
 REVIEW = f"{RESULTS}/review/{{contract}}"
 
 
+# The target `review`.
 rule review:
     input:
         REVIEWS.page,
@@ -40,7 +41,10 @@ rule review_marks:
     params:
         code=lambda wildcards: fingerprint_of("review_marks.py"),
         run=REVIEWS.run_folder,
+        # The digest of the run's record, if another configuration made the run.
         record=REVIEWS.record,
+        # A mark is a span whose probability is above `minimum`.  In the category
+        # `relaxed` it is also correct if it contains the answer.
         minimum=REVIEW_ENTRY.minimum,
         relaxed=PROJECT.tasks[REVIEW_ENTRY.of].relaxed,
     message:

@@ -8,11 +8,12 @@
 # An interrupted download leaves <file>.part; the next attempt resumes it.
 
 
-# What the target `fetch` downloads: files (each .smk file adds those that it reads),
-# and the settings of weights that belong to no run.
-FETCHED, FETCHED_WEIGHTS = [], []
+# What the target `fetch` downloads; each .smk file adds what it reads.
+FETCHED = []  # paths of files
+FETCHED_WEIGHTS = []  # settings of weights that belong to no run
 
 
+# Fetch one file: from a folder of the config key `mirror`, or else from its URLs.
 rule fetch_source:
     output:
         file=f"{RESULTS}/sources/{{source}}/{{file}}",
@@ -28,8 +29,12 @@ rule fetch_source:
     conda:
         ENVIRONMENT
     params:
+        # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),
+        # The variants of the file that the config key `data` allows, such as a sample.
         variants=SOURCE_PARAMS.variants,
+        # Only to run the job again: the registered digests of the file, and the digest
+        # of its content in the mirror or in {RESULTS}/sources.
         pins=SOURCE_PARAMS.pins,
         content=SOURCE_PARAMS.content,
     message:

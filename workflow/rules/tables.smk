@@ -4,10 +4,13 @@
 #         a user's file named in the config, if the table shows it
 #   out   {RESULTS}/tables/<paper>/<table>.csv, .md, .html, .comparison.csv (which rows differ); for a figure also .svg
 #   steps scores -> cells -> verdicts -> csv, md, html; units -> pairs -> comparison.csv
-
+#
+# Snakemake does not compare a param that is a function of the input.  Such params are
+# long; each has a param `..._digest`, which reruns the rule when the content changes.
 
 from lextables.planning.tables import Tables
 
+# Inputs and params of a table, by the wildcards {paper} and {table}.
 TABLES = Tables(PROJECT)
 
 
@@ -15,16 +18,20 @@ wildcard_constraints:
     paper=any_of(CONFIG.papers),
 
 
+# One table.
 rule table:
     input:
         published=TABLES.published,
         census=TABLES.census,
+        # The census of each other data set that the table shows.
         beside=TABLES.beside,
+        # resources/papers/<paper>.yaml.
         paper=TABLES.registry,
         scores=TABLES.of_runs("scores.parquet"),
         # Contribution of each unit to the scores, for comparing rows.
         units=TABLES.of_runs("units.parquet"),
         records=TABLES.of_runs("run.json"),
+        # Human readings of the data set (resources/readings).
         readings=TABLES.readings,
         file=TABLES.user_file,
     output:
@@ -44,8 +51,11 @@ rule table:
     params:
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
         root=lambda wildcards, input: input.census.split("/data/")[0],
+        # The planned rows, with their runs or the reason why there are none.
         rows=lambda wildcards, input: TABLES.rows(wildcards),
+        # Licences, citations and notes from the registry.
         source_texts=lambda wildcards, input: TABLES.source_texts[wildcards.paper],
+        # Other data sets of the table that are not available, with the reason.
         absent=TABLES.absent,
         rows_digest=lambda wildcards: digest_of(TABLES.rows(wildcards)),
         sources_digest=lambda wildcards: digest_of(TABLES.source_texts[wildcards.paper]),
@@ -56,6 +66,7 @@ rule table:
         "../scripts/table.py"
 
 
+# One figure: a table, and its picture.
 use rule table as figure with:
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",

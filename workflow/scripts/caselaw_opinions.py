@@ -1,4 +1,6 @@
-"""Volumes of case law to one file of opinions, with a report of what was set aside."""
+"""Write the opinions of one shard of case law, and a report of the cases and volumes
+that were left out.
+"""
 
 import json
 from pathlib import Path
@@ -8,13 +10,13 @@ from lextables.pipeline.files import read_json, write_result
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]) as log:
-    source = Path(snakemake.input[0])
-    record = read_json(source, ingest.FetchedVolumes)
-    volumes = ingest.paths(record, source.parent)
-    done = ingest.write_opinions(
+    record_path = Path(snakemake.input.record)
+    record = read_json(record_path, ingest.FetchedVolumes)
+    volumes = ingest.paths(record, record_path.parent)
+    ingested = ingest.write_opinions(
         volumes, snakemake.output.opinions, set_aside=snakemake.params.skip
     )
-    report = ingest.report(record, done)
+    report = ingest.report(record, ingested)
     for fault in report["faults"]:
         log.info("%s", fault)
     write_result(

@@ -13,9 +13,12 @@ from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:
     config = Config.model_validate(dict(snakemake.config))
-    cases = [set(read_json(path, list[int])) for path in snakemake.input]
+    # None: every volume is fetched.
+    named_cases = None
+    for path in snakemake.input.named_cases:
+        named_cases = set(read_json(path, list[int]))
     source = Source(
-        folder=Path(snakemake.output[0]).parent,
+        folder=Path(snakemake.output.record).parent,
         registry=load(*(ROOT / name for name in snakemake.params.registries)),
         mirrors=config.mirrors(ROOT),
         data=snakemake.params.data,
@@ -24,11 +27,8 @@ with job(snakemake.log[0]) as log:
         say=log.info,
     )
     record = fetch_volumes(
-        snakemake.params.volumes,
-        source,
-        skip=snakemake.params.skip,
-        cases=cases[0] if cases else None,
+        snakemake.params.volumes, source, skip=snakemake.params.skip, cases=named_cases
     )
     write_result(
-        snakemake.output[0], json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        snakemake.output.record, json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     )

@@ -24,7 +24,7 @@ with job(snakemake.log[0]):
         with damage_named(path):
             verify(path)
             lines = from_csv(path.read_text(encoding="utf-8"))
-        of_table = wording.counts_of(lines, kinds[paper].get(path.stem, {}))
-        counts.append(of_table)
-        print(f"{paper} {path.stem}: {wording.kinds_in_words(of_table)}")
+        table_counts = wording.counts_of(lines, kinds[paper].get(path.stem, {}))
+        counts.append(table_counts)
+        print(f"{paper} {path.stem}: {wording.kinds_in_words(table_counts)}")
     print(f"all tables: {wording.kinds_in_words(wording.summed_by_kind(counts))}")

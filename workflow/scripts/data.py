@@ -1,4 +1,6 @@
-"""One data set: its published files to parquet, held to the registered census."""
+"""Write the tables of one data set from its published files, and its census, which must
+be the registered one.
+"""
 
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +16,7 @@ with job(snakemake.log[0]) as log:
     reader = import_module(f"lextables.{params.package}.raw").read
     tables = import_module(f"lextables.{params.package}.schema").TABLES[params.name]
     sources = [read_json(path, Source) for path in snakemake.input.provenance]
+    # The input has the files of all kinds in one list; params.files is {kind: count}.
     files = {}
     variants = {}
     start = 0
@@ -21,8 +24,8 @@ with job(snakemake.log[0]) as log:
         files[kind] = [Path(path) for path in snakemake.input.files[start:][:count]]
         variants[kind] = sources[start]["variant"]
         start += count
-    folder = ROOT / "resources/facts"
-    facts = {name: folder / file for name, file in params.facts.items()}
+    facts_folder = ROOT / "resources/facts"
+    facts = {name: facts_folder / file for name, file in params.facts.items()}
 
     published = Published(files, facts, params.given, variants)
     folder = Path(snakemake.output.census).parent

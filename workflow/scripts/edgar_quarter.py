@@ -1,5 +1,5 @@
-"""One quarter of EDGAR: fetch what is missing, write the contracts, their census and
-the report.
+"""Fetch the missing pages of one quarter of EDGAR, and write its contracts, their
+census and a report of filings and faults.
 """
 
 import json

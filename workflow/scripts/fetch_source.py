@@ -8,7 +8,7 @@ from lextables.sources.fetch import fetch
 from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:
-    wanted = resolve(
+    source_file = resolve(
         load(*(ROOT / name for name in snakemake.params.registries)),
         snakemake.wildcards.source,
         snakemake.wildcards.file,
@@ -17,7 +17,7 @@ with job(snakemake.log[0]) as log:
     # files must not rerun anything.
     config = Config.model_validate(dict(snakemake.config))
     provenance = fetch(
-        wanted,
+        source_file,
         snakemake.output.file,
         mirrors=config.mirrors(ROOT),
         variants=snakemake.params.variants,

@@ -42,7 +42,8 @@ with job(snakemake.log[0]) as log:
             params.volume, case_law, folder / first_contact.CASE_LAW
         )
 
-    def edgar() -> Pages:
+    def edgar_pages() -> Pages:
+        """EDGAR's pages; `BadInput` without edgar_contact."""
         return Pages(
             config.edgar_contact,
             sources / first_contact.EDGAR,
@@ -52,7 +53,7 @@ with job(snakemake.log[0]) as log:
         )
 
     attempts[first_contact.EDGAR] = first_contact.contact_edgar(
-        edgar,
+        edgar_pages,
         folder / first_contact.EDGAR,
         sorted(config.edgar_forms),
         sorted(config.edgar_exhibits),
@@ -62,5 +63,5 @@ with job(snakemake.log[0]) as log:
         print(outcome.line)
         outcomes.append(outcome)
     write_text(folder / "sources.csv", first_contact.to_csv(outcomes))
-    read = sum(outcome.read for outcome in outcomes)
-    print(f"{read} of {len(outcomes)} sources were read: {folder}/sources.csv")
+    read_sources = sum(outcome.read for outcome in outcomes)
+    print(f"{read_sources} of {len(outcomes)} sources were read: {folder}/sources.csv")

@@ -1,5 +1,5 @@
-"""Parentheticals that resolve to a case of the corpus, for one shard of opinions
-(A.1.1).
+"""Write the parentheticals of one shard of opinions that resolve to a case of the
+corpus (A.1.1).
 """
 
 from lextables.papers.lawngnli.citations.candidates import write_candidates
@@ -12,11 +12,11 @@ with job(snakemake.log[0]):
     # Compiled patterns belong to this machine and not to the results.
     tokens = tokenizer()
     output = snakemake.output
-    counted = write_candidates(
+    counts = write_candidates(
         snakemake.input.opinions,
         CaseIndex(snakemake.input.index),
         tokens,
         output.candidates,
         output.cites,
     )
-    write_counts(counted, output.counts)
+    write_counts(counts, output.counts)

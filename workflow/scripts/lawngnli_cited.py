@@ -1,4 +1,6 @@
-"""The cases whose majority opinions are premises: per shard, a file with their rows."""
+"""For each shard, write the cases whose majority opinions are premises, as places in
+the shard's file of opinions.
+"""
 
 import json
 from pathlib import Path

@@ -9,12 +9,12 @@ from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    chosen = snakemake.params.parser
+    settings = snakemake.params.parser
     # Only some parsers have weights.
-    options = {"model": weights_folder(chosen)} if chosen["weights"] else {}
+    weights = {"model": weights_folder(settings)} if settings["weights"] else {}
     counts = write_contradictions(
         snakemake.input.parentheticals,
-        parser(chosen["name"], **options),
+        parser(settings["name"], **weights),
         snakemake.params.seed,
         snakemake.output.contradictions,
         filtered=snakemake.params.filtered,

@@ -1,4 +1,6 @@
-"""The finished LawngNLI, its untwinned candidates, and their census with the funnel."""
+"""Write the examples of LawngNLI, their long premises and the unfiltered candidates,
+and their census with the number of candidates after each step.
+"""
 
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
@@ -20,9 +22,9 @@ with job(snakemake.log[0]) as log:
     inputs = snakemake.input
     output = snakemake.output
     params = snakemake.params
-    counted = total(map(read_json, inputs.counts))
+    step_counts = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
-    check_left(counted.funnel.items())
+    check_left(step_counts.funnel.items())
 
     files = (
         inputs.parentheticals,
@@ -39,7 +41,7 @@ with job(snakemake.log[0]) as log:
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )
     settings = ExampleSettings(params.seed, params.filtered, params.test_share)
-    last = write_examples(
+    last_counts = write_examples(
         shards,
         encode,
         settings,
@@ -47,7 +49,7 @@ with job(snakemake.log[0]) as log:
         output.long_premises,
         snakemake.resources.tmpdir,
     )
-    funnel = list((counted.funnel | last).items())
+    funnel = list((step_counts.funnel | last_counts).items())
     check_left(funnel)
     write_unfiltered(shards, output.unfiltered)
 
@@ -61,7 +63,7 @@ with job(snakemake.log[0]) as log:
         output.census,
         {
             "data": {table.name: census(table, path) for table, path in tables},
-            "notes": counted.counts | notes,
+            "notes": step_counts.counts | notes,
             "funnel": funnel,
             "set_aside": set_aside,
             "parser": params.parser,

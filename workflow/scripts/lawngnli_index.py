@@ -1,4 +1,4 @@
-"""The index of cases by citation and by parties."""
+"""Write the index of all cases by citation and by parties."""
 
 from lextables.papers.lawngnli.citations.case_index import build_case_index
 from lextables.pipeline.job import job

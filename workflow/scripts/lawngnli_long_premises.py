@@ -1,4 +1,4 @@
-"""The opinions of one shard that are premises, with their citations taken out
+"""Write the opinions of one shard that are premises, without their citations
 (A.1.9).
 """
 

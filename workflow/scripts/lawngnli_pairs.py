@@ -1,4 +1,6 @@
-"""LawngNLI's model inputs: long, short and filtered premises, and hypotheses."""
+"""Write LawngNLI as input of models: long, short and filtered premises, and
+hypotheses.
+"""
 
 from lextables.papers.lawngnli.dataset.pairs import TABLES, write_pairs
 from lextables.pipeline.dataset import Census, census, write_census

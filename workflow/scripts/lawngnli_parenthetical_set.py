@@ -1,5 +1,5 @@
-"""The parentheticals of all shards, with their pincites and the pages cited, and their
-census.
+"""Write the parentheticals of all shards, with their pincites and the cited pages, and
+their census.
 """
 
 from itertools import chain

@@ -1,4 +1,6 @@
-"""Short premises and accuracy filters for one shard of candidates (A.1.1, A.1.2)."""
+"""Cut the short premises of one shard of candidates, and apply the accuracy filters
+(A.1.1, A.1.2).
+"""
 
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
     index = CaseIndex(snakemake.input.index)
-    counted = write_parentheticals(
+    counts = write_parentheticals(
         snakemake.input.candidates,
         index,
         MajorityOpinions(
@@ -22,4 +24,4 @@ with job(snakemake.log[0]):
         tokens_of(),
         snakemake.output.parentheticals,
     )
-    write_counts(counted, snakemake.output.counts)
+    write_counts(counts, snakemake.output.counts)

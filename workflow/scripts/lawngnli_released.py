@@ -1,5 +1,5 @@
-"""The released LawngNLI in the built data set's schemas, and whether it is the paper's
-data.
+"""Write the released LawngNLI with the schemas of the built one, and its census, which
+says how its counts differ from the paper's Table 2.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ with job(snakemake.log[0]) as log:
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
     check_left(released.funnel())
     released.write(output.examples, output.long_premises, output.unfiltered)
-    trees = (
+    other_parser = (
         ""
         if params.parser == params.parsers[0]
         else f"hypotheses contradicted over {params.parser}"
@@ -35,7 +35,9 @@ with job(snakemake.log[0]) as log:
         for cell in published.load(ROOT / "resources/published/lawngnli.csv")
         if cell.table == "table2"
     ]
-    found = differences(released, Path(output.census).parent, printed, trees)
+    table2_differences = differences(
+        released, Path(output.census).parent, printed, other_parser
+    )
     volumes = list(map(read_json, inputs.volumes))
     files = [inputs.ids, *(f"{path}.json" for path in inputs.masks)]
     notes, set_aside = ingested(map(read_json, inputs.opinions))
@@ -48,13 +50,13 @@ with job(snakemake.log[0]) as log:
             "set_aside": set_aside,
             "parser": params.parser,
             "left_out": released.named(),
-            "differences": found,
+            "differences": table2_differences,
             # Pools of opinions are the paper's only if every volume was read.
             "whole_collection": not set_aside
             and not any(shard.get("without") for shard in volumes),
             "sources": judged(
-                [*map(read_json, files), *volume_sources(volumes)], found
+                [*map(read_json, files), *volume_sources(volumes)], table2_differences
             ),
         },
     )
-    log.info("%s", found)
+    log.info("%s", table2_differences)

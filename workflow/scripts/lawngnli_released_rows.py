@@ -1,4 +1,4 @@
-"""The rows of the released LawngNLI's ID file, and the cases that it names."""
+"""Write the rows of the released LawngNLI's ID file, and the cases that it names."""
 
 import json
 

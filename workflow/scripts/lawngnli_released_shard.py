@@ -1,5 +1,5 @@
-"""The opinions of a shard that the released LawngNLI names, and the hypotheses that are
-from them.
+"""Write the opinions of one shard that the released LawngNLI names, and the hypotheses
+that come from them.
 """
 
 from pathlib import Path
@@ -14,15 +14,16 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     inputs = snakemake.input
     output = snakemake.output
-    chosen = snakemake.params.parser
+    settings = snakemake.params.parser
     volumes = ingest.paths(
         read_json(inputs.volumes, ingest.FetchedVolumes), Path(inputs.volumes).parent
     )
-    model = {"model": weights_folder(chosen)} if chosen["weights"] else {}
+    # Only some parsers have weights.
+    weights = {"model": weights_folder(settings)} if settings["weights"] else {}
     write_shard(
         inputs.rows,
         volumes,
-        parser(chosen["name"], **model),
+        parser(settings["name"], **weights),
         output.cases,
         output.hypotheses,
     )

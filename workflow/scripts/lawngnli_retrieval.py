@@ -1,4 +1,4 @@
-"""The retrieval data set and the training set for rerankers (Section 4.2)."""
+"""Write the retrieval data set and the training set for rerankers (Section 4.2)."""
 
 from dataclasses import asdict
 
@@ -32,27 +32,28 @@ with job(snakemake.log[0]) as log:
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
     ]
-    made = read_json(inputs.census, Census)
+    examples_census = read_json(inputs.census, Census)
     # From a part of the collection the pools are not the paper's, even if the examples
     # are.
-    part = {
+    incomplete = {
         "comparable": False,
         "variant": "incomplete collection",
         "note": "pools of a part",
     }
-    partial = not made.get("whole_collection", True)
-    sources = [
-        source | part if partial and source["comparable"] else source
-        for source in made["sources"]
-    ]
-    common = {"encoder": params.encoder["model"], "sources": sources}
+    is_whole = examples_census.get("whole_collection", True)
+    sources = []
+    for source in examples_census["sources"]:
+        if source["comparable"] and not is_whole:
+            source = source | incomplete
+        sources.append(source)
+    census_of_both = {"encoder": params.encoder["model"], "sources": sources}
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)
     check_left([("a test example that is Entail or Contradict", counts.queries)])
     tables_census = {table.name: census(table, paths[table.name]) for table in tables}
     write_census(
-        output.census, common | {"data": tables_census, "pools": asdict(counts)}
+        output.census, census_of_both | {"data": tables_census, "pools": asdict(counts)}
     )
     log.info("%s", counts)
 
@@ -68,4 +69,4 @@ with job(snakemake.log[0]) as log:
     tables_census = {
         table.name: census(table, paths[table.name]) for table in RERANKING
     }
-    write_census(output.reranking_census, common | {"data": tables_census})
+    write_census(output.reranking_census, census_of_both | {"data": tables_census})

@@ -1,4 +1,6 @@
-"""A hundred examples to read blind, for Table 4."""
+"""Write a sheet with a hundred examples that people label without seeing the label, for
+Table 4.
+"""
 
 from lextables.papers.lawngnli.dataset.annotations import drawn, sheet
 from lextables.pipeline.atomic import write_text

@@ -1,4 +1,6 @@
-"""How much text the splits of all data sets share."""
+"""Count the words that each pair of splits of all data sets shares, and list the units
+that share them.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

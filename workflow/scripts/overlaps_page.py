@@ -1,4 +1,6 @@
-"""The page of overlaps: shares, units, and scores on the test units without overlap."""
+"""Write the page of overlaps: shares, units, and scores on the test units without
+overlap.
+"""
 
 from pathlib import Path
 
@@ -20,12 +22,13 @@ with job(snakemake.log[0]) as log:
     with damage_named(snakemake.input.labels):
         verify(snakemake.input.labels)
         labels = pd.read_csv(snakemake.input.labels, keep_default_na=False)
-    compared = {*zip(table.other_dataset, table.other_split, strict=True)}
+    # {(data set, split)} of the texts with which test units were compared.
+    compared_splits = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for values in snakemake.params.benchmarks:
         benchmark = Benchmark(**values)
         log.info("Scoring %s without overlap.", benchmark.name)
-        rows += scores_without(benchmark, units, compared, root)
+        rows += scores_without(benchmark, units, compared_splits, root)
     scores = pd.DataFrame(rows)
     shares = table.assign(share=(table.shared / table.words).fillna(0))
     svg, html = overlaps.page(shares, units, scores, labels)

@@ -1,4 +1,4 @@
-"""Write the export of a paper, or of a data set with an export of its own."""
+"""Write the export of a paper, or of a data set that is exported separately."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The published values of all papers as one tidy csv."""
+"""Write the published values of all papers as one tidy csv."""
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job

@@ -1,6 +1,4 @@
-"""Every table and figure, every run and every data set as a site that opens from
-disk.
-"""
+"""Write a page for every table, run and data set, as a site that opens from disk."""
 
 from pathlib import Path
 

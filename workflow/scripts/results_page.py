@@ -1,4 +1,4 @@
-"""The results page with its figure, and README with the page's summary."""
+"""Write the results page with its figure, and README with the page's summary."""
 
 import time
 from pathlib import Path

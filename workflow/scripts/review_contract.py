@@ -19,8 +19,9 @@ from lextables.review.reviewer import LINEAR, question_id
 with job(snakemake.log[0]) as log:
     params = snakemake.params
     output = snakemake.output
-    if why := not_run.inherited(map(str, snakemake.input)):
-        raise BadInput(f"the model that reads the contract is not run: {why}")
+    reason = not_run.inherited(map(str, snakemake.input))
+    if reason:
+        raise BadInput(f"the model that reads the contract is not run: {reason}")
     questions, categories = snakemake.input.data
     contract = read_contract(params.contract)
     run = Path(params.run)
@@ -38,36 +39,36 @@ with job(snakemake.log[0]) as log:
         from lextables.models.weights import weights_folder
         from lextables.tasks.spans.windows import question_texts
 
-        where = device.pick(params.device)
+        torch_device = device.pick(params.device)
         wordings = question_texts(questions)
         windows = prediction.read_with_fine_tuned_model(
             contract.text,
             {name: wordings[name] for name in names},
             run / "reading",
             params.weights or weights_folder(settings),
-            where,
+            torch_device,
             output.predictions,
         )
         log.info(
             "read %d of %d windows on %s",
             windows.read,
             windows.windows,
-            device.describe(where),
+            device.describe(torch_device),
         )
         notes += page.unread_windows(windows.most, windows.of_question)
 
-    asked = {question_id(name): name for name in names}
+    category_of = {question_id(name): name for name in names}
     review = Review(**params.review)
-    findings = page.findings(read(output.predictions), asked, review.minimum)
+    findings = page.findings(read(output.predictions), category_of, review.minimum)
     scores, by_category = page.scores_of(read(run / "scores.parquet"))
-    marked = list(read(snakemake.input.marks))
+    mark_counts = list(read(snakemake.input.marks))
     about = page.About(
         review=review,
         model=page.model_of(record, review.data),
         scores=scores,
         categories={name: by_category[name] for name in names if name in by_category},
-        marks=marks.by_category(marked, review.minimum),
-        bands=marks.bands(marked),
+        marks=marks.by_category(mark_counts, review.minimum),
+        bands=marks.bands(mark_counts),
         warning=page.SAMPLE if snakemake.config["data"] == "sample" else "",
         unread=notes,
     )

@@ -10,11 +10,11 @@ from lextables.review import marks
 
 with job(snakemake.log[0]):
     questions, answers = snakemake.input.data
-    asked = [row for row in read(questions) if row["split"] == "test"]
+    test_questions = [row for row in read(questions) if row["split"] == "test"]
     params = snakemake.params
     counts = marks.count(
         read(Path(params.run) / "predictions.parquet"),
-        asked,
+        test_questions,
         read(answers),
         params.relaxed,
         params.minimum,

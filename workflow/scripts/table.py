@@ -1,4 +1,4 @@
-"""One table or figure of a paper: csv, md, html, and svg for a figure."""
+"""Write one table or figure of a paper: csv, md, html, and svg for a figure."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""Do an action of a task, such as training or scoring: its module is a param of the
-rule.
+"""Do the action of a task that the rule's param `job` names, such as training or
+scoring.
 """
 
 from importlib import import_module
