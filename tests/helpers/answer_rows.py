@@ -9,6 +9,7 @@ import numpy as np
 from lextables.pipeline.dataset import write
 from lextables.tasks.answers import collection
 
+# {question: (category, wording, options)}
 QUESTIONS = {
     "SOLD": (
         "Sharing",
@@ -26,7 +27,8 @@ QUESTIONS = {
         ("No", "Yes", "By post", "Not said"),
     ),
 }
-SAID = {
+# {question: for each option, the sentence of a document that supports it; "" if none}
+STATEMENTS = {
     "SOLD": ("We never sell data to brokers.", "We gladly sell data to brokers."),
     "KEPT": (
         "Records are kept in storage for a year.",
@@ -40,6 +42,7 @@ SAID = {
         "",
     ),
 }
+# Paragraphs that support no answer: the first and the last ones of each document.
 FILLER = (
     "Welcome to our service.",
     "Cookies help the pages load.",
@@ -55,7 +58,7 @@ TABLES = {
 NAMES = {name: name for name in TABLES} | {"document": "document_id"}
 
 
-def held(document, question):
+def supported_option(document, question):
     """Return the index of the option that a document's text supports; a hash of both
     ids selects it.
     """
@@ -69,7 +72,9 @@ def rows(documents=30, without_text=(), chosen=None):
     """Return {table: rows} of this number of documents; two readers give the answer
     that the text supports.
 
-    ``chosen`` ({(document, question): options of each reader}) replaces these answers.
+    The documents are ``d00``, ``d01`` and so on; those of ``without_text`` have no
+    paragraphs.  ``chosen`` ({(document, question): options of each reader}) replaces
+    these answers.
     """
     names = [f"d{number:02}" for number in range(documents)]
     tables = {name: [] for name in TABLES}
@@ -86,7 +91,10 @@ def rows(documents=30, without_text=(), chosen=None):
     for name in names:
         texts = [
             FILLER[0],
-            *(SAID[question][held(name, question)] for question in sorted(QUESTIONS)),
+            *(
+                STATEMENTS[question][supported_option(name, question)]
+                for question in sorted(QUESTIONS)
+            ),
             *FILLER[1:],
         ]
         texts = [] if name in without_text else texts
@@ -101,7 +109,7 @@ def rows(documents=30, without_text=(), chosen=None):
             for place, text in enumerate(texts)
         ]
         for place, question in enumerate(sorted(QUESTIONS), 1):
-            option = held(name, question)
+            option = supported_option(name, question)
             answers = (chosen or {}).get((name, question), [[option], [option]])
             for response, options in enumerate(answers):
                 key = {
@@ -112,7 +120,7 @@ def rows(documents=30, without_text=(), chosen=None):
                 tables["responses"].append(
                     key | {"reader_id": "r", "options": options, "confidence": None}
                 )
-                if texts and SAID[question][option]:
+                if texts and STATEMENTS[question][option]:
                     tables["highlights"].append(
                         key | {"paragraph_id": f"{name}/{place}", "sentence": 0}
                     )
@@ -126,11 +134,11 @@ def written(folder, tables):
     return {name: folder / f"{name}.parquet" for name in TABLES}
 
 
-def collected(folder, **wanted):
-    """Return the `collection.Collection` of `rows`, and the paragraphs that were
-    marked.
+def collected(folder, **options):
+    """Write `rows`; return their `collection.Collection`, and {question: ids of the
+    paragraphs that were marked for it}.
     """
-    files = written(folder, rows(**wanted))
+    files = written(folder, rows(**options))
     data = collection.load([files[name] for name in collection.ANSWERED_FROM], NAMES)
     return data, collection.marked_of([files["highlights"]])
 

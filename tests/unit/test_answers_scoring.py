@@ -2,13 +2,20 @@
 scores.
 """
 
-import itertools
 from collections import defaultdict
 
 import numpy as np
 import pytest
 
-from helpers.answer_rows import NAMES, QUESTIONS, SAID, collected, held, rows, written
+from helpers.answer_rows import (
+    NAMES,
+    QUESTIONS,
+    STATEMENTS,
+    collected,
+    rows,
+    supported_option,
+    written,
+)
 from lextables.pipeline.dataset import write
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.answers import baselines
@@ -26,8 +33,12 @@ from lextables.tasks.answers.collection import (
 from lextables.tasks.answers.scoring import WITH_TEXT, of_answers, of_marks
 from lextables.tasks.answers.settings import PriorSettings
 
+SMOOTHING = 0.1  # of predicted distributions, as in the paper's file
+FOLDS = 4  # of documents, for the threshold of marks
 
-def by_key(scored):
+
+def values_and_counts(scored):
+    """Return {(metric, group): (value, number of scored units)}."""
     rows, _ = scored
     return {(row["metric"], row["group"]): (row["value"], row["n"]) for row in rows}
 
@@ -42,17 +53,17 @@ def test_every_chosen_option_counts_once_and_empty_responses_are_ignored(tmp_pat
         ("d00", "SOLD"): [[], []],
     }
     files = written(tmp_path, rows(documents=1, chosen=chosen))
-    found = shares_of(
-        files["responses"], questions_of(files["questions"]), "document_id"
-    )
-    assert found["ASKED"]["d00"].tolist() == [0.5, 0, 0.5, 0]
-    assert found["KEPT"]["d00"].tolist() == [0, 1, 0]
-    assert found["SOLD"] == {}
-    assert pairs(found) == [("d00", "ASKED"), ("d00", "KEPT")]
+    questions = questions_of(files["questions"])
+    shares = shares_of(files["responses"], questions, "document_id")
+    # Of the four chosen options two are option 0 and two are option 2.
+    assert shares["ASKED"]["d00"].tolist() == [0.5, 0, 0.5, 0]
+    assert shares["KEPT"]["d00"].tolist() == [0, 1, 0]
+    assert shares["SOLD"] == {}
+    assert pairs(shares) == [("d00", "ASKED"), ("d00", "KEPT")]
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         ({"question_id": "ZOO"}, "responses, document d00: there is no question 'ZOO'"),
         (
@@ -62,25 +73,27 @@ def test_every_chosen_option_counts_once_and_empty_responses_are_ignored(tmp_pat
         ({"options": [-1]}, "options [-1] where the question 'ASKED' has 4"),
     ],
 )
-def test_an_invalid_response_is_rejected(tmp_path, change, sentence):
-    found = rows(documents=1)
-    found["responses"][0] |= change
-    found["responses"].sort(
+def test_an_invalid_response_is_rejected(tmp_path, change, message):
+    tables = rows(documents=1)
+    tables["responses"][0] |= change
+    # A table is written in the order of its key.
+    tables["responses"].sort(
         key=lambda row: (row["document_id"], row["question_id"], row["response"])
     )
-    files = written(tmp_path, found)
+    files = written(tmp_path, tables)
     with pytest.raises(BadInput) as error:
         load([files[name] for name in ANSWERED_FROM], NAMES)
-    assert sentence in str(error.value)
+    assert message in str(error.value)
 
 
 def test_paragraphs_are_in_reading_order_and_not_sorted_by_id(tmp_path):
-    found = rows(documents=1)
-    for row, name in zip(found["paragraphs"], "fedcba", strict=True):
-        row["paragraph_id"] = name
-    files = written(tmp_path, found)
+    tables = rows(documents=1)
+    for row, paragraph_id in zip(tables["paragraphs"], "fedcba", strict=True):
+        row["paragraph_id"] = paragraph_id
+    files = written(tmp_path, tables)
     data = load([files[name] for name in ANSWERED_FROM], NAMES)
-    assert [one.paragraph_id for one in data.paragraphs["d00"]] == list("fedcba")
+    paragraph_ids = [paragraph.paragraph_id for paragraph in data.paragraphs["d00"]]
+    assert paragraph_ids == ["f", "e", "d", "c", "b", "a"]
 
 
 # Answers
@@ -88,54 +101,51 @@ def test_paragraphs_are_in_reading_order_and_not_sorted_by_id(tmp_path):
 
 def test_answers_are_scored_on_all_documents_and_on_those_with_a_text(tmp_path):
     data, _ = collected(tmp_path, documents=10, without_text=["d03", "d04"])
-    values = by_key(
-        of_answers(
-            prediction_rows(
-                baselines.prior(data.shares, PriorSettings(pseudo=2, smoothing=0.1))
-            ),
-            data,
-            0.1,
-        )
-    )
-    assert values["cross entropy", "all"][1] == 30
-    assert values["cross entropy", WITH_TEXT][1] == 24
-    assert values["cross entropy, low", WITH_TEXT][1] == 8
-    assert values["cross entropy", "question: SOLD"][1] == 10
-    assert values["cross entropy", "category: Security"][1] == 20
-    whole = np.mean(
-        [values["cross entropy", f"question: {name}"][0] for name in QUESTIONS]
-    )
-    assert values["cross entropy", "all"][0] == pytest.approx(whole)
+    settings = PriorSettings(pseudo=2, smoothing=SMOOTHING)
+    predictions = prediction_rows(baselines.prior(data.shares, settings))
+    scores = values_and_counts(of_answers(predictions, data, SMOOTHING))
+    values = {key: value for key, (value, _) in scores.items()}
+    counts = {key: count for key, (_, count) in scores.items()}
+    # Ten documents with three questions each; eight have a text; two questions are of
+    # the category Security.
+    assert counts["cross entropy", "all"] == 30
+    assert counts["cross entropy", WITH_TEXT] == 24
+    assert counts["cross entropy", "question: SOLD"] == 10
+    assert counts["cross entropy", "category: Security"] == 20
+    # An interval is over documents.
+    assert counts["cross entropy, low", WITH_TEXT] == 8
+    of_questions = [values["cross entropy", f"question: {name}"] for name in QUESTIONS]
+    assert values["cross entropy", "all"] == pytest.approx(np.mean(of_questions))
 
 
 def test_a_run_on_some_documents_is_scored_on_these_documents(tmp_path):
     data, _ = collected(tmp_path, documents=10)
-    given = {
-        pair: one
-        for pair, one in baselines.uniform(data.shares).items()
-        if pair[0] < "d04"
-    }
-    assert (
-        by_key(of_answers(prediction_rows(given), data, 0.1))["accuracy", "all"][1]
-        == 12
-    )
+    predicted = {}
+    for (document, question), probabilities in baselines.uniform(data.shares).items():
+        if document in ("d00", "d01", "d02", "d03"):
+            predicted[document, question] = probabilities
+    scores = values_and_counts(of_answers(prediction_rows(predicted), data, SMOOTHING))
+    _, count = scores["accuracy", "all"]
+    assert count == 4 * len(QUESTIONS)
 
 
-def some(data, **changes):
-    """Return uniform answers; ``changes`` replaces answers about d00, and None removes
-    a question.
+def uniform_except(data, changes):
+    """Return rows of uniform predictions, with those of ``changes`` about d00.
+
+    ``changes`` is {question: its probabilities, or None for no prediction of this
+    question about any document}.
     """
-    given = {("d00", name): one for name, one in changes.items() if one is not None}
-    given = baselines.uniform(data.shares) | given
-    return [
-        row
-        for row in prediction_rows(given)
-        if changes.get(row["question_id"], 0) is not None
-    ]
+    predicted = dict(baselines.uniform(data.shares))
+    for question, probabilities in changes.items():
+        predicted["d00", question] = probabilities
+    for document, question in list(predicted):
+        if question in changes and changes[question] is None:
+            del predicted[document, question]
+    return prediction_rows(predicted)
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         ({"SOLD": None}, "predictions: no answer to the question 'SOLD' about 'd00'"),
         (
@@ -147,31 +157,38 @@ def some(data, **changes):
         ({"KEPT": [0.5, 0.5]}, "is not a distribution over the 3 options"),
     ],
 )
-def test_invalid_predictions_are_rejected(tmp_path, changes, sentence):
+def test_invalid_predictions_are_rejected(tmp_path, changes, message):
     data, _ = collected(tmp_path, documents=3)
     with pytest.raises(BadInput) as error:
-        of_answers(some(data, **changes), data, 0.1)
-    assert sentence in str(error.value)
+        of_answers(uniform_except(data, changes), data, SMOOTHING)
+    assert message in str(error.value)
 
 
 def test_empty_predictions_are_rejected(tmp_path):
     data, _ = collected(tmp_path, documents=3)
     with pytest.raises(BadInput, match="no answered pair is predicted"):
-        of_answers([], data, 0.1)
+        of_answers([], data, SMOOTHING)
 
 
 # Marks
 
 
-def marks_of(tmp_path, data, given):
-    write(MARKED, marked_rows(data, given), tmp_path / "marks.parquet")
-    return tmp_path / "marks.parquet"
+def write_marks(tmp_path, data, probabilities):
+    """Write the probabilities of marks, and return the path of the file.
+
+    ``probabilities`` are of the shape (paragraphs, questions), like
+    `baselines.is_marked`.
+    """
+    path = tmp_path / "marks.parquet"
+    write(MARKED, marked_rows(data, probabilities), path)
+    return path
 
 
 def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
     data, marked = collected(tmp_path, documents=12, without_text=["d05"])
-    right = baselines.is_marked(data, marked)
-    values = by_key(of_marks(marks_of(tmp_path, data, right * 0.9), data, marked, 4))
+    is_marked = baselines.is_marked(data, marked)
+    path = write_marks(tmp_path, data, is_marked * 0.9)
+    scores = values_and_counts(of_marks(path, data, marked, FOLDS))
     for metric in (
         "accuracy",
         "precision",
@@ -180,73 +197,67 @@ def test_marks_that_equal_those_of_people_get_perfect_scores(tmp_path):
         "F1, best threshold",
         "average precision",
     ):
-        assert values[metric, "all"] == (1, 3)
-    assert values["accuracy", "pooled"] == (1, 11 * 3 * len(data.paragraphs["d00"]))
-    never = by_key(of_marks(marks_of(tmp_path, data, right * 0.0), data, marked, 4))
-    assert (
-        never["F1", "all"][0]
-        == never["recall", "all"][0]
-        == never["precision", "all"][0]
-        == 0
-    )
-    assert never["accuracy", "pooled"][0] == pytest.approx(1 - right.mean())
+        assert scores[metric, "all"] == (1, len(QUESTIONS))
+    # Eleven documents have a text.
+    paragraphs_of_questions = 11 * len(QUESTIONS) * len(data.paragraphs["d00"])
+    assert scores["accuracy", "pooled"] == (1, paragraphs_of_questions)
+
+
+def test_no_marks_at_all_get_the_accuracy_of_unmarked_paragraphs(tmp_path):
+    data, marked = collected(tmp_path, documents=12, without_text=["d05"])
+    is_marked = baselines.is_marked(data, marked)
+    path = write_marks(tmp_path, data, is_marked * 0.0)
+    scores = values_and_counts(of_marks(path, data, marked, FOLDS))
+    for metric in ("F1", "recall", "precision"):
+        value, _ = scores[metric, "all"]
+        assert value == 0
+    accuracy, _ = scores["accuracy", "pooled"]
+    assert accuracy == pytest.approx(1 - is_marked.mean())
 
 
 def test_marks_are_scored_only_for_questions_that_people_answered(tmp_path):
     data, marked = collected(tmp_path, documents=4, chosen={("d02", "SOLD"): [[]]})
-    values = by_key(
-        of_marks(
-            marks_of(tmp_path, data, baselines.is_marked(data, marked) * 1.0),
-            data,
-            marked,
-            4,
-        )
-    )
-    each = len(data.paragraphs["d00"])
-    assert (
-        values["F1", "question: SOLD"][1] == 3 * each
-        and values["F1", "question: KEPT"][1] == 4 * each
-    )
+    path = write_marks(tmp_path, data, baselines.is_marked(data, marked) * 1.0)
+    scores = values_and_counts(of_marks(path, data, marked, FOLDS))
+    paragraphs = len(data.paragraphs["d00"])  # as many in each document
+    _, count_of_sold = scores["F1", "question: SOLD"]
+    _, count_of_kept = scores["F1", "question: KEPT"]
+    assert count_of_sold == 3 * paragraphs
+    assert count_of_kept == 4 * paragraphs
 
 
 def test_missing_predictions_for_a_paragraph_or_question_are_rejected(tmp_path):
     data, marked = collected(tmp_path, documents=3)
-    given = [*marked_rows(data, baselines.is_marked(data, marked) * 1.0)]
+    complete = [*marked_rows(data, baselines.is_marked(data, marked) * 1.0)]
+    without_paragraph = [row for row in complete if row["paragraph_id"] != "d01/2"]
+    without_pair = [
+        row
+        for row in complete
+        if (row["document_id"], row["question_id"]) != ("d01", "KEPT")
+    ]
     path = tmp_path / "marks.parquet"
-    write(MARKED, [row for row in given if row["paragraph_id"] != "d01/2"], path)
-    with pytest.raises(
-        BadInput,
-        match="document d01, question ASKED: the predicted paragraphs are not those of the doc",
+    for predictions, message in (
+        (
+            without_paragraph,
+            "document d01, question ASKED: the predicted paragraphs are not those of the doc",
+        ),
+        (without_pair, "no prediction for the question 'KEPT' about 'd01'"),
+        ([], "no prediction for the question 'ASKED' about 'd00'"),
     ):
-        of_marks(path, data, marked, 4)
-    write(
-        MARKED,
-        [
-            row
-            for row in given
-            if (row["document_id"], row["question_id"]) != ("d01", "KEPT")
-        ],
-        path,
-    )
-    with pytest.raises(
-        BadInput, match="no prediction for the question 'KEPT' about 'd01'"
-    ):
-        of_marks(path, data, marked, 4)
-    write(MARKED, [], path)
-    with pytest.raises(
-        BadInput, match="no prediction for the question 'ASKED' about 'd00'"
-    ):
-        of_marks(path, data, marked, 4)
+        write(MARKED, predictions, path)
+        with pytest.raises(BadInput, match=message):
+            of_marks(path, data, marked, FOLDS)
 
 
 def test_a_paragraph_is_marked_if_any_reader_marked_it(tmp_path):
     tables = rows(documents=2)
-    second = [row for row in tables["highlights"] if row["response"] == 1]
-    files = written(tmp_path, tables | {"highlights": second})
-    supported = defaultdict(set)
-    for name, (place, question) in itertools.product(
-        ("d00", "d01"), enumerate(sorted(QUESTIONS), 1)
-    ):
-        if SAID[question][held(name, question)]:
-            supported[question].add(f"{name}/{place}")
-    assert marked_of([files["highlights"]]) == supported != {}
+    of_second_reader = [row for row in tables["highlights"] if row["response"] == 1]
+    files = written(tmp_path, tables | {"highlights": of_second_reader})
+    # Paragraph 0 is a greeting; those of the questions follow in their order.
+    expected = defaultdict(set)
+    for document in ("d00", "d01"):
+        for place, question in enumerate(sorted(QUESTIONS), 1):
+            if STATEMENTS[question][supported_option(document, question)]:
+                expected[question].add(f"{document}/{place}")
+    assert expected
+    assert marked_of([files["highlights"]]) == expected

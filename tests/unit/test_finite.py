@@ -47,8 +47,10 @@ from lextables.tasks.retrieval import collection as retrieval
 from lextables.tasks.spans.schema import NBEST
 
 CPU = torch.device("cpu")
-NAN, INF = math.nan, math.inf
+NAN = math.nan
+INF = math.inf
 NOT_FINITE = [NAN, INF, -INF, np.float32("nan"), np.float64("-inf"), float("1e999")]
+# A column of each form in which a table can have numbers.
 NUMBERS = Table(
     "numbers",
     "Numbers of each form.",
@@ -64,8 +66,8 @@ NUMBERS = Table(
     key=("id",),
     row_group=2,
 )
-# {column: a value with this number}
-VALUES = {
+# {column of `NUMBERS`: function from a number to a value that contains it}
+VALUE_WITH = {
     "double": lambda number: number,
     "single": lambda number: number,
     "list": lambda number: [0.5, number],
@@ -74,40 +76,41 @@ VALUES = {
 }
 
 
-def numbers(**values):
-    """Three rows, of which the last has these values."""
-    rows = []
-    for number in range(3):
-        row = dict.fromkeys(("double", "single", "list", "half", "lists", "undefined"))
-        rows.append({"id": number, **row})
+def rows_of_numbers(**values):
+    """Return three rows of `NUMBERS`; the last has ``values``, the rest is empty."""
+    columns = ("double", "single", "list", "half", "lists", "undefined")
+    rows = [{"id": number, **dict.fromkeys(columns)} for number in range(3)]
     rows[-1].update(values)
     return rows
 
 
-@pytest.mark.parametrize(("column", "number"), list(product(VALUES, NOT_FINITE)))
+@pytest.mark.parametrize(("column", "number"), list(product(VALUE_WITH, NOT_FINITE)))
 def test_a_column_of_numbers_has_only_finite_ones(tmp_path, column, number):
     path = tmp_path / "numbers.parquet"
-    assert write(NUMBERS, numbers(**{column: VALUES[column](0.25)}), path) == 3
+    value_with = VALUE_WITH[column]
+    assert write(NUMBERS, rows_of_numbers(**{column: value_with(0.25)}), path) == 3
     with pytest.raises(BadInput, match=f"rows 3-3: the column '{column}' has"):
-        write(NUMBERS, numbers(**{column: VALUES[column](number)}), path)
+        write(NUMBERS, rows_of_numbers(**{column: value_with(number)}), path)
+    # The earlier file is unchanged.
     assert len(list(read(path))) == 3
 
 
-def test_an_undefined_number_is_nan_and_not_infinite(tmp_path):
+def test_a_number_that_may_be_undefined_may_be_nan_but_not_infinite(tmp_path):
     path = tmp_path / "numbers.parquet"
-    assert write(NUMBERS, numbers(undefined=NAN), path) == 3
+    assert write(NUMBERS, rows_of_numbers(undefined=NAN), path) == 3
     assert math.isnan(list(read(path))[-1]["undefined"])
     for number in (INF, -INF):
         with pytest.raises(BadInput, match="'undefined' has -?inf"):
-            write(NUMBERS, numbers(undefined=number), path)
+            write(NUMBERS, rows_of_numbers(undefined=number), path)
 
 
+# {name: function that reads a file}
 READERS = {
     "read": lambda path: list(read(path)),
     "read_table": read_table,
     "row_groups": lambda path: list(row_groups(path)),
     "batches": lambda path: list(batches(path, size=2)),
-    "columns": lambda path: list(read(path, ["list"])),
+    "read one column": lambda path: list(read(path, ["list"])),
 }
 
 
@@ -117,14 +120,14 @@ def test_numbers_that_are_not_finite_are_found_when_a_file_is_read(
     tmp_path, reader, number
 ):
     path = tmp_path / "numbers.parquet"
-    rows = pa.Table.from_pylist(numbers(list=[1.0, number]), NUMBERS.schema)
-    pq.write_table(rows, path)
+    rows = pa.Table.from_pylist(rows_of_numbers(list=[1.0, number]), NUMBERS.schema)
+    pq.write_table(rows, path)  # without the checks of `write`
     with pytest.raises(BadInput, match=r"numbers.parquet: the file is damaged: the co"):
         READERS[reader](path)
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "undefined"),
+    ("table", "column", "may_be_undefined"),
     [
         (SCORES, "value", True),
         (UNITS, "value", False),
@@ -138,19 +141,23 @@ def test_numbers_that_are_not_finite_are_found_when_a_file_is_read(
     ],
 )
 def test_predictions_are_finite_and_only_some_columns_may_be_undefined(
-    table, column, undefined
+    table, column, may_be_undefined
 ):
-    (of_table,) = [each for each in table.columns if each.name == column]
-    assert of_table.undefined is undefined
-    assert b"numbers" in of_table.metadata
+    columns = {each.name: each for each in table.columns}
+    assert columns[column].undefined is may_be_undefined
+    # Readers check the columns with this mark.
+    assert b"numbers" in columns[column].metadata
 
 
-def test_finite_returns_its_values_and_names_them():
+def test_finite_returns_finite_values_and_names_others_in_its_error():
     values = np.array([[1.0, -2.0]])
     assert finite(values, "the values") is values
     for number in NOT_FINITE:
         with pytest.raises(BadInput, match=r"^here: the values are not all finite n"):
             finite(np.array([[1.0, number]]), "the values", where="here")
+
+
+def test_missing_values_and_empty_columns_are_finite():
     assert first_not_finite(pa.array([1.0, None, 2.0])) is None
     assert first_not_finite(pa.array([], pa.float64())) is None
 
@@ -160,21 +167,25 @@ def test_finite_returns_its_values_and_names_them():
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """{kind: folder} of an encoder, and of a classifier with one logit."""
+    """{"bert": folder of an encoder, "classifier": folder of a classifier with one
+    logit}.
+    """
     root = tmp_path_factory.mktemp("models")
-    found = tiny_encoders.save(root, "bert", "roberta")
-    body = BertModel.from_pretrained(found["bert"])
+    encoders = tiny_encoders.save(root, "bert", "roberta")
+    config = BertModel.from_pretrained(encoders["bert"]).config
+    config.num_labels = 1
     torch.manual_seed(0)
-    model = BertForSequenceClassification(body.config)
-    model.config.num_labels = 1
-    model = BertForSequenceClassification(model.config)
+    classifier = BertForSequenceClassification(config)
+    # A folder with tokenizer, whose weights are replaced.
     folder = tiny_encoders.save(root / "classifier", "bert")["bert"]
-    model.save_pretrained(folder)
-    return {**found, "classifier": folder}
+    classifier.save_pretrained(folder)
+    return {**encoders, "classifier": folder}
 
 
-def changed(folder, target, change):
-    """Copy a model, with its tensors as ``change(name, tensor)`` returns them."""
+def copy_with_tensors(folder, target, change):
+    """Copy a model to ``target``, with its tensors as ``change(name, tensor)`` returns
+    them; return ``target`` as text.
+    """
     target.mkdir()
     for file in folder.iterdir():
         (target / file.name).write_bytes(file.read_bytes())
@@ -185,9 +196,11 @@ def changed(folder, target, change):
     return str(target)
 
 
-def halved(folder, target, dtype):
-    """Copy a model in the precision ``dtype``, which its configuration names too."""
-    changed(Path(folder), target, lambda _, values: values.to(dtype))
+def copy_in_precision(folder, target, dtype):
+    """Copy a model to ``target`` in the precision ``dtype``, which its configuration
+    names too; return ``target``.
+    """
+    copy_with_tensors(Path(folder), target, lambda _, values: values.to(dtype))
     config = json.loads((target / "config.json").read_text())
     config["dtype"] = str(dtype).removeprefix("torch.")
     (target / "config.json").write_text(json.dumps(config))
@@ -195,8 +208,8 @@ def halved(folder, target, dtype):
 
 
 def with_number(part, number, *place):
-    """A change that writes ``number`` to a place of the tensors whose name has
-    ``part``.
+    """Return a change for `copy_with_tensors`, which writes ``number`` to this place of
+    the tensors whose name contains ``part``.
     """
 
     def change(name, tensor):
@@ -212,8 +225,8 @@ LANGUAGE_MODEL = (
     Path(__file__).resolve().parents[2]
     / "resources/sample/models/sample-language-model"
 )
-IMPOSSIBLE = torch.tensor([7])
 TEXT = "the company shall not close"
+# {place in the model: change that puts a number there that is not finite}
 DAMAGES = {
     "all norms": with_number("LayerNorm.weight", NAN, ...),
     "one norm": with_number("layer.1.output.LayerNorm.bias", NAN, 3),
@@ -223,12 +236,14 @@ DAMAGES = {
     "attention": with_number("query.weight", NAN, 0, 0),
     "minus infinity": with_number("layer.1.output.dense.bias", -INF, 0),
 }
-# Finite weights, whose sums are not.
+# Finite weights, but infinite sums of products.
 OVERFLOW = with_number("layer.1.output.LayerNorm.weight", 3e38, ...)
 
 
 def loaders(encoder, classifier):
-    """Functions that load the models of two folders as each kind."""
+    """Return functions that load the models of two folders as each kind of model: as
+    bi-encoder, as cross-encoder, and so on.
+    """
     return [
         lambda: bi_encoder.load(encoder, CPU, 32),
         lambda: cross_encoder.load(classifier, CPU, 32),
@@ -238,10 +253,12 @@ def loaders(encoder, classifier):
     ]
 
 
-def damaged(folders, target, damage):
-    """`loaders` of damaged copies."""
-    encoder = changed(Path(folders["bert"]), target / "encoder", damage)
-    classifier = changed(Path(folders["classifier"]), target / "classifier", damage)
+def loaders_of_damaged(folders, target, damage):
+    """Return `loaders` of damaged copies of the models."""
+    encoder = copy_with_tensors(Path(folders["bert"]), target / "encoder", damage)
+    classifier = copy_with_tensors(
+        Path(folders["classifier"]), target / "classifier", damage
+    )
     return loaders(encoder, classifier)
 
 
@@ -249,7 +266,7 @@ def damaged(folders, target, damage):
 def test_weights_that_are_not_finite_are_found_when_they_are_loaded(
     folders, tmp_path, damage
 ):
-    for load in damaged(folders, tmp_path, DAMAGES[damage]):
+    for load in loaders_of_damaged(folders, tmp_path, DAMAGES[damage]):
         with pytest.raises(BadInput, match="the weights '.*' are not all finite numb"):
             load()
 
@@ -260,36 +277,45 @@ def test_a_model_with_numbers_that_are_not_finite_has_no_scores(
 ):
     if damage == "attention":
         pytest.skip("attention returns zeros for a row of NaN")
+    # The damage is not noticed when the model is loaded.
     monkeypatch.setattr(loading, "check_finite", lambda *_: None)
     damages = {**DAMAGES, "overflow": OVERFLOW}
-    load = damaged(folders, tmp_path, damages[damage])
-    model = load[0]()
+    load_bi_encoder, load_cross_encoder, *_ = loaders_of_damaged(
+        folders, tmp_path, damages[damage]
+    )
+    model = load_bi_encoder()
     for encode in (bi_encoder.encode, bi_encoder.encode_queries):
         with pytest.raises(BadInput, match="the vectors of the model are not all fi"):
             encode(model, ["stock", TEXT])
+    model = load_cross_encoder()
     with pytest.raises(BadInput, match="the logits of the model are not all finite"):
-        cross_encoder.score(load[1](), [("stock", "buy"), ("the", TEXT)])
+        cross_encoder.score(model, [("stock", "buy"), ("the", TEXT)])
 
 
 @pytest.mark.parametrize("part", ["embed_tokens", "norm", "v_proj", "down_proj"])
 @pytest.mark.parametrize("number", [NAN, INF])
 def test_a_language_model_with_numbers_that_are_not_finite_has_no_answers(part, number):
-    engine = CausalModel(LANGUAGE_MODEL, CPU)
-    ids = engine.ids("The term is two years.", True)
-    assert np.isfinite(np.exp(engine.after(ids, 0))).all()
-    for name, values in engine._model.named_parameters():
+    model = CausalModel(LANGUAGE_MODEL, CPU)
+    ids = model.ids("The term is two years.", True)
+    assert np.isfinite(np.exp(model.after(ids, 0))).all()
+    for name, values in model._model.named_parameters():
         if part in name:
             values.data[..., :] = number
     with pytest.raises(BadInput, match="probabilities of the next token are not all"):
-        engine.after(ids, 0)
+        model.after(ids, 0)
 
 
-def test_a_token_may_be_impossible():
-    engine = CausalModel(LANGUAGE_MODEL, CPU)
-    head = engine._model.get_output_embeddings()
-    head.register_forward_hook(lambda *call: call[-1].index_fill(-1, IMPOSSIBLE, -INF))
-    found = engine.after(engine.ids("The term", True), 0)
-    assert found[7] == -INF and np.isfinite(np.delete(found, 7)).all()
+def test_the_log_probability_of_an_impossible_token_may_be_minus_infinity():
+    model = CausalModel(LANGUAGE_MODEL, CPU)
+    impossible = 7  # the id of a token
+
+    def without_token(module, inputs, logits):
+        return logits.index_fill(-1, torch.tensor([impossible]), -INF)
+
+    model._model.get_output_embeddings().register_forward_hook(without_token)
+    log_probabilities = model.after(model.ids("The term", True), 0)
+    assert log_probabilities[impossible] == -INF
+    assert np.isfinite(np.delete(log_probabilities, impossible)).all()
 
 
 # Caches
@@ -303,16 +329,16 @@ def test_stored_vectors_that_are_not_finite_are_encoded_again(tmp_path, number):
     cache = VectorCache(tmp_path, {"data": {}, "device": "cpu"})
     texts = ["a", "bb", "ccc"]
     expected = cache.encode(texts, encode)
-    (shard,) = cache.folder.glob("*.npz")
-    with np.load(shard) as file:
-        keys, vectors = file["keys"], file["vectors"].copy()
+    (path,) = cache.folder.glob("*.npz")
+    with np.load(path) as file:
+        keys = file["keys"]
+        vectors = file["vectors"].copy()
     vectors[1, 0] = number
-    np.savez(shard, keys=keys, vectors=vectors)
+    np.savez(path, keys=keys, vectors=vectors)
     assert (cache.encode(texts, encode) == expected).all()
-    assert (
-        not list(cache.folder.glob("*.npz"))
-        or np.isfinite(np.load(next(cache.folder.glob("*.npz")))["vectors"]).all()
-    )
+    # The damaged file was removed, or replaced by a good one.
+    for path in cache.folder.glob("*.npz"):
+        assert np.isfinite(np.load(path)["vectors"]).all()
 
 
 # Training
@@ -320,12 +346,16 @@ def test_stored_vectors_that_are_not_finite_are_encoded_again(tmp_path, number):
 
 QUERIES = ["the term", "stock"]
 DOCUMENTS = ["close the merger", "buy stock"]
-PAIRS = [(0, 0), (1, 1)] * 4
+PAIRS = [(0, 0), (1, 1)] * 4  # of indices of a query and of a document
 FINETUNED = ("bi-encoder", "cross-encoder")
 
 
 def trained(kind, folder, work, **changes):
-    """The weights of a model after four updates."""
+    """Return {name: tensor} of a model after four updates.
+
+    ``kind`` is one of `FINETUNED`, ``work`` a folder for checkpoints, and ``changes``
+    are fields of `UpdateSettings`.
+    """
     settings = UpdateSettings(
         **{"learning_rate": 1e-3, "updates": (4,), "batch_size": 2, **changes},
         optimiser=Optimiser(**LINEAR),
@@ -348,32 +378,45 @@ def trained(kind, folder, work, **changes):
 def test_weights_are_trained_in_single_precision(folders, tmp_path, kind, dtype):
     name = "bert" if kind == "bi-encoder" else "classifier"
     folder = Path(folders[name])
-    # The same numbers, in both precisions.
-    half = halved(folder, tmp_path / "half", dtype)
-    single = changed(half, tmp_path / "single", lambda _, values: values.float())
-    of_half = trained(kind, str(half), tmp_path / "of half")
-    of_single = trained(kind, single, tmp_path / "of single")
-    assert all(values.dtype == torch.float32 for values in of_half.values())
-    assert all(torch.equal(of_half[name], of_single[name]) for name in of_single)
+    # Two files with the same numbers: one in half precision, the other in single.
+    half = copy_in_precision(folder, tmp_path / "half", dtype)
+    single = copy_with_tensors(
+        half, tmp_path / "single", lambda _, values: values.float()
+    )
+    trained_from_half = trained(kind, str(half), tmp_path / "work of half")
+    trained_from_single = trained(kind, single, tmp_path / "work of single")
+    for name, values in trained_from_half.items():
+        assert values.dtype == torch.float32
+        assert torch.equal(values, trained_from_single[name])
+    assert trained_from_half.keys() == trained_from_single.keys()
+    # In half precision most of these small updates would be lost.
     before = load_file(half / "model.safetensors")
-    moved = []
+    changed_shares = []
     for name, values in before.items():
-        after = [each for full, each in of_half.items() if full.endswith(name)]
-        if after and "word_embeddings" not in name and "pooler" not in name:
-            moved.append((after[0] != values.float()).float().mean().item())
-    assert np.median(moved) > 0.9
+        # Words that no text has keep their vectors, and the pooler is not trained.
+        if "word_embeddings" in name or "pooler" in name:
+            continue
+        # In the trained model a name may have a prefix.
+        after = [
+            tensor for full, tensor in trained_from_half.items() if full.endswith(name)
+        ]
+        if after:
+            changed_shares.append((after[0] != values.float()).float().mean().item())
+    assert np.median(changed_shares) > 0.9
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_every_kind_of_model_is_loaded_in_single_precision(folders, tmp_path, dtype):
-    encoder = str(halved(folders["bert"], tmp_path / "encoder", dtype))
-    classifier = str(halved(folders["classifier"], tmp_path / "classifier", dtype))
-    for load in loaders(encoder, classifier):
+    encoder = copy_in_precision(folders["bert"], tmp_path / "encoder", dtype)
+    classifier = copy_in_precision(
+        folders["classifier"], tmp_path / "classifier", dtype
+    )
+    for load in loaders(str(encoder), str(classifier)):
         dtypes = {values.dtype for values in load().parameters()}
         assert dtypes == {torch.float32}
 
 
-def test_a_trainer_converts_the_weights_that_it_is_given(folders, tmp_path):
+def test_a_trainer_converts_weights_in_half_precision_to_single(folders, tmp_path):
     model = BertForSequenceClassification.from_pretrained(folders["classifier"])
     common = arguments(tmp_path, 1, seed=0, save_every=0, device=CPU)
     options = {"mixed": False, "optimiser": Optimiser(**LINEAR)}

@@ -230,7 +230,7 @@ def test_exported_answers_have_the_shares_of_people(answered):
     }
     assert len(chosen) == 18
     for (document, question), shared in chosen.items():
-        assert shared.index(1.0) == answer_rows.held(document, question)
+        assert shared.index(1.0) == answer_rows.supported_option(document, question)
     assert len(formats) == 1
 
 

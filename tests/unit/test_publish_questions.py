@@ -124,7 +124,7 @@ def answers(root):
         loaded = collection.load(data, answer_rows.NAMES)
         predictions, _ = answers_of(loaded, Asker(model, settings))
         return [
-            (probabilities, [answer_rows.held(*pair)])
+            (probabilities, [answer_rows.supported_option(*pair)])
             for pair, probabilities in sorted(predictions.items())
         ]
 

@@ -1,4 +1,6 @@
-"""The plan of a span-extraction task with a minimal registry."""
+"""The planned rows and runs of a span-extraction task whose registry has one model,
+`mini`.
+"""
 
 import pytest
 from pydantic import ValidationError
@@ -12,15 +14,11 @@ from lextables.tasks.planner import Context
 from lextables.tasks.spans.planner import SpanPlanner, SpanTask
 
 MODELS = {
-    name: Model(
-        kind="encoder",
-        licence="MIT",
-        use="tests",
-        hub=f"org/{name}",
-        parameters=parameters,
+    "mini": Model(
+        kind="encoder", licence="MIT", use="tests", hub="org/mini", parameters=7
     )
-    for name, parameters in (("here", 7), ("away", 9))
 }
+# Settings of a training, as an entry of `grids`.
 GRID = {
     "learning_rates": [1e-4],
     "optimiser": LINEAR,
@@ -33,7 +31,7 @@ GRID = {
 }
 TASK = {
     "task": "spans",
-    "models": {"here": {"row": "Here", "model": "here", "joined": "Here, joined"}},
+    "models": {"mini": {"row": "Mini", "model": "mini", "joined": "Mini, joined"}},
     "n_best": 5,
     "max_answer_length": 30,
     "held_out": "dev",
@@ -46,94 +44,95 @@ TASK = {
 }
 
 
-def laid_out(tmp_path, task=(), **values):
-    """The rows and the specs of the runs; only the weights of the model `here` are
-    available.
+def planned(tmp_path, changes=None, **config_values):
+    """Return the planned rows of the data set `any`, and {run: its spec}.
+
+    ``changes`` replace keys of `TASK`, ``config_values`` those of the configuration.
+    The weights of `mini` are available in the mirror.
     """
-    (tmp_path / "models/here").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "models/here/config.json").write_text("{}")
-    given = {
+    (tmp_path / "models/mini").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "models/mini/config.json").write_text("{}")
+    values = {
+        "papers": "cuad",
         "data": "release",
         "models": "available",
         "mirror": str(tmp_path),
         "grid": "paper",
     }
-    config = load_config({"papers": "cuad"} | given | values, ["cuad"], ROOT)
-    planner = SpanPlanner(
-        "any",
-        SpanTask.model_validate(TASK | dict(task)),
-        Context(config, MODELS, ROOT, gpu=False),
-    )
+    config = load_config(values | config_values, ["cuad"], ROOT)
+    task = SpanTask.model_validate(TASK | (changes or {}))
+    planner = SpanPlanner("any", task, Context(config, MODELS, ROOT, gpu=False))
     return planner.rows(), planner.specs
 
 
+def runs_of_seeds(experiment, condition, seeds):
+    """Return a run of `mini` for each seed."""
+    return tuple(Run("any", experiment, "mini", condition, seed) for seed in seeds)
+
+
 def test_a_published_row_has_an_additional_row_with_joined_spans(tmp_path):
-    (printed, joined), specs = laid_out(tmp_path)
-    assert (printed.row, printed.additional, printed.trained, printed.parameters) == (
-        "Here",
-        False,
-        True,
-        7,
-    )
-    assert printed.runs == {
-        "100": tuple(
-            Run("any", "read", "here", "paper-p100", seed) for seed in range(3)
-        )
-    }
-    assert (joined.row, joined.additional) == ("Here, joined", True)
-    assert joined.runs == {
-        "100": tuple(
-            Run("any", "join", "here", "paper-p100", seed) for seed in range(3)
-        )
-    }
-    for after, before in zip(joined.runs["100"], printed.runs["100"], strict=True):
-        assert (specs[after].needs, specs[after].settings) == ((before,), {})
+    (published, joined), specs = planned(tmp_path)
+    assert published.row == "Mini"
+    assert not published.additional
+    assert published.trained
+    assert published.parameters == 7
+    # "100" is the percentage of the training contracts.
+    assert published.runs == {"100": runs_of_seeds("read", "paper-p100", range(3))}
+    assert joined.row == "Mini, joined"
+    assert joined.additional
+    assert joined.runs == {"100": runs_of_seeds("join", "paper-p100", range(3))}
+    for join, read in zip(joined.runs["100"], published.runs["100"], strict=True):
+        assert specs[join].needs == (read,)
+        assert specs[join].settings == {}
 
 
 def test_names_of_rows_with_a_small_budget_contain_the_budget(tmp_path):
-    (printed, ours, joined), _ = laid_out(tmp_path, grid="small")
-    said = ", small budget: 9 updates of 8 windows of 64 tokens, bfloat16, one seed"
-    assert (printed.runs, printed.reason) == (
-        {},
-        "needs grid=paper and three seeds, as in the paper",
-    )
-    assert [row.row for row in (ours, joined)] == [f"Here{said}", f"Here, joined{said}"]
+    (published, ours, joined), _ = planned(tmp_path, grid="small")
+    budget = ", small budget: 9 updates of 8 windows of 64 tokens, bfloat16, one seed"
+    assert published.runs == {}
+    assert published.reason == "needs grid=paper and three seeds, as in the paper"
+    assert ours.row == f"Mini{budget}"
+    assert joined.row == f"Mini, joined{budget}"
     assert ours.additional and joined.additional
-    assert joined.runs == {"100": (Run("any", "join", "here", "small-p100", 0),)}
+    assert joined.runs == {"100": runs_of_seeds("join", "small-p100", [0])}
 
 
-def test_rows_without_the_chosen_grid_have_a_reason_and_no_runs(tmp_path):
-    task = {"models": {"here": TASK["models"]["here"] | {"grids": ["paper"]}}}
-    rows, specs = laid_out(tmp_path, task, grid="small")
+def test_a_model_that_may_not_use_the_chosen_grid_has_rows_with_a_reason_and_no_runs(
+    tmp_path,
+):
+    changes = {"models": {"mini": TASK["models"]["mini"] | {"grids": ["paper"]}}}
+    rows, specs = planned(tmp_path, changes, grid="small")
     reason = "with grid=small it learns almost nothing: set grid=paper"
     assert [(row.row, row.runs, row.reason) for row in rows] == [
-        ("Here", {}, reason),
-        ("Here, joined", {}, reason),
+        ("Mini", {}, reason),
+        ("Mini, joined", {}, reason),
     ]
     assert not specs
-    assert all(row.runs for row in laid_out(tmp_path, task)[0])
+    rows, _ = planned(tmp_path, changes, grid="paper")
+    assert all(row.runs for row in rows)
 
 
-def test_a_search_can_hold_out_a_split(tmp_path):
-    several = TASK["grids"] | {"paper": GRID | {"learning_rates": [1e-4, 3e-4]}}
-    _, specs = laid_out(tmp_path, {"grids": several})
-    searched = [spec for run, spec in specs.items() if run.experiment == "search"]
-    assert len(searched) == 2
-    assert {spec.settings["held_out"] for spec in searched} == {"dev"}
+def test_a_search_and_its_choice_hold_out_the_split_of_the_registry(tmp_path):
+    grids = TASK["grids"] | {"paper": GRID | {"learning_rates": [1e-4, 3e-4]}}
+    _, specs = planned(tmp_path, {"grids": grids})
+    trials = [spec for run, spec in specs.items() if run.experiment == "search"]
     (choice,) = (spec for run, spec in specs.items() if run.experiment == "choice")
-    assert (choice.settings["held_out"], choice.settings["relaxed"]) == ("dev", None)
+    assert len(trials) == 2  # one for each learning rate
+    assert {trial.settings["held_out"] for trial in trials} == {"dev"}
+    assert choice.settings["held_out"] == "dev"
+    assert choice.settings["relaxed"] is None
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("averages", 0),
-        ("grids", {"paper": GRID | {"balance": "none"}}),
-        ("models", {"own-x": {}}),
-        ("models", {"words": {"row": "Words", "kind": "linear"}}),
-        ("tail", [0]),
+        ("averages", 0),  # at least one
+        ("grids", {"paper": GRID | {"balance": "none"}}),  # no such balance
+        ("models", {"own-x": {}}),  # "own-" marks models of users
+        ("models", {"words": {"row": "Words", "kind": "linear"}}),  # no settings
+        ("tail", [0]),  # no such key
     ],
 )
-def test_an_invalid_registry_entry_raises(key, value):
+def test_an_invalid_registry_entry_raises_an_error_that_names_its_key(key, value):
     with pytest.raises(ValidationError, match=key):
         SpanTask.model_validate(TASK | {key: value})
