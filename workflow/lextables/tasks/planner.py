@@ -155,10 +155,10 @@ class Spec:
         return next(iter(self.sources), None)
 
 
-# Fields of a panel that its row has.
-MARKS = ("additional", "baseline", "lenient")
-# Fields of a row that its plain values have.
-PLAIN = (
+# Fields of a panel that its row has, too.
+PANEL_FIELDS = ("additional", "baseline", "lenient")
+# Fields of a row that its plain values have; they also have its runs.
+ROW_FIELDS = (
     "row",
     "additional",
     "submitted",
@@ -205,7 +205,7 @@ class Row:
     def plain(self) -> JsonObject:
         """The row as plain values, for a rule's params."""
         plain = dict(self.about)
-        for name in PLAIN:
+        for name in ROW_FIELDS:
             plain[name] = getattr(self, name)
         folders = {}
         for condition, runs in sorted(self.runs.items()):
@@ -448,11 +448,11 @@ class Planner(ABC):
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
         """The row of a panel, with the given additional ``fields``."""
-        marks = panel.model_dump(include=set(MARKS))
+        row_fields = panel.model_dump(include=set(PANEL_FIELDS))
         models = [panel.model] if panel.model else []
-        marks["parameters"] = self.context.parameters(*models)
-        marks.update(fields)
-        return Row(panel.row, **marks)
+        row_fields["parameters"] = self.context.parameters(*models)
+        row_fields.update(fields)
+        return Row(panel.row, **row_fields)
 
     def asked_row(
         self, key: str, panel: Panel, settings: JsonObject, about: JsonObject

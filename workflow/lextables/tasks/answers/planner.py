@@ -36,9 +36,9 @@ NO_ASKING = "language models need asking, with the name of a prompt"
 # Experiments.
 ANSWER = "answer"
 MARK = "mark"
-# The part of the task that a row is of.
-ANSWERS = "answers"
-MARKS = "marks"
+# The field `part` of a row, by which tables select rows that answer or rows that mark.
+ANSWERING_PART = "answers"
+MARKING_PART = "marks"
 
 
 class _Panel(planner.Panel):
@@ -47,7 +47,7 @@ class _Panel(planner.Panel):
     kind: str
 
     @model_validator(mode="after")
-    def _has_model(self) -> Self:
+    def _check_model(self) -> Self:
         if self.kind in ("vectors", "language-model") and not self.model:
             raise ValueError(f"the row {self.row!r} needs a model")
         return self
@@ -91,7 +91,7 @@ class Marker(_Panel):
     ]
 
     @model_validator(mode="after")
-    def _named(self) -> Self:
+    def _check_unpublished(self) -> Self:
         if (self.kind == "unpublished") != bool(self.unpublished):
             raise ValueError(
                 f"the row {self.row!r} needs the kind unpublished and the reason"
@@ -103,9 +103,9 @@ class Asking(planner.Asking):
     """How language models are asked.
 
     The ``prompt`` asks a question about a text: the whole document or its ``best``
-    paragraphs.  ``marks``, if set, is the prompt that asks whether a paragraph is
-    relevant to a question, for the ``marked`` paragraphs of each document that are most
-    similar to the question.
+    paragraphs.  ``marks`` is the name of the prompt that asks whether a paragraph is
+    relevant to a question; without one, no language model marks.  It is asked about
+    ``marked`` paragraphs of each document, those most similar to the question.
     """
 
     best: PositiveInt = 5
@@ -133,7 +133,8 @@ class AnswersTask(Entry):
     Answers are scored against shares of options smoothed by ``smoothing``; a prior adds
     ``pseudo`` documents with equal shares of all options.  The model for a document is
     trained on documents of other ``folds``.  ``tokens`` is the length of the longest
-    document: the least window of a model that reads whole documents.
+    document: the least window of a model that reads whole documents.  ``models`` answer
+    questions, and ``marks`` mark paragraphs.
     """
 
     task: Literal["answers"]
@@ -149,17 +150,17 @@ class AnswersTask(Entry):
     asking: Asking | None = None
 
     @model_validator(mode="after")
-    def _check_language_models(self) -> "AnswersTask":
+    def _check_models(self) -> Self:
         """Check that models have the settings that they need."""
-        answering = {panel.kind for panel in self.models.values()}
-        marking = {marker.kind for marker in self.marks.values()}
-        asks = self.asking is not None
-        marks = self.asking is not None and bool(self.asking.marks)
-        if not asks and "language-model" in answering:
+        answering_kinds = {panel.kind for panel in self.models.values()}
+        marking_kinds = {marker.kind for marker in self.marks.values()}
+        has_prompt = self.asking is not None
+        has_marking_prompt = self.asking is not None and bool(self.asking.marks)
+        if not has_prompt and "language-model" in answering_kinds:
             raise ValueError(NO_ASKING)
-        if not marks and "language-model" in marking:
+        if not has_marking_prompt and "language-model" in marking_kinds:
             raise ValueError(NO_ASKING)
-        if not self.pseudo and answering - {"random"}:
+        if not self.pseudo and answering_kinds - {"random"}:
             raise ValueError(
                 "trained models need a pseudo above 0, if an option has no other answers"
             )
@@ -186,22 +187,22 @@ class AnswersPlanner(Planner):
             if not self.in_grid(panel):
                 continue
             if panel.kind == "language-model":
-                rows += self.asked(key, panel)
+                rows += self.asked_rows(key, panel)
             else:
-                rows.append(self.answered(key, panel))
+                rows.append(self.baseline_row(key, panel))
         for key, marker in markers.items():
             if self.in_grid(marker):
-                rows.append(self.marked(key, marker))
+                rows.append(self.marker_row(key, marker))
         return rows
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        return replace(super().submitted_row(extra), about={"part": ANSWERS})
+        return replace(super().submitted_row(extra), about={"part": ANSWERING_PART})
 
-    def answered(self, key: str, panel: Panel) -> Row:
-        """The row of a baseline."""
+    def baseline_row(self, key: str, panel: Panel) -> Row:
+        """The row of a model that answers and is no language model."""
         encoder = self.encoder(panel)
         if isinstance(encoder, Missing):
-            return self.row(ANSWERS, panel, reason=encoder.reason)
+            return self.row(ANSWERING_PART, panel, reason=encoder.reason)
         settings: JsonObject = {"kind": panel.kind, **encoder}
         is_trained = panel.kind != "random"
         if is_trained:
@@ -213,17 +214,17 @@ class AnswersPlanner(Planner):
         typed = ANSWERING[panel.kind](**settings)
         run = self.add(self.run(ANSWER, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(ANSWERS, panel, runs=runs, trained=is_trained)
+        return self.row(ANSWERING_PART, panel, runs=runs, trained=is_trained)
 
-    def marked(self, key: str, marker: Marker) -> Row:
+    def marker_row(self, key: str, marker: Marker) -> Row:
         """The row of a model that marks paragraphs."""
         if marker.unpublished:
-            return self.row(MARKS, marker, reason=marker.unpublished)
+            return self.row(MARKING_PART, marker, reason=marker.unpublished)
         if marker.kind == "language-model":
-            return self.marked_when_asked(key, marker)
+            return self.asked_marker_row(key, marker)
         encoder = self.encoder(marker)
         if isinstance(encoder, Missing):
-            return self.row(MARKS, marker, reason=encoder.reason)
+            return self.row(MARKING_PART, marker, reason=encoder.reason)
         settings: JsonObject = {"kind": marker.kind, **encoder}
         is_trained = marker.kind == "linear"
         if is_trained:
@@ -231,7 +232,7 @@ class AnswersPlanner(Planner):
         typed = MARKING[marker.kind](**settings)
         run = self.add(self.run(MARK, key, self.MAIN), typed.plain())
         runs = {self.MAIN: (run,)}
-        return self.row(MARKS, marker, runs=runs, trained=is_trained)
+        return self.row(MARKING_PART, marker, runs=runs, trained=is_trained)
 
     def encoder(self, panel: Panel | Marker) -> JsonObject | Missing:
         """The settings of a panel's encoder, if it has one, or why it is missing."""
@@ -243,36 +244,36 @@ class AnswersPlanner(Planner):
         max_length = self.context.models[panel.model].max_length
         return {**model_settings(panel.model, weights), "max_length": max_length}
 
-    def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The row of a language model.
+    def asked_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The row of a language model that answers.
 
         If the prompt of a published row is unknown, there is one more with our prompt.
         """
-        settings = self.asking(panel)
+        settings = self.asked_settings(panel)
         if panel.additional and panel.text == "retrieved":
-            panel = _named_for(panel, f"{self.prompts.best} retrieved paragraphs")
+            panel = _named_for(panel, f"{self.asking.best} retrieved paragraphs")
         if isinstance(settings, Missing):
             reason = panel.unpublished or settings.reason
-            return [self.row(ANSWERS, panel, reason=reason, asked=True)]
+            return [self.row(ANSWERING_PART, panel, reason=reason, asked=True)]
         rows = []
         if panel.unpublished:
             reason = panel.unpublished
-            rows.append(self.row(ANSWERS, panel, reason=reason, asked=True))
+            rows.append(self.row(ANSWERING_PART, panel, reason=reason, asked=True))
             panel = _named_for(panel, OUR_PROMPT)
             panel = panel.model_copy(update={"additional": True})
         run = self.add(self.run(ASK, key, self.MAIN), settings)
         runs = {self.MAIN: (run,)}
-        rows.append(self.row(ANSWERS, panel, runs=runs, asked=True))
+        rows.append(self.row(ANSWERING_PART, panel, runs=runs, asked=True))
         return rows
 
     @property
-    def prompts(self) -> Asking:
-        """How language models are asked; the task has it if it has such models."""
+    def asking(self) -> Asking:
+        """How language models are asked; a task with language models has it."""
         assert self.task.asking is not None
         return self.task.asking
 
-    def asking(self, panel: Panel) -> JsonObject | Missing:
-        """The settings of a language model, or the reason why it is not run."""
+    def asked_settings(self, panel: Panel) -> JsonObject | Missing:
+        """The settings of a language model that answers, or why it is not run."""
         settings = self.language_model(panel.model)
         if isinstance(settings, Missing):
             return settings
@@ -283,29 +284,28 @@ class AnswersPlanner(Planner):
             return Missing(
                 f"its context of {window:,} tokens is shorter than the longest document"
             )
-        asking = self.prompts
-        settings.update(asking.settings(), kind=panel.kind, text=panel.text)
+        settings.update(self.asking.settings(), kind=panel.kind, text=panel.text)
         if not is_whole:
-            settings["best"] = asking.best
-        settings["prompt"] = self.context.prompt(asking.prompt)
+            settings["best"] = self.asking.best
+        settings["prompt"] = self.context.prompt(self.asking.prompt)
         return AskingRun(**settings).plain()
 
-    def marked_when_asked(self, key: str, marker: Marker) -> Row:
-        """The row of a language model that is asked about paragraphs.
+    def asked_marker_row(self, key: str, marker: Marker) -> Row:
+        """The row of a language model that is asked which paragraphs are relevant.
 
         Its prompt has no options.
         """
         settings = self.language_model(marker.model)
-        asking = self.prompts
+        asking = self.asking
         if marker.additional:
             marker = _named_for(marker, "without option descriptions")
         if isinstance(settings, Missing):
-            return self.row(MARKS, marker, reason=settings.reason, asked=True)
+            return self.row(MARKING_PART, marker, reason=settings.reason, asked=True)
         settings.update(asking.settings(), kind=marker.kind, best=asking.marked)
         settings["prompt"] = self.context.prompt(asking.marks)
         run = self.add(self.run(MARK, key, self.MAIN), AskingRun(**settings).plain())
         runs = {self.MAIN: (run,)}
-        return self.row(MARKS, marker, runs=runs, asked=True)
+        return self.row(MARKING_PART, marker, runs=runs, asked=True)
 
     def row(self, part: str, panel: Panel | Marker, **fields: Any) -> Row:
         """The row of a panel, with its part of the task."""

@@ -163,7 +163,7 @@ class SpanTask(Entry):
         return self.evaluator == "containment"
 
     @model_validator(mode="after")
-    def _asks(self) -> Self:
+    def _check_models(self) -> Self:
         """Check that the task has the settings that its models need."""
         kinds = {key: panel.kind for key, panel in self.models.items()}
         if "encoder" in kinds.values() and (self.quotes or not self.grids):
@@ -251,14 +251,17 @@ class SpanPlanner(Planner):
         return rows
 
     def joined(self, panel: Panel, row: Row) -> Row:
-        """The row in which spans of adjacent windows of ``row`` are joined."""
-        runs = []
-        for run in row.runs.get(self.MAIN, ()):
-            after = self.run("join", run.model, run.condition, run.seed)
-            runs.append(self.add(after, {}, needs=(run,)))
+        """The row in which spans of adjacent windows of ``row`` are joined.
+
+        It has a run for each seed of ``row``.
+        """
+        joinings = []
+        for inference in row.runs.get(self.MAIN, ()):
+            joining = replace(inference, experiment="join")
+            joinings.append(self.add(joining, {}, needs=(inference,)))
         name = f"{panel.joined}{row.row.removeprefix(panel.row)}"
-        by_condition = {self.MAIN: tuple(runs)} if runs else {}
-        return replace(row, row=name, additional=True, runs=by_condition)
+        runs = {self.MAIN: tuple(joinings)} if joinings else {}
+        return replace(row, row=name, additional=True, runs=runs)
 
     def unread(
         self, key: str, panel: Panel, settings: QuotingSettings, condition: str = ""
@@ -316,19 +319,22 @@ class SpanPlanner(Planner):
         return Difference(needs, f"on contracts of {contracts}")
 
     def quoted(self, key: str, row: Row) -> list[Row]:
-        """The rows of a linear model that quotes its spans: one for each threshold."""
+        """The rows of a linear model that quotes its spans: one for each threshold.
+
+        ``row`` has the inference of the model, or none if its encoder is missing.
+        """
         rows = []
         for metric in self.task.thresholds:
             runs: dict[str, tuple[Run, ...]] = {}
-            for inference in row.runs.get(self.MAIN, ()):
-                runs[self.MAIN] = (
-                    self.add(
-                        self.run(QUOTE, key, f"linear-{metric.lower()}"),
-                        QuotingSettings(kind="linear", metric=metric).plain(),
-                        needs=(inference,),
-                        weights_of=self.specs[inference].weights_of,
-                    ),
+            if self.MAIN in row.runs:
+                (inference,) = row.runs[self.MAIN]
+                run = self.add(
+                    self.run(QUOTE, key, f"linear-{metric.lower()}"),
+                    QuotingSettings(kind="linear", metric=metric).plain(),
+                    needs=(inference,),
+                    weights_of=self.specs[inference].weights_of,
                 )
+                runs[self.MAIN] = (run,)
             name = f"{row.row}, threshold for {metric}"
             rows.append(replace(row, row=name, runs=runs))
         return rows
@@ -404,7 +410,7 @@ class SpanPlanner(Planner):
                 return replace(row, reason=weights.reason)
             model = model_settings(encoder, weights)
         runs: dict[str, tuple[Run, ...]] = {}
-        for percent in self.grid.percents if panel.shares else (WHOLE,):
+        for percent in self.percents(panel):
             condition = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
             settings = LinearRun(
                 **self.task.linear.model_dump(),
@@ -443,10 +449,14 @@ class SpanPlanner(Planner):
             inference = self.run(READ, key, "as-it-is")
             self.add(inference, self.inference(panel, weights).plain())
             return replace(row, runs={self.MAIN: (inference,)})
-        for percent in self.grid.percents if panel.shares else (WHOLE,):
+        for percent in self.percents(panel):
             if str(percent) not in runs:
                 runs[str(percent)] = self.encoder_runs(key, panel, weights, percent)
         return replace(row, runs=runs, trained=released is None)
+
+    def percents(self, panel: Panel) -> tuple[int, ...]:
+        """The shares of the training contracts that a model is trained on."""
+        return self.grid.percents if panel.shares else (WHOLE,)
 
     def start_weights(self, key: str, panel: Panel) -> Weights | Missing:
         """The weights that a model's training starts from, or why there are none."""
