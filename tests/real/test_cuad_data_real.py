@@ -195,4 +195,4 @@ def test_linear_models_have_features_of_the_parts_of_every_contract(rows):
     features = text_features(given, units)
     assert len(features) == len(given.start) > 510
     assert np.isfinite(features).all()
-    assert len(set(given.contract[given.part].tolist())) > 380
+    assert len(set(given.contract[given.is_part].tolist())) > 380

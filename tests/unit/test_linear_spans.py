@@ -255,8 +255,11 @@ def test_candidates_are_units_runs_of_units_and_parts_of_units():
         second,
         "May 1, 2001",
     ]
-    assert given.part.tolist() == [False, False, False, True]
-    assert candidates(units, np.zeros(4), 2, [], runs=False).last.tolist() == [0, 1]
+    assert given.is_part.tolist() == [False, False, False, True]
+    assert candidates(units, np.zeros(4), 2, [], runs=False).last_unit.tolist() == [
+        0,
+        1,
+    ]
 
 
 def test_names_are_candidates_only_at_their_first_mention():
@@ -266,9 +269,9 @@ def test_names_are_candidates_only_at_their_first_mention():
     starts = [
         text.index(name) for name in ("Acme", "They", "He and Acme", "He and Acme")
     ]
-    assert sorted(given.take(given.part).start.tolist()) == starts
+    assert sorted(given.take(given.is_part).start.tolist()) == starts
     dated = units_of(["On May 1, 2001 we met. On May 1, 2001 we left."])
-    assert candidates(dated, np.zeros(2), 2, ["date"]).part.sum() == 2
+    assert candidates(dated, np.zeros(2), 2, ["date"]).is_part.sum() == 2
 
 
 def test_context_and_text_features():
@@ -276,8 +279,8 @@ def test_context_and_text_features():
     given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
     scores_ = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, -4.0]])
     others = context_features(given, scores_, 0)
-    whole = given.first == given.last
-    assert others[whole & (given.first == 0)][0].tolist() == [3.0, -2.0, 2.0]
+    whole = given.first_unit == given.last_unit
+    assert others[whole & (given.first_unit == 0)][0].tolist() == [3.0, -2.0, 2.0]
     assert others[~whole].tolist() == [[1.0, -0.5, -1.0]]
     assert (
         context_features(given, scores_[:, :1], 0)[0, 0] < -10

@@ -93,11 +93,11 @@ class OneByOne(Protocol):
         ...
 
     def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
-        """Yield functions that return the answers of `weigh`."""
+        """Yield a function for each choice, which computes and returns its answer."""
         ...
 
     def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
-        """Yield functions that return the answers of `write`."""
+        """Yield a function for each request, which computes and returns its answer."""
         ...
 
 
@@ -129,37 +129,46 @@ class CachedModel:
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
         """As the model's own `weigh`."""
-        answers = self._answers(choices, self._model.weighing)
         weighed = []
-        for (values,) in answers:
-            weighed.append(Weighed(values and tuple(values)))
+        for (log_probabilities,) in self._answers(choices, self._model.weighing):
+            if log_probabilities is not None:
+                log_probabilities = tuple(log_probabilities)
+            weighed.append(Weighed(log_probabilities))
         return weighed
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
         """As the model's own `write`."""
-        answers = self._answers(requests, self._model.writing)
-        return [Written(*fields) for fields in answers]
+        written = []
+        for text, cut in self._answers(requests, self._model.writing):
+            written.append(Written(text, cut))
+        return written
 
     def _answers(
         self,
         questions: Sequence[RequestType],
         evaluations: Callable[[Sequence[RequestType]], Iterator[Callable[[], Answer]]],
     ) -> list[list[Any]]:
-        """Return the fields of each answer; missing ones are evaluated and cached."""
+        """Return the fields of the answer to each question, as values of JSON.
+
+        Answers that are not cached are computed, and then cached.  ``evaluations``
+        yields a function for each of its questions, which computes the answer.
+        """
         keys = []
         for question in questions:
             key = {"by": self._identity, **asdict(question)}
+            # The cache compares keys with those in its files, which have no tuples.
             keys.append(json.loads(json.dumps(key)))
         answers: list[Any] = [self._cache.get(key) for key in keys]
-        missing = [place for place, answer in enumerate(answers) if answer is None]
-        pending = evaluations([questions[place] for place in missing])
+        missing = [number for number, answer in enumerate(answers) if answer is None]
+        pending = evaluations([questions[number] for number in missing])
         bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
-        for place, evaluate in zip(missing, bar, strict=True):
-            fields = partial(_fields, evaluate)
-            answers[place] = self._cache.get_or_ask(keys[place], fields)
+        for number, evaluate in zip(missing, bar, strict=True):
+            ask = partial(_fields, evaluate)
+            answers[number] = self._cache.get_or_ask(keys[number], ask)
         return answers
 
 
 def _fields(evaluate: Callable[[], Answer]) -> list[Any]:
-    """Return the fields of an answer as JSON values."""
-    return [*vars(evaluate()).values()]
+    """Compute an answer, and return its fields."""
+    answer = evaluate()
+    return list(vars(answer).values())

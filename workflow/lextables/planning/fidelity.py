@@ -37,9 +37,10 @@ class Setting(Entry):
 
     @model_validator(mode="after")
     def _check_ours(self) -> Self:
-        stated = (self.ours is not None, self.same is not None)
-        expected = not self.key
-        if stated != (expected, expected):
+        has_ours = self.ours is not None
+        has_same = self.same is not None
+        is_text = not self.key
+        if has_ours != is_text or has_same != is_text:
             raise ValueError(f"{self.setting!r} needs either a key, or ours and same")
         return self
 
@@ -85,6 +86,7 @@ def _line(row: Setting, tasks: Mapping[str, Any]) -> str:
 
 
 def _at(tasks: Mapping[str, Any], key: str) -> Any:
+    """Return the setting at a dotted ``key``; `BadInput` if there is none."""
     value: Any = tasks
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:

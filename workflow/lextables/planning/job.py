@@ -37,8 +37,8 @@ class PlannedJob:
     def code(self) -> str:
         """The fingerprint of the job's code."""
         names = [self.action.module]
-        if self.action.parts:
-            names.append(self.action.parts.format(self.params["part"]))
+        if self.action.module_pattern:
+            names.append(self.action.module_pattern.format(self.params["part"]))
         return fingerprint_of(SCRIPT, *(f"lextables.tasks.{name}" for name in names))
 
 

@@ -26,9 +26,9 @@ from lextables.sources.provenance import SourceFiles, source_files
 from lextables.tables import render
 
 TEMPLATE = "dataset.html.j2"
-ROWS = 10  # of a table that are shown
-LETTERS = 140  # of a text in them
-VALUES = 12  # up to which a label's histogram is drawn
+SHOWN_ROWS = 10  # first rows of a table
+SHOWN_CHARACTERS = 140  # of a text in these rows
+MAX_BARS = 12  # a label with more values has no histogram
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class DataSet:
     @property
     def rows(self) -> int:
         """The total number of rows of its tables."""
-        return sum(counts["rows"] for counts in self.census["data"].values())
+        tables = self.census["data"].values()
+        return sum(table["rows"] for table in tables)
 
 
 def read(census: str | Path, texts: Record | None = None) -> DataSet:
@@ -72,15 +73,15 @@ def read(census: str | Path, texts: Record | None = None) -> DataSet:
     ``texts`` are the current texts of the sources' registry (`registry_texts`).
     """
     folder = Path(census).parent
-    counts = read_json(census, Counts)
-    sources = counts.get("sources", [])
-    counts["sources"] = with_registry_texts(sources, texts or {})
+    record = read_json(census, Counts)
+    sources = record.get("sources", [])
+    record["sources"] = with_registry_texts(sources, texts or {})
     tables = []
-    for name in counts["data"]:
+    for name in record["data"]:
         file = folder / f"{name}.parquet"
         if file.exists():
             tables.append(_table(file))
-    return DataSet(folder.name, counts, tables)
+    return DataSet(folder.name, record, tables)
 
 
 def _table(path: Path) -> DataTable:
@@ -88,33 +89,34 @@ def _table(path: Path) -> DataTable:
     with parquet_file(path) as file:
         schema = file.schema_arrow
         empty = pa.RecordBatch.from_pylist([], schema)
-        rows = next(file.iter_batches(batch_size=ROWS), empty).to_pylist()
+        rows = next(file.iter_batches(batch_size=SHOWN_ROWS), empty).to_pylist()
     columns = []
     for column in schema:
         text = description_of(column.metadata)
         columns.append((column.name, type_name(column), text))
     return DataTable(
-        path.stem,
-        description_of(schema.metadata),
-        key_of(schema),
-        columns,
-        [list(map(_text, row.values())) for row in rows],
-        f"data/{path.parent.name}/{path.name}",
+        name=path.stem,
+        description=description_of(schema.metadata),
+        key=key_of(schema),
+        columns=columns,
+        rows=[list(map(_text, row.values())) for row in rows],
+        file=f"data/{path.parent.name}/{path.name}",
     )
 
 
 def _text(value: object) -> str:
+    """Return a value as a page shows it: on one line, a long text cut."""
     if value is None:
         return "null"
     if isinstance(value, list | dict):
         value = json.dumps(value, ensure_ascii=False, default=str)
-    return cut(" ".join(str(value).split()), LETTERS)
+    return cut(" ".join(str(value).split()), SHOWN_CHARACTERS)
 
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """A label column: its number of values, and (value, count, per cent of the largest)
-    if they are few.
+    """A label column: its number of distinct values, and, if they are few, ``bars``:
+    (value, count, per cent of the largest count).
     """
 
     name: str
@@ -124,7 +126,7 @@ class LabelColumn:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table with the number and the digest of its rows, and its labels."""
+    """A table with the number and the digest of all its rows, and its label columns."""
 
     table: DataTable
     rows: int
@@ -134,8 +136,12 @@ class ShownTable:
 
 @dataclass(frozen=True)
 class DataSetPage:
-    """The content of a data set's page; ``load`` is code by the library that runs
-    it.
+    """The content of a data set's page.
+
+    ``task`` is the task of its paper, empty for a data set without one.  ``earlier``
+    states whether it was left by an earlier run.  ``counts`` are the other counts of
+    the census, (what was counted, number).  ``load`` is how to load it: (library,
+    code).
     """
 
     dataset: DataSet
@@ -152,57 +158,59 @@ def page(dataset: DataSet, parts: Sequence[Part], root: str) -> Page:
     """Return the page of a data set; ``root`` is the folder of the results as code
     names it.
     """
-    part = owner(dataset.name, parts)
+    paper = owner(dataset.name, parts)
     census = dataset.census
     tables = []
     for table in dataset.tables:
-        counts = census["data"][table.name]
-        labels = [_label(*label) for label in counts.get("labels", {}).items()]
-        digest = counts["rows_sha256"]
-        tables.append(ShownTable(table, counts["rows"], digest, labels))
+        record = census["data"][table.name]
+        labels = []
+        for column, counts in record.get("labels", {}).items():
+            labels.append(_label(column, counts))
+        digest = record["rows_sha256"]
+        tables.append(ShownTable(table, record["rows"], digest, labels))
+    counted = []
+    for name, value in census.get("notes", {}).items():
+        if isinstance(value, int | float):
+            counted.append((name.replace("_", " "), value))
     content = DataSetPage(
         dataset=dataset,
-        task=part.tasks[dataset.name] if part else "",
-        earlier=bool(part and part.earlier),
+        task=paper.tasks[dataset.name] if paper else "",
+        earlier=bool(paper and paper.earlier),
         data_note=render.data_note(census["sources"]),
         sources=source_files(census["sources"]),
         tables=tables,
-        counts=[
-            (name.replace("_", " "), count)
-            for name, count in census.get("notes", {}).items()
-            if isinstance(count, int | float)
-        ],
-        load=load(dataset, root, part),
+        counts=counted,
+        load=load(dataset, root, paper),
     )
     title = f"The data set {dataset.name}"
-    trail = [Link(part.short, f"papers/{part.name}.html")] if part else []
+    trail = [Link(paper.short, f"papers/{paper.name}.html")] if paper else []
     trail.append(Link(title, dataset.path))
     return Page(dataset.path, title, TEMPLATE, content, trail)
 
 
 def _label(name: str, counts: Mapping[str, int]) -> LabelColumn:
-    """A label column from the counts of its values."""
+    """Return a label column; ``counts`` are {value: number of rows}."""
     bars = []
-    if len(counts) <= VALUES:
+    if len(counts) <= MAX_BARS:
         largest = max(counts.values(), default=0) or 1
-        for value, n in counts.items():
-            length = round(100 * n / largest, 1)
-            bars.append((value, n, length))
+        for value, count in counts.items():
+            length = round(100 * count / largest, 1)
+            bars.append((value, count, length))
     return LabelColumn(name, len(counts), bars)
 
 
-def load(dataset: DataSet, root: str, part: Part | None) -> list[tuple[str, str]]:
-    """How to load the tables of a data set: (library, code)."""
+def load(dataset: DataSet, root: str, paper: Part | None) -> list[tuple[str, str]]:
+    """Return how to load the tables of a data set: (library, code)."""
     code = ["import pandas as pd"]
     for table in dataset.tables:
         code.append(f'{table.name} = pd.read_parquet("{root}/{table.file}")')
     ways = [("With pandas", "\n".join(code))]
     name = dataset.name
     # Auxiliary data sets are not part of a paper's export.
-    if part and dataset.tables and (name == part.name or part.tasks[name]):
-        folder = "" if name == part.name else name
+    if paper and dataset.tables and (name == paper.name or paper.tasks[name]):
+        folder = "" if name == paper.name else name
         config = config_name(dataset.tables[0].name, folder)
-        place = f'"{root}/publish/{part.name}"'
+        place = f'"{root}/publish/{paper.name}"'
         call = f'rows = load_dataset({place}, "{config}", split="{SPLIT}")'
         what = f"With datasets, after {snakemake_path()} --cores 4 publish"
         ways.append((what, f"from datasets import load_dataset\n{call}"))

@@ -22,9 +22,9 @@ LINEAR_ACTIONS = ("train", "predict")  # those with a module for linear models
 class Action:
     """What a task states of an action.
 
-    Its code is in ``module``, below `lextables.tasks`.  ``parts`` is a pattern of
-    modules of which the action imports one: with ``retrieval.rankers.{}`` and the part
-    ``bm25`` (`TaskJobs.part`) it is `retrieval.rankers.bm25`.  ``tables`` are the
+    Its code is in ``module``, below `lextables.tasks`.  ``module_pattern`` is the name
+    of a further module that it imports: with ``retrieval.rankers.{}`` and the job's
+    part ``bm25`` (`TaskJobs.part`) it is `retrieval.rankers.bm25`.  ``tables`` are the
     tables of the data set that it reads, by the task's names for them, and ``fields``
     the fields of the registry's task.  With ``census`` the action reads the census of
     the data set, as trainings do: their checkpoints are only reused for the same data.
@@ -36,7 +36,7 @@ class Action:
     module: str
     tables: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
-    parts: str = ""
+    module_pattern: str = ""
     census: bool = False
     model: bool = False
     asks: bool = False
@@ -96,7 +96,7 @@ class TaskJobs:
         return fields
 
     def part(self, action: str, settings: JsonObject) -> str:
-        """What is filled into `Action.parts`; "" for an action without parts."""
+        """What is filled into `Action.module_pattern`; "" for an action without one."""
         return ""
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:

@@ -27,8 +27,8 @@ class Job:
     `units`.
 
     ``settings`` are those of the run; for a ranking, which makes several runs, they are
-    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` names
-    the module that `actions.Action.parts` leaves open, mostly the kind of model.
+    {condition: settings}.  ``task`` has fields of the registry's task.  ``part`` is
+    what is filled into `actions.Action.module_pattern`, mostly the kind of model.
     ``code`` is the fingerprint of the job's code and ``device`` the config's choice.
     ``work`` is the folder of checkpoints and ``vectors`` that of cached vectors.
     ``asking`` has the folder of cached answers and the limits of language models

@@ -29,11 +29,15 @@ SEARCHING = Action(
 # A ranking, and the training of a ranker, with a model on this machine.
 RANKING = replace(SEARCHING, model=True, threads=MODEL_THREADS)
 TRAINING = replace(
-    RANKING, module=f"{MODULES}.train", parts="retrieval.{}_tuning", census=True
+    RANKING,
+    module=f"{MODULES}.train",
+    module_pattern="retrieval.{}_tuning",
+    census=True,
 )
-ENCODING = replace(RANKING, module=f"{MODULES}.encode", parts="")
+ENCODING = replace(RANKING, module=f"{MODULES}.encode", module_pattern="")
 RETRIEVE = "retrieve"  # the experiment of first stages that are not trained here
-# Kinds of systems that read documents as a whole; of bi-encoders the settings say it.
+# Kinds of systems that read documents as a whole.  How a bi-encoder reads them is one
+# of its settings.
 WHOLE = (LINEAR, "feedback")
 
 
@@ -91,7 +95,11 @@ class RetrievalJobs(TaskJobs):
         return kind in WHOLE
 
     def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:
-        """The queries of each form (None: all), the documents, and their readings."""
+        """The texts to encode: queries and documents.
+
+        The queries are those of ``parts`` (of the data set), by form (None: all); the
+        documents those of their ``pool``, read in each of ``readings``.
+        """
         forms: dict[str, list[str] | None] = {}
         readings: set[str] = set()
         parts = ["validation", "test"]

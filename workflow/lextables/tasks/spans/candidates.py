@@ -159,43 +159,46 @@ def _moved(start: int, end: int, by: int) -> Span:
 PARTS = {"date": dates, "title": titles, "name": names}  # in order of precedence
 LONGEST_RUN = 3  # units
 OUTSIDE = -12.0  # the logit of a unit beyond the contract's ends
-RANKS = (1, 2, 4)
+# A feature each: whether a candidate is among so many highest-scored units.
+TOP_RANKS = (1, 2, 4)
+# A feature each: by how much the highest logit of a candidate exceeds it.
 HINGES = (-2.0, 0.0, 2.0)
-TOKENS = 1 << 14  # hash buckets for the words in and beside a part
-WORDS_WEIGHT = 2.0
-BESIDE = 4  # words on each side of a part, within BESIDE_CHARACTERS
-BESIDE_CHARACTERS = 60
-SIGNATURES = 3000  # the last characters of a contract, at least a tenth of it
+WORD_BUCKETS = 1 << 14  # hash buckets for the words in and beside a part
+WORD_WEIGHT = 2.0  # by which counts of words are multiplied
+WORDS_BESIDE = 4  # words on each side of a part, within CHARACTERS_BESIDE
+CHARACTERS_BESIDE = 60
+# Signatures are in the last characters of a contract, at least a tenth of it.
+SIGNATURE_CHARACTERS = 3000
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Candidate(NamedTuple):
-    """The characters [start, end) of a contract, from its unit ``first`` to ``last``.
+    """The characters [start, end) of a contract, in one unit or a run of units.
 
-    ``part`` is true if they are less than a unit.
+    ``is_part`` is true if they are less than a unit.
     """
 
     contract: int
-    first: int
-    last: int
+    first_unit: int
+    last_unit: int
     start: int
     end: int
-    part: bool
+    is_part: bool
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The candidates of one category, int64 (candidates,), by contract.
 
-    The columns are the fields of `Candidate`; ``part`` is bool.
+    The columns are the fields of `Candidate`; ``is_part`` is bool.
     """
 
     contract: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+    first_unit: np.ndarray
+    last_unit: np.ndarray
     start: np.ndarray
     end: np.ndarray
-    part: np.ndarray
+    is_part: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Candidates":
         """The candidates in these rows (numbers or bool)."""
@@ -233,9 +236,9 @@ def candidates(
     longest = LONGEST_RUN if runs else 1
     rows: list[Candidate] = []
     for contract, text in enumerate(units.texts):
-        own = units.of(contract)
-        order = np.argsort(-logits[own], kind="stable")
-        best = own.start + order[:likely]
+        contract_units = units.of(contract)
+        order = np.argsort(-logits[contract_units], kind="stable")
+        best = contract_units.start + order[:likely]
         contract_candidates = _of_contract(
             units, contract, best.tolist(), longest, parts
         )
@@ -247,8 +250,8 @@ def candidates(
             contract_candidates = iter(first_mentions.values())
         rows += contract_candidates
     columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
-    contracts, first, last, start, end, part = columns
-    return Candidates(contracts, first, last, start, end, part.astype(bool))
+    *numbers, is_part = columns
+    return Candidates(*numbers, is_part.astype(bool))
 
 
 def _of_contract(
@@ -266,8 +269,8 @@ def _of_contract(
                 break
             end = int(units.end[last])
             yield Candidate(contract, unit, last, start, end, False)
-        for first, end in _parts(units, contract, unit, parts):
-            yield Candidate(contract, unit, unit, first, end, True)
+        for part_start, part_end in _parts(units, contract, unit, parts):
+            yield Candidate(contract, unit, unit, part_start, part_end, True)
 
 
 def _parts(
@@ -292,20 +295,20 @@ def candidate_features(
     """
     logits = logits.astype(np.float64)
     contract = candidates.contract
-    first = candidates.first
-    last = candidates.last
-    run_units = first[:, None] + np.arange(LONGEST_RUN)
+    first_unit = candidates.first_unit
+    last_unit = candidates.last_unit
+    run_units = first_unit[:, None] + np.arange(LONGEST_RUN)
     # A shorter run repeats its last unit.
-    run_units = np.minimum(run_units, last[:, None])
+    run_units = np.minimum(run_units, last_unit[:, None])
     run_logits = logits[run_units]
     highest = run_logits.max(axis=1)
     lowest = run_logits.min(axis=1)
     before, after = _neighbours(candidates, units, logits)
 
-    unit_ranks, best, second, total = _contract_scores(units, logits)
-    rank = unit_ranks[run_units].min(axis=1)
-    best = best[contract]
-    best_other = np.where(rank == 0, second[contract], best)
+    ranks, best_logits, second_logits, total_logits = _contract_scores(units, logits)
+    rank = ranks[run_units].min(axis=1)
+    best = best_logits[contract]
+    best_other = np.where(rank == 0, second_logits[contract], best)
     columns = [
         highest,
         lowest,
@@ -314,26 +317,26 @@ def candidate_features(
         after,
         best - highest,
         highest - best_other,
-        total[contract],
+        total_logits[contract],
         np.log1p(rank),
     ]
-    for within in RANKS:
-        columns.append(rank < within)
+    for top in TOP_RANKS:
+        columns.append(rank < top)
 
     length = np.log1p(candidates.end - candidates.start)
     characters = np.array(list(map(len, units.texts)))
     unit_counts = np.diff(units.bounds)
-    more_units = last - first
+    more_units = last_unit - first_unit
     is_run = more_units > 0
-    is_unit = ~candidates.part & ~is_run
+    is_unit = ~candidates.is_part & ~is_run
     columns += [
         length,
-        length**2 / 5,
+        length**2 / 5,  # about as large as the length
         candidates.start / characters[contract],
         np.log1p(candidates.start),
         np.log1p(unit_counts[contract]),
         is_unit,
-        candidates.part,
+        candidates.is_part,
     ]
     for more in range(1, LONGEST_RUN):
         columns.append(more_units == more)
@@ -353,10 +356,10 @@ def _neighbours(
     """
     contract = candidates.contract
     padded = np.pad(logits, 1, constant_values=OUTSIDE)
-    before = padded[candidates.first]
-    is_first = candidates.first == units.bounds[contract]
-    after = padded[candidates.last + 2]
-    is_last = candidates.last + 1 == units.bounds[contract + 1]
+    before = padded[candidates.first_unit]
+    is_first = candidates.first_unit == units.bounds[contract]
+    after = padded[candidates.last_unit + 2]
+    is_last = candidates.last_unit + 1 == units.bounds[contract + 1]
     return np.where(is_first, OUTSIDE, before), np.where(is_last, OUTSIDE, after)
 
 
@@ -389,27 +392,27 @@ def _contract_scores(
 def part_words(candidates: Candidates, units: Units) -> csr_matrix:
     """Return hashed counts of the words in and beside each part.
 
-    float64 (candidates, `TOKENS`); zero for whole units.
+    float64 (candidates, `WORD_BUCKETS`); zero for whole units.
     """
     tokens = []
     for row in candidates.rows():
         words = []
-        if row.part:
-            unit = int(units.start[row.first]), int(units.end[row.first])
+        if row.is_part:
+            unit = int(units.start[row.first_unit]), int(units.end[row.first_unit])
             words = _tokens(units.texts[row.contract], unit, row.start, row.end)
         tokens.append(words)
-    hasher = FeatureHasher(TOKENS, input_type="string")
+    hasher = FeatureHasher(WORD_BUCKETS, input_type="string")
     counts = hasher.transform(tokens)
-    return csr_matrix(WORDS_WEIGHT * counts)
+    return csr_matrix(WORD_WEIGHT * counts)
 
 
 def _tokens(text: str, unit: Span, start: int, end: int) -> list[str]:
     """Return the words in and beside the part [start, end), with positions."""
     unit_start, unit_end = unit
-    first = max(unit_start, start - BESIDE_CHARACTERS)
-    last = min(unit_end, end + BESIDE_CHARACTERS)
-    before = _words(text[first:start])[-BESIDE:]
-    after = _words(text[end:last])[:BESIDE]
+    before_start = max(unit_start, start - CHARACTERS_BESIDE)
+    after_end = min(unit_end, end + CHARACTERS_BESIDE)
+    before = _words(text[before_start:start])[-WORDS_BESIDE:]
+    after = _words(text[end:after_end])[:WORDS_BESIDE]
     part = text[start:end]
     inside = [word.lower() for word in _TOKEN.findall(part)]
     tokens = []
@@ -437,7 +440,8 @@ _KEYWORDS = tuple(
     for words in (r"shall|will", r"not ", r"provided|except", r"means", r"hereby")
 )
 _QUOTES = frozenset('"“”(')
-FORM, MENTIONS = 16, 7  # numbers of features
+FORM_FEATURES = 16
+MENTION_FEATURES = 7
 FAR = 14.0  # the logarithm of a position beyond all contracts
 
 
@@ -449,7 +453,7 @@ def context_features(
     float64 (candidates, 3): the highest, by how much its own is above it, and the
     second.  ``logits`` (units, categories); the score of a run is the mean of its ends.
     """
-    scores = (logits[candidates.first] + logits[candidates.last]) / 2
+    scores = (logits[candidates.first_unit] + logits[candidates.last_unit]) / 2
     own = scores[:, category]
     others = np.delete(scores, category, axis=1)
     padded = np.pad(others, ((0, 0), (2, 0)), constant_values=OUTSIDE)
@@ -460,29 +464,29 @@ def context_features(
 
 
 def text_features(candidates: Candidates, units: Units) -> np.ndarray:
-    """Return the form of each text and, for parts, of its mentions.
+    """Return features of the form of each text and, for parts, of its mentions.
 
-    float32 (candidates, `FORM` + `MENTIONS`); the mentions of whole units are zero.
+    float32 (candidates, features).  The last `MENTION_FEATURES` columns are those of
+    mentions, zero for whole units.
     """
     defined: dict[int, dict[str, int]] = {}
-    rows = np.zeros((len(candidates.start), FORM + MENTIONS), dtype=np.float32)
+    width = FORM_FEATURES + MENTION_FEATURES
+    rows = np.zeros((len(candidates.start), width), dtype=np.float32)
     for features, candidate in zip(rows, candidates.rows(), strict=True):
         contract = candidate.contract
         text = units.texts[contract]
         place = (text, candidate.start, candidate.end)
-        features[:FORM] = _form(*place)
-        if candidate.part:
+        features[:FORM_FEATURES] = _form(*place)
+        if candidate.is_part:
             if contract not in defined:
                 defined[contract] = _defined(text)
-            features[FORM:] = _mentions(*place, defined[contract])
+            features[FORM_FEATURES:] = _mentions(*place, defined[contract])
     return rows
 
 
 def _form(text: str, start: int, end: int) -> list[float]:
     """Return the features of the characters [start, end) of a contract."""
     span = text[start:end]
-    first = span[0]
-    last = span[-1]
     words = span.split()
     lower = span.lower()
     capitals = sum(word[0].isupper() for word in words)
@@ -492,10 +496,10 @@ def _form(text: str, start: int, end: int) -> list[float]:
         len(words),
         capitals / len(words),
         span.isupper(),
-        last in ".;",
-        last == ":",
-        first.isupper(),
-        first.isdigit() or first == "(",
+        span[-1] in ".;",
+        span[-1] == ":",
+        span[0].isupper(),
+        span[0].isdigit() or span[0] == "(",
         "\n" in before,
         "\n" in after,
         span.count(","),
@@ -515,7 +519,8 @@ def _mentions(
     """
     span = text[start:end]
     place = defined.get(_bare(span.lower()))
-    signatures = max(0, len(text) - max(SIGNATURES, len(text) // 10))
+    signature_characters = max(SIGNATURE_CHARACTERS, len(text) // 10)
+    signatures = max(0, len(text) - signature_characters)
     before = text[max(0, start - 4) : start]
     after = text[end : end + 4]
     return [
@@ -614,6 +619,6 @@ def ranked_by_contract(
 ) -> Iterator[np.ndarray]:
     """Yield the rows of each contract's candidates, highest logit first, int64."""
     changes = np.diff(candidates.contract, prepend=-1, append=-1)
-    edges = np.flatnonzero(changes)
-    for first, last in itertools.pairwise(edges.tolist()):
-        yield first + np.argsort(-logits[first:last], kind="stable")
+    bounds = np.flatnonzero(changes)
+    for start, end in itertools.pairwise(bounds.tolist()):
+        yield start + np.argsort(-logits[start:end], kind="stable")

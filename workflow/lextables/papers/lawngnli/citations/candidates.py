@@ -95,9 +95,10 @@ CITES = Table(
     key=("citing_case_id", "cited_case_id"),
 )
 
-# Problems named one by one in a log; the rest are counted.
-NAMED = 20
+# Problems with a sentence each in the log; the rest are only counted.
+LOGGED_PROBLEMS = 20
 
+# The steps of the funnel: all citations, then the parentheticals that are left.
 CITATIONS = "citations of cases"
 READ = "parentheticals of citations"
 RESOLVED = "about a case of the corpus"
@@ -120,74 +121,77 @@ def write_candidates(
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    pairs = array("q")
-
-    def resource_of(key: str) -> Resource:
-        case_id = index.case_of(key)
-        if case_id == AMBIGUOUS:
-            counts["citations of two cases"] += 1
-        return key if case_id is None or case_id == AMBIGUOUS else case_id
-
+    cited_pairs = array("q")  # flat: a citing case, then the case that it cites
     shard = index.shards.index(Path(opinions).name)
 
+    def resource_of(key: str) -> Resource:
+        """Return the case that a citation names; its key if that is no single case."""
+        case_id = index.case_of(key)
+        if case_id is None:
+            return key
+        if case_id == AMBIGUOUS:
+            counts["citations of two cases"] += 1
+            return key
+        return case_id
+
     def rows() -> Iterator[Row]:
+        """Yield the rows of `CANDIDATES`; count, and gather pairs and problems."""
         for opinion in dataset.read(opinions):
             if index.record(opinion["case_id"]).shard != shard:
                 counts["opinions of cases that an earlier file has"] += 1
                 continue
             reading = read_parentheticals(opinion["text"], tokens, resource_of)
             counts.update(reading.counts)
-            counts[CITATIONS] += sum(
-                n for kind, n in reading.counts.items() if kind.endswith(" citations")
-            )
+            for kind, number in reading.counts.items():
+                if kind.endswith(" citations"):
+                    counts[CITATIONS] += number
             counts[READ] += len(reading.parentheticals)
             for unread in reading.unread:
                 counts["parentheses not read"] += 1
-                if len(problems) < NAMED:
+                if len(problems) < LOGGED_PROBLEMS:
                     problems.append(
                         f"{opinion['opinion_id']}, character {unread.start}: {unread.why}."
                     )
             citing = opinion["case_id"]
             for cited in reading.cited:
                 if isinstance(cited, int) and cited != citing:
-                    pairs.extend((citing, cited))
-            met_again: bool | None = None
-            for read in reading.parentheticals:
+                    cited_pairs.extend((citing, cited))
+            met_again: bool | None = None  # looked up for the first row only
+            for parenthetical in reading.parentheticals:
+                cited = parenthetical.resource
                 # An opinion does not cite its own case: such a citation was resolved
                 # wrongly.
-                if not isinstance(read.resource, int) or read.resource == citing:
+                if not isinstance(cited, int) or cited == citing:
                     continue
                 if met_again is None:
                     met_again = index.met_again(CaseHeading.of(opinion))
                 counts[RESOLVED] += 1
                 yield {
-                    "example_id": f"{opinion['opinion_id']}:{read.start}",
+                    "example_id": f"{opinion['opinion_id']}:{parenthetical.start}",
                     "citing_case_id": citing,
                     "citing_jurisdiction": opinion["jurisdiction"],
                     "citing_date": opinion["date"],
                     "citing_type": opinion["opinion_type"],
                     "met_again": met_again,
-                    "cited_case_id": read.resource,
-                    "cited_jurisdiction": index.record(read.resource).jurisdiction,
-                    "citation": read.citation,
-                    "kind": read.kind,
-                    "pincite": read.pincite,
-                    "pages": list(read.text_pages),
-                    "pages_of": read.volume,
-                    "history": read.history,
-                    "parenthetical": read.text,
-                    "others": read.others,
+                    "cited_case_id": cited,
+                    "cited_jurisdiction": index.record(cited).jurisdiction,
+                    "citation": parenthetical.citation,
+                    "kind": parenthetical.kind,
+                    "pincite": parenthetical.pincite,
+                    "pages": list(parenthetical.text_pages),
+                    "pages_of": parenthetical.volume,
+                    "history": parenthetical.history,
+                    "parenthetical": parenthetical.text,
+                    "others": parenthetical.others,
                 }
 
     dataset.write(CANDIDATES, rows(), path)
-    edges = np.unique(np.frombuffer(pairs, dtype=np.int64).reshape(-1, 2), axis=0)
-    dataset.write(
-        CITES,
-        (
-            dict(zip(("citing_case_id", "cited_case_id"), e, strict=True))
-            for e in edges.tolist()
-        ),
-        cites,
+    pairs = np.frombuffer(cited_pairs, dtype=np.int64).reshape(-1, 2)
+    distinct_pairs = np.unique(pairs, axis=0).tolist()
+    pair_rows = (
+        {"citing_case_id": citing, "cited_case_id": cited}
+        for citing, cited in distinct_pairs
     )
+    dataset.write(CITES, pair_rows, cites)
     funnel = {step: counts.pop(step, 0) for step in FUNNEL}
     return StepCounts(funnel, dict(sorted(counts.items())), tuple(problems))

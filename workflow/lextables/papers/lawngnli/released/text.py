@@ -100,11 +100,16 @@ def opinions(body: str) -> list[dict[str, str]]:
     body = body[begin + len(opening) : body.find("</casebody>\n")]
     rows = []
     for part in body.split(closing):
-        first = part.find("</")
-        text = part[first + part[first + 1 :].find("<p ") + 1 :].replace("&amp;", "&")
+        type_end = part.find('"')
+        closing_tag = part.find("</")
+        # Relative to the character after the start of the tag.  What is not found is at
+        # -1, as in the released code.
+        paragraph = part[closing_tag + 1 :].find("<p ")
+        text = part[closing_tag + 1 + paragraph :]
+        text = text.replace("&amp;", "&")
         text = _PAGE_NUMBER.sub(r"@\1@", text)
         text = clean_text(without_tags(text), ["inline_whitespace", "underscores"])
-        rows.append({"type": part[: part.find('"')], "text": text})
+        rows.append({"type": part[:type_end], "text": text})
     return rows
 
 
@@ -120,9 +125,9 @@ def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
     one.
     """
     texts = []
-    for at, opinion in enumerate(opinions):
+    for place, opinion in enumerate(opinions):
         if opinion["type"] == MAJORITY:
-            texts.append((at, opinion["text"]))
+            texts.append((place, opinion["text"]))
     if len(texts) != 1:
         return None
     return texts[0]
@@ -145,15 +150,15 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     for page in sorted(pages):
         page_mark = f"@{page}@"
         next_mark = f"@{int(page) + 1}@"
+        page_start = text.find(page_mark)
+        next_page_start = text.find(next_mark)
         start = 0
         end = len(text)
-        at = text.find(page_mark)
-        next_at = text.find(next_mark)
-        if at >= 0:
-            line = bisect_right(starts, at + len(page_mark)) - 1
+        if page_start >= 0:
+            line = bisect_right(starts, page_start + len(page_mark)) - 1
             start = starts[line]
-        if next_at >= 0:
-            line = bisect_left(starts, next_at)
+        if next_page_start >= 0:
+            line = bisect_left(starts, next_page_start)
             end = max(starts[line] - 2, 0)
         if start == 0 and end == len(text):
             return []
