@@ -110,13 +110,16 @@ class TaskJobs:
     def vectors(self, run: Run, spec: Spec) -> list[str]:
         """The vectors that a run reads; another job encodes them."""
         settings = spec.settings
-        if "weights" not in settings or not self.reads_vectors(run, spec):
+        if "weights" not in settings or not self.reads_stored_vectors(run, spec):
             return []
         size = settings[self.VECTOR_SIZE] or OWN_LENGTH
         return [self.vector_file(settings["model"], size)]
 
-    def reads_vectors(self, run: Run, spec: Spec) -> bool:
-        """Whether a run reads vectors that do not depend on other runs."""
+    def reads_stored_vectors(self, run: Run, spec: Spec) -> bool:
+        """Whether a run reads vectors that an action `encode` stores.
+
+        They do not depend on other runs.
+        """
         return spec.settings.get("kind") == LINEAR
 
     def encoded(self, readers: Mapping[Run, Spec], size: int) -> JsonObject:

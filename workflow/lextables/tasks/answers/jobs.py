@@ -73,6 +73,6 @@ class AnswerJobs(TaskJobs):
             features["vectors"] = self.vectors(run, spec)
         return features
 
-    def reads_vectors(self, run: Run, spec: Spec) -> bool:
+    def reads_stored_vectors(self, run: Run, spec: Spec) -> bool:
         """Whether a run compares texts by their vectors."""
         return spec.settings.get("kind") == VECTORS

@@ -1,4 +1,7 @@
-"""The bi-encoder of a ranking job, as functions from texts to vectors."""
+"""The encoders of a ranking job: functions from texts to vectors.
+
+They look the vectors up in the file of an action `encode`, or are a loaded bi-encoder.
+"""
 
 from lextables.models import bi_encoder, device
 from lextables.models.text_vectors import DOCUMENT, QUERY, TextVectors, about_of

@@ -79,8 +79,8 @@ class RetrievalJobs(TaskJobs):
             return {}
         return {"vectors": self.vectors(run, spec)}
 
-    def reads_vectors(self, run: Run, spec: Spec) -> bool:
-        """Whether a ranking takes its vectors from a job that encodes for all runs.
+    def reads_stored_vectors(self, run: Run, spec: Spec) -> bool:
+        """Whether a ranking reads vectors that an action `encode` stores for all runs.
 
         It does not if its weights are trained here, which no other run has, if its
         documents are the hits of other runs, or if queries decide which part of a

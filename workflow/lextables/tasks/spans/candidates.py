@@ -250,8 +250,9 @@ def candidates(
             contract_candidates = iter(first_mentions.values())
         rows += contract_candidates
     columns = np.array(rows, dtype=np.int64).reshape(-1, len(Candidate._fields)).T
-    *numbers, is_part = columns
-    return Candidates(*numbers, is_part.astype(bool))
+    contracts, first_unit, last_unit, start, end, is_part = columns
+    is_part = is_part.astype(bool)
+    return Candidates(contracts, first_unit, last_unit, start, end, is_part)
 
 
 def _of_contract(

@@ -4,11 +4,11 @@ here.
 
 from collections.abc import Iterator
 
-from lextables.tasks.encoding import encode
 from lextables.tasks.job import Job
 from lextables.tasks.retrieval import collection
 from lextables.tasks.retrieval.dense import READ
 from lextables.tasks.retrieval.documents import in_order
+from lextables.tasks.vectors import write_vectors
 
 
 def run(job: Job) -> None:
@@ -36,4 +36,4 @@ def run(job: Job) -> None:
             for reading in encoded["readings"]:
                 yield from READ[reading](text)("")
 
-    encode(job, lambda: iter(queries), document_texts)
+    write_vectors(job, lambda: iter(queries), document_texts)

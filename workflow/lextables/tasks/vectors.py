@@ -1,4 +1,8 @@
-"""The texts of a data set, encoded by a job of its own; other jobs read the vectors."""
+"""Vectors of the queries and documents of a data set.
+
+The actions `encode` of retrieval and answers write them to a file, which other jobs
+read.
+"""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -13,7 +17,7 @@ from lextables.tasks.job import Job
 _log = logging.getLogger("lextables")
 
 
-def encode(
+def write_vectors(
     job: Job,
     queries: Callable[[], Iterable[str]],
     documents: Callable[[], Iterable[str]],
@@ -25,19 +29,17 @@ def encode(
     of cached vectors.
     """
     settings = job.settings
-    report = TextProgress(
-        job.log, chain(queries(), documents()), settings["max_length"]
-    )
+    max_length = settings["max_length"]
+    report = TextProgress(job.log, chain(queries(), documents()), max_length)
     where = device.pick(job.device)
-    model = bi_encoder.load(weights_folder(settings), where, settings["max_length"])
+    model = bi_encoder.load(weights_folder(settings), where, max_length)
+    functions = {
+        QUERY: bi_encoder.encode_queries,
+        DOCUMENT: bi_encoder.encode_documents,
+    }
     encoders = {}
-    for part, function in (
-        (QUERY, bi_encoder.encode_queries),
-        (DOCUMENT, bi_encoder.encode_documents),
-    ):
-        encoders[part] = bi_encoder.cached(
-            function, model, settings, job.vectors, report
-        )
+    for part, encode in functions.items():
+        encoders[part] = bi_encoder.cached(encode, model, settings, job.vectors, report)
     about = {
         "device": device.describe(where),
         "similarity": model.similarity_fn_name or "",
