@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from lextables.pipeline import fingerprint as module
+from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import INFRASTRUCTURE, digests, fingerprint
 from lextables.planning import scripts
 from lextables.registry.packages import TASKS
@@ -431,6 +432,14 @@ def test_computed_imports_are_f_strings():
     for path in [*WORKFLOW.glob("lextables/**/*.py"), *SCRIPTS.values()]:
         if path not in exceptions:
             assert not other.search(path.read_text(encoding="utf-8")), path
+
+
+def test_only_optional_modules_of_a_paper_package_are_left_out():
+    names = scripts.package_modules("contracteval", "raw", optional=("entry", "tables"))
+    package = "lextables.papers.contracteval"
+    assert names == [f"{package}.raw", f"{package}.tables"]
+    with pytest.raises(BadInput, match="papers/contracteval: the package has no entry"):
+        scripts.package_modules("contracteval", "raw", "entry")
 
 
 def test_the_fingerprint_of_a_table_without_its_paper_package_raises():

@@ -73,7 +73,6 @@ try:
         content_of,
         digest_of,
         fingerprint_of,
-        package_modules,
     )
     from lextables.planning.sources import SourceParams
     from lextables.tasks.spans.jobs import window_files

@@ -102,5 +102,6 @@ class Overlaps:
         """The modules of all papers' tables and of the tasks in their files."""
         modules = [f"lextables.tasks.{task}.planner" for task in TASKS]
         for paper in self.project.papers:
-            modules += package_modules(paper, "entry", "tables")
+            # A paper that is being added may have no tables yet.
+            modules += package_modules(paper, optional=("entry", "tables"))
         return modules

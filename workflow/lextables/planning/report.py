@@ -145,7 +145,7 @@ class Report:
         """The modules of paper packages with additional sections of their pages."""
         modules = []
         for paper in self.project.papers:
-            modules += package_modules(paper, "exhibits")
+            modules += package_modules(paper, optional=("exhibits",))
         return modules
 
     @cached_property

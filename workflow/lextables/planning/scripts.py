@@ -94,10 +94,19 @@ def state_of_code() -> str:
     return ""
 
 
-def package_modules(package: str, *names: str) -> list[str]:
-    """Return the dotted names of these modules of a paper package, if it has them."""
+def package_modules(
+    package: str, *names: str, optional: Iterable[str] = ()
+) -> list[str]:
+    """Return the dotted names of these modules of a paper package.
+
+    ``optional`` modules that it lacks are left out.  Raises `BadInput` if it lacks
+    another one.
+    """
+    for name in names:
+        modules.check(package, name)
+    existing = [name for name in optional if modules.has(package, name)]
     place = f"lextables.{modules.place(package)}"
-    return [f"{place}.{name}" for name in names if modules.has(package, name)]
+    return [f"{place}.{name}" for name in (*names, *existing)]
 
 
 def digest_of(value: Any) -> str:

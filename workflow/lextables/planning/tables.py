@@ -136,7 +136,7 @@ class Tables:
         """Return the modules of the paper's tables and of the planners of its tasks."""
         tasks: Iterable[Any] = self.project.papers[wildcards.paper].tasks.values()
         planners = {f"lextables.tasks.{task.task}.planner" for task in tasks}
-        paper_modules = package_modules(wildcards.paper, "entry", "tables")
+        paper_modules = package_modules(wildcards.paper, "tables", optional=("entry",))
         return [*paper_modules, *sorted(planners)]
 
     @property

@@ -13,6 +13,12 @@ def module(package: str, name: str) -> Any:
 
     ``package`` is a paper's name, or a place below lextables such as ``corpora.nli``.
     """
+    check(package, name)
+    return import_module(f"lextables.{place(package)}.{name}")
+
+
+def check(package: str, name: str) -> None:
+    """Raise `BadInput` if a paper package has no module of this name."""
     if not has(package, name):
         folder = place(package).replace(".", "/")
         raise BadInput(
@@ -20,7 +26,6 @@ def module(package: str, name: str) -> Any:
             where=f"lextables/{folder}",
             do=f"write {name}.py (docs/adding-a-paper.md)",
         )
-    return import_module(f"lextables.{place(package)}.{name}")
 
 
 def has(package: str, name: str) -> bool:
