@@ -1,5 +1,7 @@
-"""Agreement of annotators and association of answers, compared with calculations by
-hand.
+"""Agreement of annotators (Krippendorff's alpha, share of equal pairs) and association
+of answers (Cramér's V), compared with calculations by hand.
+
+A unit is what several annotators answered: a tuple of their answers.
 """
 
 import math
@@ -9,7 +11,7 @@ import pytest
 from lextables.metrics.answers import agreement, alpha, cramers_v
 
 
-def test_alpha_of_two_coders_and_four_units():
+def test_alpha_of_two_coders_and_four_units_is_that_computed_by_hand():
     # 8 answers, 5 a and 3 b; one unit of four is split.  Pairs within units that
     # differ: 2 of 8, D_o = 1/4; pairs of all answers: 2 * 5 * 3 of 8 * 7, so D_e =
     # 30/56.  1 - (1/4) / (30/56) = 8/15.
@@ -27,14 +29,13 @@ def test_units_are_weighted_by_their_coders_and_single_answers_are_ignored():
 
 
 def test_sets_agree_only_if_they_are_equal():
-    one = frozenset({1})
-    other = frozenset({2})
-    both = frozenset({1, 2})
-    # Sets that only overlap do not agree.
-    assert alpha([(one, both), (other, other)]) == pytest.approx(
-        alpha([("a", "b"), ("c", "c")])
-    )
-    assert agreement((one, both)) == 0.0
+    a = frozenset({1})
+    overlaps_a = frozenset({1, 2})
+    c = frozenset({2})
+    # The same alpha as of two different answers: the overlap does not count.
+    expected = alpha([("a", "b"), ("c", "c")])
+    assert alpha([(a, overlaps_a), (c, c)]) == pytest.approx(expected)
+    assert agreement((a, overlaps_a)) == 0.0
 
 
 @pytest.mark.parametrize("units", [[("a", "a"), ("a", "a")], [("a",), ("b",)], []])
@@ -57,9 +58,18 @@ def test_agreement_of_one_answer_is_nan():
 def test_cramers_v_equals_a_calculation_by_hand():
     # [[4, 1], [1, 4]]: chi square = 10 * (16 - 1)**2 / 5**4 = 3.6, phi2 = 0.36.
     # Subtract its bias of 1/9, and divide by min(2 - 1/9) - 1 = 8/9.
-    one = [0] * 5 + [1] * 5
-    other = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
-    assert cramers_v(one, other) == pytest.approx(math.sqrt((0.36 - 1 / 9) / (8 / 9)))
-    assert cramers_v(one, one) == pytest.approx(1.0)
-    assert cramers_v(one, [0, 1] * 5) == 0.0  # less than expected by chance
-    assert math.isnan(cramers_v(one, [3] * 10)) and math.isnan(cramers_v([], []))
+    answers = [0] * 5 + [1] * 5
+    associated = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]
+    expected = math.sqrt((0.36 - 1 / 9) / (8 / 9))
+    assert cramers_v(answers, associated) == pytest.approx(expected)
+
+
+def test_cramers_v_is_one_for_equal_answers_and_zero_below_chance():
+    answers = [0] * 5 + [1] * 5
+    assert cramers_v(answers, answers) == pytest.approx(1.0)
+    assert cramers_v(answers, [0, 1] * 5) == 0.0
+
+
+def test_cramers_v_of_constant_or_no_answers_is_nan():
+    assert math.isnan(cramers_v([0] * 5 + [1] * 5, [3] * 10))
+    assert math.isnan(cramers_v([], []))

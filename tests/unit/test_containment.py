@@ -1,5 +1,8 @@
-"""Containment scores of outputs: values by hand, and stored results of the released
-code (commit f2de744).
+"""Containment scores of a language model's outputs: an output answers a question if it
+contains the question's gold texts.
+
+Values are computed by hand, or are stored results of the released code (commit
+f2de744).
 """
 
 import itertools
@@ -13,32 +16,24 @@ from lextables.metrics.containment_scores import ALL_METRICS, scores, strict_cou
 from lextables.pipeline.errors import BadInput
 
 LAW = ["laws of Ohio."]
-# (gold texts, output, (true positive, false positive, false negative, denial, Jaccard
-# index))
+# (gold texts, output, its counts), the counts being (true positives, false positives,
+# false negatives, denials, Jaccard index of the words).
 BY_HAND = [
     (LAW, "laws of Ohio.", (1, 0, 0, 0, 1)),
     (LAW, "The laws of Ohio. It ends.", (1, 0, 0, 0, 3 / 6)),
-    (
-        LAW,
-        "laws of Ohio",
-        (0, 0, 1, 0, 1),
-    ),  # the full stop is missing; the Jaccard index ignores it
+    # The full stop is missing; the Jaccard index ignores it.
+    (LAW, "laws of Ohio", (0, 0, 1, 0, 1)),
     (LAW, "laws of ohio.", (0, 0, 1, 0, 1)),
     (LAW, "```\nlaws of Ohio.\n```", (1, 0, 0, 0, 1)),
-    (
-        LAW,
-        "laws  of Ohio.",
-        (0, 0, 1, 0, 3 / 4),
-    ),  # the second space gives an empty word
-    (LAW, "laws\nof Ohio.", (0, 0, 1, 0, 1 / 4)),  # a line break joins two words
+    # The second space gives an empty word.
+    (LAW, "laws  of Ohio.", (0, 0, 1, 0, 3 / 4)),
+    # A line break joins two words.
+    (LAW, "laws\nof Ohio.", (0, 0, 1, 0, 1 / 4)),
     (LAW, NO_CLAUSE, (0, 0, 1, 1, 0)),
     (LAW, "No related clause, but: laws of Ohio.", (1, 0, 0, 1, 3 / 7)),
     (LAW, "", (0, 0, 1, 0, 0)),
-    (
-        ["and/or", " \nOhio "],
-        "and or Ohio",
-        (0, 0, 1, 0, 2 / 5),
-    ),  # the joined gold texts have empty words
+    # The joined gold texts have empty words.
+    (["and/or", " \nOhio "], "and or Ohio", (0, 0, 1, 0, 2 / 5)),
     (["a b", "c"], "c and a b", (1, 0, 0, 0, 3 / 4)),
     (["a b", "c"], "a b", (0, 0, 1, 0, 2 / 3)),
     ([], NO_CLAUSE, (0, 0, 0, 0, 0)),
@@ -50,17 +45,19 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize(("golds", "output", "expected"), BY_HAND)
-def test_the_counts_of_an_output(golds, output, expected):
+def test_the_counts_of_an_output_are_those_computed_by_hand(golds, output, expected):
     assert counts(output, golds) == pytest.approx(expected)
 
 
-# (gold texts, output, whether it is correct in strict mode)
 MANY = [f"word{number}" for number in range(20)]
 CONTRACT = "The laws of Ohio. Words: " + " ".join(MANY)
-STRICTLY = [
+# (gold texts, output, whether it is correct in strict mode).  There a correct output
+# contains the gold texts, and at least half of its words are theirs.
+IN_STRICT_MODE = [
     (LAW, "laws of Ohio.", True),
+    # The full stop is missing.
+    (LAW, "The laws of Ohio, as such", False),
     # Three words of the gold text, and up to three others.
-    (LAW, "The laws of Ohio, as such", False),  # the full stop is missing
     (LAW, "The laws of Ohio. It ends.", True),
     (LAW, "The laws of Ohio. It ends here.", False),
     (LAW, "laws of Ohio. laws of Ohio. " * 9, True),
@@ -91,54 +88,71 @@ STRICTLY = [
 ]
 
 
-@pytest.mark.parametrize(("golds", "output", "correct"), STRICTLY)
+@pytest.mark.parametrize(("golds", "output", "correct"), IN_STRICT_MODE)
 def test_strict_mode_refuses_padded_and_contradictory_outputs(golds, output, correct):
-    found = (int(correct), 0, int(not correct)) if golds else (0, int(not correct), 0)
-    assert strict_counts(output, golds) == found
+    # (true positives, false positives, false negatives)
+    if golds:
+        expected = (int(correct), 0, int(not correct))
+    else:
+        expected = (0, int(not correct), 0)
+    assert strict_counts(output, golds) == expected
+    # What is correct in strict mode is correct for the released code.
     if correct:
-        assert counts(output, golds)[:3] == found
+        assert counts(output, golds)[:3] == expected
 
 
 def output_rows(outputs):
+    """Yield the rows of predictions of {question id: output}."""
     for name, output in outputs.items():
         yield {"question_id": name, "output": output}
 
 
 @pytest.mark.parametrize(
-    ("output", "paper", "strict"),
+    ("output", "f1_of_paper_mode", "f1_of_strict_mode"),
     [
         (f"{NO_CLAUSE} {CONTRACT}", 1, 0),
         (CONTRACT, 2 / 3, 0),
         ("laws of Ohio.", 2 / 3, 2 / 3),
     ],
 )
-def test_the_whole_contract_scores_nothing_in_strict_mode(output, paper, strict):
+def test_the_whole_contract_scores_nothing_in_strict_mode(
+    output, f1_of_paper_mode, f1_of_strict_mode
+):
+    # The first question has a gold text, the second has none.
     outputs = {"q1": output, "q2": output}
-    rows, units = scores(output_rows(outputs), {"q1": LAW}, {"q1": "c", "q2": "d"})
-    found = {row["metric"]: row["value"] for row in rows}
-    assert found["F1"] == pytest.approx(paper)
+    contracts = {"q1": "c", "q2": "d"}
+    rows, units = scores(output_rows(outputs), {"q1": LAW}, contracts)
+    values_of = {row["metric"]: row["value"] for row in rows}
+    assert values_of["F1"] == pytest.approx(f1_of_paper_mode)
+    if f1_of_strict_mode:
+        assert values_of["F1, strict"] == pytest.approx(f1_of_strict_mode)
     for metric in ("F1", "F2", "recall", "precision"):
-        expected = pytest.approx(strict if metric == "F1" else found[metric])
-        assert found[f"{metric}, strict"] == (expected if strict else 0)
+        expected = pytest.approx(values_of[metric]) if f1_of_strict_mode else 0
+        assert values_of[f"{metric}, strict"] == expected
     assert {row["metric"] for row in units} <= {*ALL_METRICS}
 
 
 def outputs_like_the_test_split():
-    """4,182 outputs, 1,244 of them with gold texts; no empty ones, as pandas reads them
-    as numbers.
+    """Return {question: output} and {question: gold texts}: 4,182 outputs of `BY_HAND`,
+    1,244 of them with gold texts, as many as in the test split.
+
+    None is empty, because pandas would read it as a number.
     """
-    cases = [case for case in BY_HAND if case[1]]
-    several = []
+    outputs = {}
+    golds = {}
     for has_gold, size in ((True, 1244), (False, 2938)):
-        part = [case for case in cases if bool(case[0]) == has_gold]
-        several += itertools.islice(itertools.cycle(part), size)
-    outputs = {f"q{number:04}": case[1] for number, case in enumerate(several)}
-    golds = [case[0] for case in several]
-    return outputs, dict(zip(outputs, golds, strict=True))
+        cases = []
+        for gold_texts_of_case, output, _ in BY_HAND:
+            if output and bool(gold_texts_of_case) == has_gold:
+                cases.append((gold_texts_of_case, output))
+        for case in itertools.islice(itertools.cycle(cases), size):
+            name = f"q{len(outputs):04}"
+            golds[name], outputs[name] = case
+    return outputs, golds
 
 
-# Scores by `Evaluation.py` for these outputs.
-PRINTED = {
+# Scores that the released `Evaluation.py` printed for these outputs.
+RELEASED_SCORES = {
     "F1": 0.321,
     "F2": 0.372,
     "Jaccard": 0.646,
@@ -151,27 +165,31 @@ PRINTED = {
 def test_scores_equal_those_of_the_released_code():
     outputs, golds = outputs_like_the_test_split()
     rows, _ = scores(output_rows(outputs), golds, dict.fromkeys(outputs, "c"))
-    found = {row["metric"]: row["value"] for row in rows}
-    assert found.keys() == {*ALL_METRICS}
-    assert {metric: found[metric] for metric in PRINTED} == pytest.approx(
-        PRINTED, abs=0.0005 + 1e-9
-    )
+    values_of = {row["metric"]: row["value"] for row in rows}
+    assert values_of.keys() == {*ALL_METRICS}
+    rounding = 0.0005 + 1e-9  # the code prints three decimals
+    for metric, released in RELEASED_SCORES.items():
+        assert values_of[metric] == pytest.approx(released, abs=rounding)
 
 
-def test_values_by_hand():
-    found = values(np.array([3.0, 2, 1, 1, 2.5]))
-    assert found == pytest.approx(
+def test_scores_of_counts_are_those_computed_by_hand():
+    # Sums of true positives, false positives, false negatives, denials and Jaccard
+    # indices.
+    assert values(np.array([3.0, 2, 1, 1, 2.5])) == pytest.approx(
         {
             "precision": 3 / 5,
             "recall": 3 / 4,
             "F1": 2 / 3,
             "F2": 5 * 0.6 * 0.75 / (4 * 0.6 + 0.75),
+            "Jaccard": 2.5 / 4,
+            "false rate": 1 / 4,
         }
-        | {"Jaccard": 2.5 / 4, "false rate": 1 / 4}
     )
-    assert (
-        values(np.array([0.0, 9, 4, 0, 0]))["F1"] == 0
-    )  # the released code divides by zero
+
+
+def test_f1_without_true_positives_is_zero():
+    """The released code divides by zero."""
+    assert values(np.array([0.0, 9, 4, 0, 0]))["F1"] == 0
 
 
 def test_intervals_and_units_are_computed_over_contracts():
@@ -183,13 +201,13 @@ def test_intervals_and_units_are_computed_over_contracts():
     by_name = {row["metric"]: row for row in rows}
     for metric in ALL_METRICS:
         value = by_name[metric]["value"]
-        own = [row["value"] for row in units if row["metric"] == metric]
-        assert by_name[metric]["n"] == 200 and len(own) == 20
-        assert np.mean(own) == pytest.approx(value)
+        contributions = [row["value"] for row in units if row["metric"] == metric]
+        assert by_name[metric]["n"] == 200
+        assert len(contributions) == 20  # one for each contract
+        assert np.mean(contributions) == pytest.approx(value)
         if metric != "false rate":  # no output is a denial
-            low, high = (
-                by_name[f"{metric}, {end}"]["value"] for end in ("low", "high")
-            )
+            low = by_name[f"{metric}, low"]["value"]
+            high = by_name[f"{metric}, high"]["value"]
             assert low < value < high
     # With a single contract there is no interval.
     rows, _ = scores(output_rows(outputs), golds, dict.fromkeys(outputs, "c"))
@@ -223,10 +241,10 @@ def test_all_published_models_could_gain_by_padding():
     recall = 1 - values["False rate"]
     padded = 2 * recall / (1 + recall + false_positives)
     gain = padded - f1
-    assert (len(gain), (padded > f1.max()).sum()) == (19, 16)
-    assert (gain.idxmin(), gain.min()) == (
-        "GPT 4.1 mini",
-        pytest.approx(0.13, abs=0.005),
-    )
-    most = ("Qwen3 4B (thinking)", pytest.approx(0.73, abs=0.005))
-    assert (gain.idxmax(), gain.max()) == most
+    assert len(gain) == 19
+    # Sixteen models would exceed the best published one.
+    assert (padded > f1.max()).sum() == 16
+    assert gain.idxmin() == "GPT 4.1 mini"
+    assert gain.min() == pytest.approx(0.13, abs=0.005)
+    assert gain.idxmax() == "Qwen3 4B (thinking)"
+    assert gain.max() == pytest.approx(0.73, abs=0.005)

@@ -2,7 +2,6 @@
 damaged.
 """
 
-import contextlib
 import importlib.util
 import json
 import re
@@ -38,6 +37,7 @@ SIZE = {
     "num_attention_heads": 2,
     "intermediate_size": 16,
 }
+# {folder: (class that saves the model, settings of its configuration)}
 MODELS = {
     "encoder": (BertModel, {}),
     "masked": (BertForMaskedLM, {}),
@@ -62,13 +62,15 @@ def in_this_process(request, monkeypatch):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
+    """Return a folder with a tiny model for each name of `MODELS`; with `writer`, a
+    language model, and `minilm`, a real sentence encoder.
+    """
     root = tmp_path_factory.mktemp("models")
     for name, (model, settings) in MODELS.items():
         model(BertConfig(vocab_size=8, **SIZE, **settings)).save_pretrained(root / name)
         wordpiece(WORDS).save_pretrained(root / name)
-    GPT2LMHeadModel(
-        GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2)
-    ).save_pretrained(root / "writer")
+    config = GPT2Config(vocab_size=8, n_embd=8, n_layer=1, n_head=2)
+    GPT2LMHeadModel(config).save_pretrained(root / "writer")
     wordpiece(WORDS).save_pretrained(root / "writer")
     (root / "minilm").symlink_to(MINILM)
     return root
@@ -81,6 +83,7 @@ def model(models, tmp_path):
 
 
 def message(folder, kind, tokens=0):
+    """Return the error about a model of this kind that must read ``tokens`` tokens."""
     with pytest.raises(BadInput) as error:
         check(folder, kind, "Mine", tokens)
     text = str(error.value)
@@ -90,6 +93,7 @@ def message(folder, kind, tokens=0):
 
 
 @pytest.mark.parametrize(
+    # The folder of `models`, the kind that the user names, and the tokens to read.
     ("name", "kind", "tokens"),
     [
         ("encoder", "encoder", 0),
@@ -111,7 +115,7 @@ NO_TEXT = "does not write text (loaded as language-model); change kind"
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "says"),
+    ("name", "kind", "expected"),
     [
         ("encoder", "cross-encoder", f"{NO_HEAD}classifier.bias"),
         ("answers", "cross-encoder", "the weights lack 4 tensors"),
@@ -137,34 +141,36 @@ NO_TEXT = "does not write text (loaded as language-model); change kind"
         ("relevance", "language-model", "the weights lack"),
     ],
 )
-def test_a_model_of_another_kind_is_rejected(models, name, kind, says):
-    assert says in message(models / name, kind)
+def test_a_model_of_another_kind_is_rejected(models, name, kind, expected):
+    assert expected in message(models / name, kind)
 
 
-def test_the_maximum_length_is_checked(models):
-    assert "it reads at most 512 tokens" in message(
-        models / "relevance", "cross-encoder", 513
-    )
+def test_a_model_that_reads_too_few_tokens_is_rejected(models):
+    error = message(models / "relevance", "cross-encoder", tokens=513)
+    assert "it reads at most 512 tokens" in error
 
 
-def drop(name):
+# Functions that return a change: a function that damages the model in a folder.
+
+
+def without_file(name):
     return lambda folder: (folder / name).unlink()
 
 
-def write(name, data):
+def with_file(name, data):
     return lambda folder: (folder / name).write_bytes(data)
 
 
-def truncated(size):
+def without_last_bytes(count):
     def change(folder):
         path = folder / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:size])
+        path.write_bytes(path.read_bytes()[:-count])
 
     return change
 
 
-def without(part):
-    """Return a function that removes tensors from the weights."""
+def without_tensors(part):
+    """Remove the tensors whose name contains ``part`` from the weights."""
 
     def change(folder):
         path = folder / "model.safetensors"
@@ -177,21 +183,24 @@ def without(part):
     return change
 
 
-def tokenizer_of(words):
+def remove_tokenizer(folder):
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+
+
+def with_tokenizer_of(words):
+    """Replace the tokenizer by one with these words and five special tokens."""
+
     def change(folder):
-        for path in folder.glob("tokenizer*"):
-            path.unlink()
+        remove_tokenizer(folder)
         wordpiece(words).save_pretrained(folder)
 
     return change
 
 
-def no_tokenizer(folder):
-    for path in folder.glob("tokenizer*"):
-        path.unlink()
+def with_config(**changes):
+    """Replace values of config.json."""
 
-
-def config(**changes):
     def change(folder):
         path = folder / "config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -200,81 +209,84 @@ def config(**changes):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "expected"),
     [
-        (drop("config.json"), "contains no config.json"),
-        (write("config.json", b"{model"), "transformers cannot load it"),
-        (write("config.json", b"[]"), "transformers cannot load it"),
-        (config(model_type="no-such-model"), "transformers cannot load it"),
-        (truncated(-10), "transformers cannot load it: SafetensorError"),
+        (without_file("config.json"), "contains no config.json"),
+        (with_file("config.json", b"{model"), "transformers cannot load it"),
+        (with_file("config.json", b"[]"), "transformers cannot load it"),
+        (with_config(model_type="no-such-model"), "transformers cannot load it"),
+        (without_last_bytes(10), "transformers cannot load it: SafetensorError"),
         (
-            config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}),
+            with_config(model_type="mine", auto_map={"AutoConfig": "mine.Config"}),
             "contains custom code",
         ),
         (
-            config(quantization_config={"quant_method": "gptq", "bits": 4}),
+            with_config(quantization_config={"quant_method": "gptq", "bits": 4}),
             "transformers cannot load it",
         ),
-        (write("tokenizer.json", b""), "transformers cannot load it: "),
+        (with_file("tokenizer.json", b""), "transformers cannot load it: "),
         (
-            tokenizer_of([*WORDS, "more", "words"]),
+            with_tokenizer_of([*WORDS, "more", "words"]),
             "the tokenizer has 10 tokens and the model vectors for 8",
         ),
-        (without("classifier"), NO_HEAD),
+        (without_tensors("classifier"), NO_HEAD),
         (
-            without("encoder.layer.1."),
+            without_tensors("encoder.layer.1."),
             "the weights lack 16 tensors, such as bert.encoder.layer.1.",
         ),
-        (config(num_hidden_layers=3), "the weights lack 16 tensors"),
+        (with_config(num_hidden_layers=3), "the weights lack 16 tensors"),
         (
-            config(hidden_size=16),
+            with_config(hidden_size=16),
             "the weights have bert.embeddings.LayerNorm.bias in the shape [8] instead of "
             "[16] (loaded as cross-encoder); use the config.json that was saved with",
         ),
-        (config(vocab_size=12), "in the shape [8, 8] instead of [12, 8]"),
+        (with_config(vocab_size=12), "in the shape [8, 8] instead of [12, 8]"),
     ],
 )
-def test_a_damaged_folder_is_rejected(model, change, says):
+def test_a_damaged_folder_is_rejected(model, change, expected):
     folder = model("relevance")
     change(folder)
-    assert says in message(folder, "cross-encoder")
+    assert expected in message(folder, "cross-encoder")
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "change", "says"),
+    ("name", "kind", "change", "expected"),
     [
         (
             "minilm",
             "bi-encoder",
-            write("modules.json", b"{}"),
+            with_file("modules.json", b"{}"),
             "modules.json: {} is not allowed",
         ),
         (
             "minilm",
             "bi-encoder",
-            without("encoder.layer.5."),
+            without_tensors("encoder.layer.5."),
             "the weights lack 16 tensors",
         ),
         (
             "writer",
             "language-model",
-            without("attn.c_attn.weight"),
+            without_tensors("attn.c_attn.weight"),
             "the weights lack 1 tensors",
         ),
     ],
 )
-def test_damaged_models_of_other_kinds_are_rejected(model, name, kind, change, says):
+def test_damaged_models_of_other_kinds_are_rejected(
+    model, name, kind, change, expected
+):
     folder = model(name)
     change(folder)
-    assert says in message(folder, kind)
+    assert expected in message(folder, kind)
 
 
-def vocabulary_file(*words):
+def with_vocabulary_of(*words):
+    """Replace the tokenizer by a vocab.txt with these words and five special tokens."""
+
     def change(folder):
-        no_tokenizer(folder)
-        (folder / "vocab.txt").write_text(
-            "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words])
-        )
+        remove_tokenizer(folder)
+        tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+        (folder / "vocab.txt").write_text("\n".join(tokens))
 
     return change
 
@@ -286,30 +298,30 @@ def vocabulary_file(*words):
 def test_a_vocabulary_of_another_size_is_rejected(model, name, kind):
     folder = model(name)
     if name != "writer":  # GPT-2's tokenizer does not read vocab.txt
-        vocabulary_file(*"abcdef")(folder)
-        assert "the tokenizer has 11 tokens and the model vectors for 8" in message(
-            folder, kind
-        )
-    tokenizer_of([*WORDS, *"abcd"])(folder)
-    says = f"tokenizer has 12 tokens and the model vectors for 8 (loaded as {kind}); save the tokenizer"
-    assert says in message(folder, kind)
+        with_vocabulary_of(*"abcdef")(folder)
+        expected = "the tokenizer has 11 tokens and the model vectors for 8"
+        assert expected in message(folder, kind)
+    with_tokenizer_of([*WORDS, *"abcd"])(folder)
+    expected = f"tokenizer has 12 tokens and the model vectors for 8 (loaded as {kind}); save the tokenizer"
+    assert expected in message(folder, kind)
 
 
 def test_missing_weights_are_found_in_a_separate_process(model, monkeypatch):
     monkeypatch.setattr(sys, "executable", forked.interpreter())
     folder = model("relevance")
-    without("encoder.layer.1.")(folder)
+    without_tensors("encoder.layer.1.")(folder)
     assert "the weights lack 16 tensors" in message(folder, "cross-encoder")
 
 
 def test_a_valid_model_is_checked_again_only_after_a_change(
     model, monkeypatch, tmp_path
 ):
-    checked = []
+    checked = []  # (folder, kind) of each check
     monkeypatch.setattr(
         inspection, "check", lambda folder, kind, *_: checked.append((folder, kind))
     )
-    folder, contents = model("encoder"), Contents(tmp_path / "kept")
+    folder = model("encoder")
+    contents = Contents(tmp_path / "kept")
     place = {"folder": str(folder)}
     mine = ExtraModel(name="Mine", kind="encoder", model=str(folder))
     inspect(mine, place, False, contents)
@@ -319,20 +331,27 @@ def test_a_valid_model_is_checked_again_only_after_a_change(
     (folder / "checkpoint-5/model.safetensors").write_text("x")
     inspect(mine, place, False, contents)
     assert checked == [(str(folder), "encoder")]
+    # Another kind, and other weights.
     inspect(mine.model_copy(update={"kind": "bi-encoder"}), place, False, contents)
     assert len(checked) == 2
-    without("encoder.layer.1.")(folder)
+    without_tensors("encoder.layer.1.")(folder)
     inspect(mine, place, False, contents)
     assert len(checked) == 3
-    monkeypatch.undo()
-    no_tokenizer(folder)
-    for _ in range(2):  # an invalid model is always checked again
+
+
+def test_an_invalid_model_is_always_checked_again(model, tmp_path):
+    folder = model("encoder")
+    mine = ExtraModel(name="Mine", kind="encoder", model=str(folder))
+    contents = Contents(tmp_path / "kept")
+    remove_tokenizer(folder)
+    for _ in range(2):
         with pytest.raises(BadInput, match="contains no tokenizer"):
-            inspect(mine, place, False, contents)
+            inspect(mine, {"folder": str(folder)}, False, contents)
 
 
 @pytest.mark.parametrize(
-    ("named", "fetch", "says"),
+    # The model in the config; whether it may be fetched; the error, None if none.
+    ("named", "may_fetch", "expected"),
     [
         (
             "org/enc",
@@ -347,24 +366,26 @@ def test_a_valid_model_is_checked_again_only_after_a_change(
     ],
 )
 def test_missing_models_are_rejected_unless_they_can_be_fetched(
-    named, fetch, says, tmp_path, monkeypatch
+    named, may_fetch, expected, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     (tmp_path / "models--org--part").mkdir()
     mine = ExtraModel(name="Mine", kind="encoder", model=named)
-    with (
-        pytest.raises(BadInput, match=re.escape(says))
-        if says
-        else contextlib.nullcontext()
-    ):
-        inspect(mine, {"hub": named, "kind": "encoder"}, fetch, Contents(tmp_path))
+    place = {"hub": named, "kind": "encoder"}
+    if expected is None:
+        inspect(mine, place, may_fetch, Contents(tmp_path))
+        return
+    with pytest.raises(BadInput, match=re.escape(expected)):
+        inspect(mine, place, may_fetch, Contents(tmp_path))
 
 
+# The header of a GGUF file of version 3 with 9 tensors.
 GGUF = b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8)
 
 
 @pytest.mark.parametrize(
-    ("content", "kind", "reads", "says"),
+    # Whether the package gguf is installed; the error, None if none.
+    ("content", "kind", "can_read_gguf", "expected"),
     [
         (GGUF, "language-model", True, None),
         (GGUF, "language-model", False, "install gguf"),
@@ -384,11 +405,13 @@ GGUF = b"GGUF" + bytes([3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) + bytes(8)
         ),
     ],
 )
-def test_gguf_files_are_checked(tmp_path, monkeypatch, content, kind, reads, says):
+def test_a_gguf_file_is_accepted_if_it_has_weights_of_a_language_model(
+    tmp_path, monkeypatch, content, kind, can_read_gguf, expected
+):
     file = tmp_path / "mine.gguf"
     file.write_bytes(content)
-    monkeypatch.setattr(inspection, "reads_gguf", lambda: reads)
-    if says:
-        assert says in message(file, kind)
-    else:
+    monkeypatch.setattr(inspection, "reads_gguf", lambda: can_read_gguf)
+    if expected is None:
         check(file, kind, "Mine")
+    else:
+        assert expected in message(file, kind)

@@ -1,4 +1,4 @@
-"""One sentence for each folder that is no complete model."""
+"""A model folder with a fault gets one sentence: what is wrong, and what to do."""
 
 import json
 import shutil
@@ -9,61 +9,71 @@ import pytest
 from lextables.models import folders
 
 SAMPLE = Path(__file__).parents[2] / "resources/sample/models/sample-encoder"
-PARTS = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
-INDEX = {"weight_map": dict(zip("ab", PARTS, strict=True))}
+WEIGHTS = "model.safetensors"
+# Weights in two files, with an index of the tensors.
+PART_1 = "model-00001-of-00002.safetensors"
+PART_2 = "model-00002-of-00002.safetensors"
+INDEX_FILE = "model.safetensors.index.json"
+INDEX = {"weight_map": {"a": PART_1, "b": PART_2}}
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"
-WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
-NOTHING = None  # in place of a file
+NO_FILE = None
 
 
-def change(folder, files):
-    """Replace files, {name: bytes, JSON or `NOTHING`}."""
+def replace_files(folder, files):
+    """Replace files of a folder; ``files`` is {name: bytes, JSON or `NO_FILE`}."""
     for name, content in files.items():
-        (folder / name).unlink(missing_ok=True)
-        if content is not NOTHING:
-            (folder / name).parent.mkdir(exist_ok=True)
-            if not isinstance(content, bytes):
-                content = json.dumps(content).encode()
-            (folder / name).write_bytes(content)
+        path = folder / name
+        path.unlink(missing_ok=True)
+        if content is NO_FILE:
+            continue
+        path.parent.mkdir(exist_ok=True)
+        if not isinstance(content, bytes):
+            content = json.dumps(content).encode()
+        path.write_bytes(content)
 
 
 def sentence(folder):
-    found = folders.fault(folder)
-    return f"{found.what}; {found.do}" if found else ""
+    """Return the sentence on a folder's fault; empty for a complete model."""
+    fault = folders.fault(folder)
+    return f"{fault.what}; {fault.do}" if fault else ""
 
 
-ADAPTER = {"adapter_config.json": {"peft_type": "LORA"}, WEIGHTS: NOTHING}
+ADAPTER = {"adapter_config.json": {"peft_type": "LORA"}, WEIGHTS: NO_FILE}
 
 
 @pytest.mark.parametrize(
-    ("files", "says"),
+    # Replaced files of a complete model, and a part of the sentence.
+    ("files", "expected"),
     [
         ({}, ""),
         (ADAPTER, "contains only an adapter; merge it into its model"),
-        (ADAPTER | {"config.json": NOTHING}, "contains only an adapter"),
+        (ADAPTER | {"config.json": NO_FILE}, "contains only an adapter"),
         ({"adapter_config.json": b"["}, ""),
         (
-            {WEIGHTS: NOTHING, SHARDS: INDEX, PARTS[0]: b"weights"},
-            f"contains no weights ({PARTS[1]})",
+            {WEIGHTS: NO_FILE, INDEX_FILE: INDEX, PART_1: b"weights"},
+            f"contains no weights ({PART_2})",
         ),
-        ({SHARDS: ["a"]}, f"{SHARDS} is damaged; copy or fetch the file again"),
-        ({SHARDS: {"weight_map": 3}}, f"{SHARDS} is damaged"),
-        ({WEIGHTS: NOTHING, "pytorch_model.bin": b"x"}, f"no weights ({WEIGHTS})"),
-        ({WEIGHTS: NOTHING, "onnx/model.onnx": b"x"}, "save them as safetensors"),
+        ({INDEX_FILE: ["a"]}, f"{INDEX_FILE} is damaged; copy or fetch the file again"),
+        ({INDEX_FILE: {"weight_map": 3}}, f"{INDEX_FILE} is damaged"),
+        ({WEIGHTS: NO_FILE, "pytorch_model.bin": b"x"}, f"no weights ({WEIGHTS})"),
+        ({WEIGHTS: NO_FILE, "onnx/model.onnx": b"x"}, "save them as safetensors"),
         ({WEIGHTS: b""}, f"{WEIGHTS} is empty; copy or fetch the file again"),
         ({WEIGHTS: POINTER}, "is a pointer of Git LFS; run git lfs pull there"),
         ({"tokenizer.json": POINTER}, "tokenizer.json is a pointer of Git LFS"),
-        ({"tokenizer.json": NOTHING}, "contains no tokenizer"),
-        ({"1_Pooling/config.json": NOTHING}, "1_Pooling' contains no config.json"),
-        ({"config.json": NOTHING}, "contains no config.json; name a folder saved by"),
+        ({"tokenizer.json": NO_FILE}, "contains no tokenizer"),
+        ({"1_Pooling/config.json": NO_FILE}, "1_Pooling' contains no config.json"),
+        ({"config.json": NO_FILE}, "contains no config.json; name a folder saved by"),
     ],
 )
-def test_each_incomplete_folder_has_its_sentence(tmp_path, files, says):
+def test_a_folder_with_a_fault_gets_one_sentence(tmp_path, files, expected):
     folder = shutil.copytree(SAMPLE, tmp_path / "mine")
-    change(folder, files)
-    found = sentence(folder)
-    assert says in found and bool(says) == bool(found)
-    assert "\n" not in found and found.count("; ") == bool(found)
+    replace_files(folder, files)
+    if not expected:
+        assert sentence(folder) == ""
+        return
+    assert expected in sentence(folder)
+    assert "\n" not in sentence(folder)
+    assert sentence(folder).count("; ") == 1
 
 
 def test_a_link_to_nothing_is_a_missing_file(tmp_path):
@@ -74,9 +84,11 @@ def test_a_link_to_nothing_is_a_missing_file(tmp_path):
         assert "contains no " in sentence(folder)
 
 
-@pytest.mark.parametrize("inside", ["checkpoint-500", f"snapshots/{'c' * 40}"])
-def test_a_folder_around_a_model_names_the_models_folder(tmp_path, inside):
-    model = shutil.copytree(SAMPLE, tmp_path / inside)
+@pytest.mark.parametrize("subfolder", ["checkpoint-500", f"snapshots/{'c' * 40}"])
+def test_the_sentence_on_a_folder_around_a_model_names_the_models_folder(
+    tmp_path, subfolder
+):
+    model = shutil.copytree(SAMPLE, tmp_path / subfolder)
     assert sentence(tmp_path).endswith(f"contains no config.json; name {str(model)!r}")
     assert sentence(model) == ""
     assert "does not exist" in sentence(tmp_path / "none")

@@ -60,6 +60,9 @@ POLICIES = [
 
 
 def response(*options, highlights=(), likert=4, coder=7):
+    """Return a coder's response: labels of options, and highlights as (document,
+    paragraph, sentence).
+    """
     return {
         "coder_id": coder,
         "selected_option_labels": list(options),
@@ -94,9 +97,9 @@ CODINGS = [
 
 
 @pytest.fixture
-def given(tmp_path):
-    """Returns a function that writes the three files, changed by a test, and returns
-    the reader's input.
+def write_files(tmp_path):
+    """Return a function that writes the three files, changed by a test, and returns the
+    reader's input.
     """
 
     def write(
@@ -120,19 +123,21 @@ def given(tmp_path):
     return write
 
 
-def tables(published):
+def read_tables(published):
+    """Return {table: its rows}, and the reader's "notes"."""
     rows = raw.read("privacy", published)
-    return {name: list(of) for name, of in rows.of.items()} | {"notes": rows.notes}
+    tables = {name: list(table) for name, table in rows.of.items()}
+    return tables | {"notes": rows.notes}
 
 
-def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(given):
-    found = tables(given())
+def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(write_files):
+    tables = read_tables(write_files())
     assert [
         (row["site"], row["documents"], row["paragraphs"], row["words"])
-        for row in found["sites"]
+        for row in tables["sites"]
     ] == [("a.example", 1, 2, 2), ("b.example", 2, 3, 12), ("c.example", 0, 0, 0)]
     assert [
-        (row["site"], row["place"], row["paragraph_id"]) for row in found["paragraphs"]
+        (row["site"], row["place"], row["paragraph_id"]) for row in tables["paragraphs"]
     ] == [
         ("a.example", 0, "a.example/0/0"),
         ("a.example", 1, "a.example/0/1"),
@@ -140,36 +145,38 @@ def test_policies_are_sorted_by_site_and_paragraphs_numbered_by_site(given):
         ("b.example", 1, "b.example/0/1"),
         ("b.example", 2, "b.example/1/0"),
     ]
-    assert [row["name"] for row in found["documents"]] == [
-        "Privacy",
-        "Privacy",
-        "Terms",
-    ]
-    text = found["paragraphs"][3]["text"]
-    marks = [
-        row for row in found["sentences"] if row["paragraph_id"] == "b.example/0/1"
-    ]
-    assert [text[row["start"] : row["end"]] for row in marks] == ["One.", "Two two."]
-    assert not [
-        row for row in found["sentences"] if row["paragraph_id"] == "a.example/0/0"
-    ]
+    names = [row["name"] for row in tables["documents"]]
+    assert names == ["Privacy", "Privacy", "Terms"]
 
 
-def test_document_labels_may_be_numbers(given):
+def test_a_paragraph_has_rows_of_its_sentences_and_an_empty_one_has_none(write_files):
+    tables = read_tables(write_files())
+    paragraph = tables["paragraphs"][3]
+    assert paragraph["paragraph_id"] == "b.example/0/1"
+    sentences = []
+    for row in tables["sentences"]:
+        if row["paragraph_id"] == "b.example/0/1":
+            sentences.append(paragraph["text"][row["start"] : row["end"]])
+    assert sentences == ["One.", "Two two."]
+    with_sentences = {row["paragraph_id"] for row in tables["sentences"]}
+    assert "a.example/0/0" not in with_sentences
+
+
+def test_document_labels_may_be_numbers(write_files):
     numbered = copy.deepcopy(POLICIES)
     for site in numbered:
         for document in site["policy_documents"]:
             document["label"] = int(document["label"])
-    assert tables(given(policies=numbered)) == tables(given())
+    assert read_tables(write_files(policies=numbered)) == read_tables(write_files())
 
 
-def test_codings_are_converted_to_responses_and_highlights(given):
-    found = tables(given())
-    rows = [
+def test_codings_are_converted_to_responses_and_highlights(write_files):
+    tables = read_tables(write_files())
+    responses = [
         (row["site"], row["question_id"], row["response"], row["options"])
-        for row in found["responses"]
+        for row in tables["responses"]
     ]
-    assert rows == [
+    assert responses == [
         ("b.example", "E-1", 0, [0, 1]),
         ("b.example", "E-1", 1, []),
         ("b.example", "N-2", 0, [1]),
@@ -177,23 +184,20 @@ def test_codings_are_converted_to_responses_and_highlights(given):
         ("c.example", "N-2", 0, [2]),
         ("c.example", "N-2", 1, [2]),
     ]
-    assert [row["confidence"] for row in found["responses"]][:4] == [
-        0.0,
-        1.0,
-        0.75,
-        None,
-    ]
-    marked = [
+    # Ratings from 1 to 5 become shares.
+    confidences = [row["confidence"] for row in tables["responses"]]
+    assert confidences[:4] == [0.0, 1.0, 0.75, None]
+    highlights = [
         (row["paragraph_id"], row["sentence"], row["here"])
-        for row in found["highlights"]
+        for row in tables["highlights"]
     ]
-    assert marked == [
+    assert highlights == [
         ("b.example/0/1", 1, True),
         ("b.example/1/0", 0, True),
         ("c.example/0/9", 0, False),
         ("c.example/0/9", 0, False),
     ]
-    assert found["notes"] == {
+    assert tables["notes"] == {
         "highlights_beyond_our_sentences": 0,
         "highlights_outside_the_policies": 2,
         "pairs_with_two_like_responses": 1,
@@ -205,51 +209,58 @@ def test_codings_are_converted_to_responses_and_highlights(given):
 
 
 def test_the_rows_fit_their_schema_and_the_same_files_give_the_same_bytes(
-    given, tmp_path
+    write_files, tmp_path
 ):
-    published, written = given(), []
+    published = write_files()
+    contents = []  # of the folders, {file: bytes}
     for name in ("one", "two"):
         folder = tmp_path / name
         folder.mkdir()
         write_all(TABLES["privacy"], raw.read("privacy", published).of, folder)
-        written.append({path.name: path.read_bytes() for path in folder.glob("[!.]*")})
-    assert written[0] == written[1] and len(written[0]) == 8
+        contents.append({path.name: path.read_bytes() for path in folder.glob("[!.]*")})
+    assert contents[0] == contents[1]
+    assert len(contents[0]) == 8
 
 
-def changed(records, *path, to):
-    """A copy of records with the value at ``path`` replaced."""
-    found = copy.deepcopy(records)
-    at = found
-    for step in path[:-1]:
-        at = at[step]
-    at[path[-1]] = to
-    return found
+def codings_with_highlights(*highlights):
+    """Return a copy of `CODINGS` whose first response has these highlights, as
+    (document, paragraph, sentence).
+    """
+    codings = copy.deepcopy(CODINGS)
+    codings[0]["responses"][0]["highlighted_sentences"] = [*map(list, highlights)]
+    return codings
 
 
-MARKS = (0, "responses", 0, "highlighted_sentences")
+@pytest.mark.parametrize(
+    ("document", "paragraph"),
+    [
+        (2, 0),  # the site has documents 0 and 1
+        (1, 1),  # document 1 has one paragraph
+    ],
+)
+def test_a_highlight_outside_the_documents_of_its_site_raises(
+    write_files, document, paragraph
+):
+    files = write_files(codings=codings_with_highlights((document, paragraph, 0)))
+    message = f"b.example/{document}/{paragraph} for N-2 lies outside"
+    with pytest.raises(BadInput, match=message):
+        read_tables(files)
 
 
-@pytest.mark.parametrize("mark", [[2, 0, 0], [1, 1, 0]])
-def test_a_highlight_outside_the_documents_of_its_site_raises(given, mark):
-    place = f"b.example/{mark[0]}/{mark[1]} for N-2 lies outside"
-    with pytest.raises(BadInput, match=place):
-        tables(given(codings=changed(CODINGS, *MARKS, to=[mark])))
+def test_highlights_outside_the_documents_of_other_snapshots_are_counted(write_files):
+    codings = codings_with_highlights((2, 0, 0), (1, 1, 0), (0, 0, 0))
+    tables = read_tables(write_files(codings=codings, variant="stand_in"))
+    highlights = [row for row in tables["highlights"] if row["site"] == "b.example"]
+    assert [row["here"] for row in highlights] == [True, False, False]
+    # Two of them, and two of c.example, which has no policy here.
+    assert tables["notes"]["highlights_outside_the_policies"] == 4
 
 
-def test_highlights_outside_the_documents_of_other_snapshots_are_counted(given):
-    codings = changed(CODINGS, *MARKS, to=[[2, 0, 0], [1, 1, 0], [0, 0, 0]])
-    found = tables(given(codings=codings, variant="stand_in"))
-    assert [
-        row["here"] for row in found["highlights"] if row["site"] == "b.example"
-    ] == [True, False, False]
-    assert found["notes"]["highlights_outside_the_policies"] == 4
-
-
-def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
-    codings = changed(CODINGS, *MARKS, to=[[0, 1, 2], [0, 1, 1]])
-    assert (
-        tables(given(codings=codings))["notes"]["highlights_beyond_our_sentences"] == 1
-    )
+def test_highlights_of_missing_sentences_are_counted_without_an_error(write_files):
+    # The paragraph has sentences 0 and 1.
+    codings = codings_with_highlights((0, 1, 2), (0, 1, 1))
+    tables = read_tables(write_files(codings=codings))
+    assert tables["notes"]["highlights_beyond_our_sentences"] == 1
 
 
 @pytest.mark.parametrize(
@@ -264,9 +275,8 @@ def test_highlights_of_missing_sentences_are_counted_without_an_error(given):
     ],
 )
 def test_paragraphs_are_split_into_sentences(paragraph, sentences):
-    assert [
-        paragraph[start:end] for start, end in raw.sentence_spans(paragraph)
-    ] == sentences
+    spans = raw.sentence_spans(paragraph)
+    assert [paragraph[start:end] for start, end in spans] == sentences
 
 
 def test_sentences_do_not_depend_on_the_load_of_the_machine():

@@ -22,10 +22,11 @@ from lextables.tasks.retrieval.rankers.language_model import (
     rerank,
 )
 
-ONE = Template(
+# The prompts of one document, and of a pair of documents.
+POINTWISE_PROMPT = Template(
     (Message("user", "Query: ${query}\n${fence}\n${text}\n${fence}\nRate it."),)
 )
-TWO = Template(
+PAIRWISE_PROMPT = Template(
     (
         Message(
             "user",
@@ -33,70 +34,90 @@ TWO = Template(
         ),
     )
 )
-# The second word of a document is its relevance.
+# The second word of a document is its relevance, so the best order is b, d, e, a, c.
 DOCUMENTS = {
-    name: f"worth {worth} of text {name}"
-    for name, worth in zip("abcde", (2, 5, 1, 4, 3), strict=True)
+    "a": "worth 2 of text a",
+    "b": "worth 5 of text b",
+    "c": "worth 1 of text c",
+    "d": "worth 4 of text d",
+    "e": "worth 3 of text e",
 }
 
 
-def asking(queries=("q",), documents="abcde", texts=DOCUMENTS):
-    read = {}
+def candidates(queries=("q",), documents="abcde", texts=DOCUMENTS):
+    """Return candidates of the first stage: these documents, in this order, for each
+    query.
+    """
+    text_of = {}
     for query in queries:
-        read |= {(query, name): texts[name] for name in documents}
+        text_of |= {(query, name): texts[name] for name in documents}
     hits = {query: list(documents) for query in queries}
-    return Candidates({query: f"what {query}" for query in queries}, hits, read)
+    return Candidates({query: f"what {query}" for query in queries}, hits, text_of)
 
 
-def worths(text):
-    return [int(found) for found in re.findall(r"worth (\d)", text)]
+def relevances(prompt):
+    """Return the relevance of each document of a prompt."""
+    return [int(digit) for digit in re.findall(r"worth (\d)", prompt)]
 
 
-def rates(text):
-    return {str(worths(text)[0]): 0.7, " 1": 0.1, "no": 0.2}
+# Probabilities of a perfect model's next token, {token: probability}.
 
 
-def prefers(text):
-    first, second = worths(text)
+def rates(prompt):
+    """Give the rating 0.7, and other tokens the rest."""
+    return {str(relevances(prompt)[0]): 0.7, " 1": 0.1, "no": 0.2}
+
+
+def prefers(prompt):
+    """Prefer the more relevant of documents A and B."""
+    first, second = relevances(prompt)
     return {"A": 0.8, "B": 0.1} if first > second else {"A": 0.1, " B": 0.8}
 
 
-def order(asked, query="q"):
-    return "".join(document for document, _ in asked.hits[query])
+def order(ranking, query="q"):
+    """Return the names of the ranked documents as one word."""
+    return "".join(document for document, _ in ranking.hits[query])
 
 
 def test_a_perfect_model_sorts_all_documents():
-    assert order(pointwise(FakeModel(rates), ONE, asking())) == "bdeac"
-    assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=4)) == "bdeac"
+    ranking = pointwise(FakeModel(rates), POINTWISE_PROMPT, candidates())
+    assert order(ranking) == "bdeac"
+    ranking = pairwise(FakeModel(prefers), PAIRWISE_PROMPT, candidates(), passes=4)
+    assert order(ranking) == "bdeac"
 
 
-def test_each_pass_moves_one_document_to_the_top():
-    assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=1)) == "badce"
-    assert order(pairwise(FakeModel(prefers), TWO, asking(), passes=2)) == "bdaec"
+@pytest.mark.parametrize(("passes", "expected"), [(1, "badce"), (2, "bdaec")])
+def test_each_pass_moves_one_document_to_the_top(passes, expected):
+    model = FakeModel(prefers)
+    assert order(pairwise(model, PAIRWISE_PROMPT, candidates(), passes)) == expected
 
 
 def test_the_score_is_the_expected_rating_and_other_probability_is_reported():
-    asked = pointwise(FakeModel(rates), ONE, asking(documents="b"))
-    assert asked.hits["q"] == [("b", pytest.approx((0.7 * 5 + 0.1 * 1) / 0.8))]
-    assert asked.counts["outside"] == pytest.approx(0.2)
-    assert asked.counts["requests"] == 1
+    only_b = candidates(documents="b")
+    ranking = pointwise(FakeModel(rates), POINTWISE_PROMPT, only_b)
+    assert ranking.hits["q"] == [("b", pytest.approx((0.7 * 5 + 0.1 * 1) / 0.8))]
+    assert ranking.counts["outside"] == pytest.approx(0.2)
+    assert ranking.counts["requests"] == 1
 
 
 def test_without_probabilities_written_ratings_count_and_ties_keep_their_order():
-    written = {
+    answers = {
         "a": "4",
         "b": "Rating: 4.",
         "c": "5 stars",
-        "d": "It is good",
+        "d": "It is good",  # no rating
         "e": "**3**",
     }
-    model = FakeModel(
-        None, lambda text, seed: written[re.search(r"text (\w)", text)[1]]
-    )
-    asked = pointwise(model, ONE, asking())
-    assert order(asked) == "cabed"
-    assert asked.counts["ties"] == 1 and asked.counts["unparseable"] == 1
-    assert asked.counts["outside"] is None
+
+    def answer(prompt, seed):
+        document = re.search(r"text (\w)", prompt)[1]
+        return answers[document]
+
+    ranking = pointwise(FakeModel(None, answer), POINTWISE_PROMPT, candidates())
+    assert order(ranking) == "cabed"
+    assert ranking.counts["ties"] == 1
+    assert ranking.counts["unparseable"] == 1
+    assert ranking.counts["outside"] is None
 
 
 @pytest.mark.parametrize(
@@ -121,42 +142,45 @@ def test_ratings_are_parsed_from_answers(text, rating):
 
 
 def test_unparseable_answers_keep_the_order_of_the_first_stage():
-    mute = FakeModel(lambda text: {"As": 1.0})
-    one, two = pointwise(mute, ONE, asking()), pairwise(mute, TWO, asking(), passes=2)
-    assert order(one) == order(two) == "abcde"
-    assert one.counts["unparseable"] == one.counts["requests"] == 5
-    # Each pair of neighbours is asked once, in both orders.
-    assert two.counts["requests"] == two.counts["unparseable"] == 8
-    assert two.counts["ties"] == 4 and two.counts["disagreements"] == 0
-    talks = FakeModel(None, lambda text, seed: "Both clauses have their merits.")
-    assert order(pairwise(talks, TWO, asking(), passes=1)) == "abcde"
+    model = FakeModel(lambda prompt: {"As": 1.0})
+    ranking = pointwise(model, POINTWISE_PROMPT, candidates())
+    assert order(ranking) == "abcde"
+    assert ranking.counts["unparseable"] == ranking.counts["requests"] == 5
+    ranking = pairwise(model, PAIRWISE_PROMPT, candidates(), passes=2)
+    assert order(ranking) == "abcde"
+    # Each of the four pairs of neighbours is asked once, in both orders.
+    assert ranking.counts["requests"] == ranking.counts["unparseable"] == 8
+    assert ranking.counts["ties"] == 4
+    assert ranking.counts["disagreements"] == 0
+    model = FakeModel(None, lambda prompt, seed: "Both clauses have their merits.")
+    ranking = pairwise(model, PAIRWISE_PROMPT, candidates(), passes=1)
+    assert order(ranking) == "abcde"
 
 
-def test_position_bias_keeps_the_order_and_is_counted():
-    for place, share in (("A", 1), ("B", 0)):
-        asked = pairwise(
-            FakeModel(lambda text, place=place: {place: 0.9}), TWO, asking(), passes=4
-        )
-        assert order(asked) == "abcde"
-        assert (
-            asked.counts["first_listed"] == share
-            and asked.counts["first_listed_by_chance"] == 0.5
-        )
-        assert asked.counts["disagreements"] == asked.counts["ties"] == 4
+@pytest.mark.parametrize(("letter", "share_of_first"), [("A", 1), ("B", 0)])
+def test_a_model_that_always_prefers_one_position_keeps_the_order(
+    letter, share_of_first
+):
+    model = FakeModel(lambda prompt: {letter: 0.9})
+    ranking = pairwise(model, PAIRWISE_PROMPT, candidates(), passes=4)
+    assert order(ranking) == "abcde"
+    assert ranking.counts["first_listed"] == share_of_first
+    assert ranking.counts["first_listed_by_chance"] == 0.5
+    # The answers to both orders of a pair disagree.
+    assert ranking.counts["disagreements"] == ranking.counts["ties"] == 4
 
 
 def test_queries_in_the_same_batch_are_ranked_independently():
     model = FakeModel(prefers)
-    several = replace(asking("qr"), hits={"q": list("abc"), "r": list("edcba")})
-    asked = pairwise(model, TWO, several, passes=2)
-    assert (order(asked, "q"), order(asked, "r")) == ("bac", "bdeac")
-    assert asked.hits["q"] == order_scores("bac")
+    hits = {"q": list("abc"), "r": list("edcba")}
+    two_queries = replace(candidates("qr"), hits=hits)
+    ranking = pairwise(model, PAIRWISE_PROMPT, two_queries, passes=2)
+    assert order(ranking, "r") == "bdeac"
+    # Scores are ranks from the end.
+    assert ranking.hits["q"] == [("b", 3.0), ("a", 2.0), ("c", 1.0)]
 
 
-def order_scores(names):
-    return [(name, float(len(names) - place)) for place, name in enumerate(names)]
-
-
+# {role: split, and what `pool` is}
 TASK = {"training": "train", "validation": "valid", "test": "test", "pool": "judged"}
 COLLECTION = Collection(
     DOCUMENTS,
@@ -169,50 +193,58 @@ COLLECTION = Collection(
 )
 
 
-def settings(way, passes=2):
-    prompt = (ONE if way == "pointwise" else TWO).plain()
-    return AskingSettings(way=way, prompt=prompt, form="text", hits=3, passes=passes)
-
-
-def test_hits_that_are_not_reranked_stay_below_the_others():
-    first = {"q": list("abcde"), "t": list("abc")}
-    one = rerank(COLLECTION, first, settings("pointwise"), FakeModel(rates))
-    two = rerank(COLLECTION, first, settings("pairwise"), FakeModel(prefers))
-    for asked in (one, two):
-        assert asked.hits.keys() == {"q"}
-        assert order(asked) == "bacde"
-        scores = [score for _, score in asked.hits["q"]]
-        assert scores == sorted(scores, reverse=True) and len(set(scores)) == 5
+def settings_of(way, passes=2):
+    """Return settings that rerank the first three hits."""
+    prompt = POINTWISE_PROMPT if way == "pointwise" else PAIRWISE_PROMPT
+    return AskingSettings(
+        way=way, prompt=prompt.plain(), form="text", hits=3, passes=passes
+    )
 
 
 @pytest.mark.parametrize(
-    ("way", "passes", "most"),
+    ("way", "answer"), [("pointwise", rates), ("pairwise", prefers)]
+)
+def test_hits_that_are_not_reranked_stay_below_the_others(way, answer):
+    # "q" is a query of the test split, "t" of the training split.
+    first_stage = {"q": list("abcde"), "t": list("abc")}
+    ranking = rerank(COLLECTION, first_stage, settings_of(way), FakeModel(answer))
+    assert ranking.hits.keys() == {"q"}
+    assert order(ranking) == "bacde"
+    scores = [score for _, score in ranking.hits["q"]]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 5
+
+
+@pytest.mark.parametrize(
+    ("way", "passes", "most_requests"),
     [("pointwise", 9, 3), ("pairwise", 1, 4), ("pairwise", 9, 6)],
 )
-def test_the_maximum_number_of_requests_is_computed_in_advance(way, passes, most):
-    given = settings(way, passes=passes)
-    first = {"q": list("abcde")}
-    requests, characters = expected(candidates_of(COLLECTION, first, given), given)
-    assert requests == most
+def test_the_maximum_number_of_requests_is_computed_in_advance(
+    way, passes, most_requests
+):
+    settings = settings_of(way, passes=passes)
+    first_stage = {"q": list("abcde")}
+    hits = candidates_of(COLLECTION, first_stage, settings)
+    requests, characters = expected(hits, settings)
+    assert requests == most_requests
     # A request has one text, or the two texts of a pair, of their mean length.
     texts = 1 if way == "pointwise" else 2
     length = sum(len(DOCUMENTS[name]) for name in "abc")
     assert characters == requests * texts * length // 3
     # No pair is asked twice, so the actual number can be lower.
-    assert (
-        rerank(
-            COLLECTION,
-            first,
-            given,
-            FakeModel(rates if way == "pointwise" else prefers),
-        ).counts["requests"]
-        <= most
-    )
+    model = FakeModel(rates if way == "pointwise" else prefers)
+    ranking = rerank(COLLECTION, first_stage, settings, model)
+    assert ranking.counts["requests"] <= most_requests
 
 
 def test_clauses_that_are_too_long_are_cut_and_counted():
-    long = DOCUMENTS | {"a": DOCUMENTS["a"] + " and on" * 200}
-    asked = pointwise(FakeModel(rates, window=60), ONE, asking(texts=long))
-    assert asked.counts["cut"] == 1 and order(asked) == "bdeac"
-    asked = pairwise(FakeModel(prefers, window=60), TWO, asking(texts=long), passes=4)
-    assert asked.counts["cut"] > 1 and order(asked) == "bdeac"
+    texts = DOCUMENTS | {"a": DOCUMENTS["a"] + " and on" * 200}
+    with_long_text = candidates(texts=texts)
+    model = FakeModel(rates, window=60)
+    ranking = pointwise(model, POINTWISE_PROMPT, with_long_text)
+    assert ranking.counts["cut"] == 1
+    assert order(ranking) == "bdeac"
+    model = FakeModel(prefers, window=60)
+    ranking = pairwise(model, PAIRWISE_PROMPT, with_long_text, passes=4)
+    assert ranking.counts["cut"] > 1
+    assert order(ranking) == "bdeac"

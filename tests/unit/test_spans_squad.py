@@ -28,6 +28,7 @@ TEXT = "LEASE\nMill “A” lets the barn to Mill “B”. Mill “B” pays �
 
 
 def question(question_id, *answers):
+    """Return a question of a SQuAD file, with answers as (start, text)."""
     return {
         "answers": [{"text": text, "answer_start": start} for start, text in answers],
         "id": question_id,
@@ -36,7 +37,8 @@ def question(question_id, *answers):
     }
 
 
-WHOLE = {
+# A SQuAD file with a contract with three questions, and one without any.
+SQUAD = {
     "version": "1",
     "data": [
         {
@@ -63,15 +65,17 @@ WHOLE = {
 
 
 def category(question_id, contract_id):
+    """Return the category of a question: Parties, of Barn__Parties."""
     return question_id.removeprefix(f"{contract_id}__")
 
 
-def documents(squad, where="lease.json"):
-    return list(read_squad(orjson.dumps(squad), where, category))
+def documents():
+    """Return the documents that are read from `SQUAD`."""
+    return list(read_squad(orjson.dumps(SQUAD), "lease.json", category))
 
 
 def test_documents_keep_the_order_of_the_file():
-    barn, note = documents(WHOLE)
+    barn, note = documents()
     assert note == Document("Empty of questions", "NOTE", ())
     assert (barn.contract_id, barn.text) == ("Barn", TEXT)
     parties, price, term = barn.questions
@@ -91,14 +95,12 @@ def test_documents_keep_the_order_of_the_file():
 
 
 def test_a_stream_is_read_like_bytes():
-    content = orjson.dumps(WHOLE)
-    assert list(read_squad(io.BytesIO(content), "lease.json", category)) == documents(
-        WHOLE
-    )
+    stream = io.BytesIO(orjson.dumps(SQUAD))
+    assert list(read_squad(stream, "lease.json", category)) == documents()
 
 
-def test_rows_are_valid_for_their_tables(tmp_path):
-    barn, _ = documents(WHOLE)
+def test_rows_of_questions_have_their_category_and_number_of_answers(tmp_path):
+    barn, _ = documents()
     write(QUESTIONS, question_rows(barn, "dev"), tmp_path / "questions.parquet")
     assert [
         (row["question_id"], row["category"], row["split"], row["answers"])
@@ -108,6 +110,10 @@ def test_rows_are_valid_for_their_tables(tmp_path):
         ("Barn__Price", "Price", "dev", 1),
         ("Barn__Term", "Term", "dev", 0),
     ]
+
+
+def test_rows_of_answers_keep_the_order_of_the_file_and_have_offsets(tmp_path):
+    barn, _ = documents()
     write(ANSWERS, answer_rows(barn), tmp_path / "answers.parquet")
     rows = list(read(tmp_path / "answers.parquet"))
     assert [(row["question_id"], row["index"], row["start"]) for row in rows] == [
@@ -117,15 +123,15 @@ def test_rows_are_valid_for_their_tables(tmp_path):
         ("Barn__Price", 0, 51),
     ]
     assert all(TEXT[row["start"] : row["end"]] == row["text"] for row in rows)
+
+
+def test_an_example_without_an_answer_starts_and_ends_at_minus_one(tmp_path):
+    barn, _ = documents()
+    answered = AnnotatedQuestion("Barn__Price_0", "Price", "?", (Answer(51, "pays"),))
+    unanswered = AnnotatedQuestion("Barn__Term_0", "Term", "?", ())
     examples = [
-        example_row(
-            barn,
-            AnnotatedQuestion("Barn__Price_0", "Price", "?", (Answer(51, "pays"),)),
-            "Barn__Price",
-        ),
-        example_row(
-            barn, AnnotatedQuestion("Barn__Term_0", "Term", "?", ()), "Barn__Term"
-        ),
+        example_row(barn, answered, "Barn__Price"),
+        example_row(barn, unanswered, "Barn__Term"),
     ]
     write(EXAMPLES, examples, tmp_path / "examples.parquet")
     assert list(read(tmp_path / "examples.parquet")) == examples
@@ -135,31 +141,33 @@ def test_rows_are_valid_for_their_tables(tmp_path):
     ]
 
 
-def test_a_damaged_file_raises():
+def test_a_damaged_file_raises_an_error_that_says_to_download_it_again():
+    damaged = orjson.dumps(SQUAD)[:-20]
     with pytest.raises(BadInput, match="^lease.json: is no JSON .*; download the file"):
-        list(read_squad(orjson.dumps(WHOLE)[:-20], "lease.json", category))
+        list(read_squad(damaged, "lease.json", category))
 
 
+# Contracts that a share is drawn from.
 NAMES = [f"contract {i}" for i in range(40)]
 
 
-def test_samples_depend_only_on_the_names_and_the_seed():
+def test_drawn_contracts_depend_only_on_the_names_and_the_seed():
     assert held_out(NAMES, 0.1) == held_out(reversed(NAMES), 0.1)
-    assert len(held_out(NAMES, 0.1)) == 4
+    assert len(held_out(NAMES, 0.1)) == 4  # a tenth of 40
     assert part(NAMES, 30, seed=0) != part(NAMES, 30, seed=1)
     assert part(NAMES, 100, seed=3) == frozenset(NAMES)
 
 
 def test_smaller_shares_are_subsets_of_larger_ones_and_never_empty():
-    shares = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
-    assert [len(share) for share in shares] == [1, 1, 4, 12, 40]
-    assert all(small <= large for small, large in pairwise(shares))
+    parts = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
+    assert [len(names) for names in parts] == [1, 1, 4, 12, 40]
+    assert all(smaller <= larger for smaller, larger in pairwise(parts))
 
 
 def test_held_out_contracts_are_a_share_of_the_training_contracts_or_a_split():
     splits = dict.fromkeys(NAMES, "train") | {"a": "dev", "b": "test", "c": "dev"}
     assert held_out_contracts(splits, "dev") == {"a", "c"}
-    trained = [name for name in splits if name != "b"]
-    assert held_out_contracts(splits, 0.1) == held_out(trained, 0.1)
-    everything = held_out_contracts(splits, 1.0)
-    assert everything == set(trained)
+    # All but the test split.
+    training_contracts = [name for name in splits if name != "b"]
+    assert held_out_contracts(splits, 0.1) == held_out(training_contracts, 0.1)
+    assert held_out_contracts(splits, 1.0) == set(training_contracts)

@@ -1,3 +1,7 @@
+"""Numbers of tokens of GPT-3's vocabulary, and of a sequence with its two special
+tokens.
+"""
+
 import pytest
 
 from lextables.models.token_count import TokenCounter
@@ -22,7 +26,7 @@ def counter():
         ("\u2026\u2014", 2),  # characters of three bytes each
     ],
 )
-def test_tokens_are_counted(counter, text, tokens):
+def test_a_sequence_has_two_tokens_more_than_its_text(counter, text, tokens):
     assert counter.tokens(text) == tokens
     assert counter.sequence_length(text) == tokens + 2
 

@@ -9,7 +9,9 @@ from helpers import forked
 from lextables import ROOT
 from lextables.models.resolve import REHEARSED
 
-RAN = {
+# The published rows of models that can be rehearsed on a processor: those of a server
+# and of local models with a tiny one of the same architecture.
+REHEARSED_ROWS = {
     "GPT 4.1",
     "GPT 4.1 mini",
     "Claude Sonnet 4",
@@ -31,7 +33,7 @@ def test_each_published_row_ran_or_has_a_reason_and_none_has_a_verdict(tmp_path)
     results = tmp_path / "results/rehearsal"
     with (results / "rehearsal.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["row"] for row in rows if row["status"] == "ran"} == RAN
+    assert {row["row"] for row in rows if row["status"] == "ran"} == REHEARSED_ROWS
     for row in rows:
         assert (row["status"] == "ran") == (not row["reason"]), row
     with (ROOT / "resources/published/contracteval.csv").open(encoding="utf-8") as file:
@@ -42,7 +44,8 @@ def test_each_published_row_ran_or_has_a_reason_and_none_has_a_verdict(tmp_path)
         lines = list(csv.DictReader(file))
     assert {line["verdict"] for line in lines} == {"", "not run"}
     assert not any(line["reproduced"] for line in lines)
-    found = set()
+    # Where the weights of each run were found.
+    origins = set()
     for record in results.glob("runs/*/ask/*/*/*/run.json"):
-        found.add(json.loads(record.read_text())["settings"]["found"])
-    assert found == {REHEARSED, "API"}
+        origins.add(json.loads(record.read_text())["settings"]["found"])
+    assert origins == {REHEARSED, "API"}

@@ -25,28 +25,30 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
 ]
 
 
-def name_of(requirement):
+def distribution_name(requirement):
+    """Return the normalised name of a requirement: `a-b`, of `A_b[c]>=1`."""
     name = re.match(r"[A-Za-z0-9._-]+", requirement)[0]
     return re.sub(r"[._-]+", "-", name).lower()
 
 
-def needed(requirements):
+def with_dependencies(requirements):
     """Return the distributions of requirements and of what they need, without
     extras.
     """
-    found = {}
-    waiting = [name_of(requirement) for requirement in requirements]
+    distributions = {}
+    waiting = [distribution_name(requirement) for requirement in requirements]
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in distributions:
             continue
         try:
-            found[name] = metadata.distribution(name)
+            distributions[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue  # for another system or Python
-        others = found[name].requires or []
-        waiting += [name_of(other) for other in others if "extra ==" not in other]
-    return found.values()
+        for requirement in distributions[name].requires or []:
+            if "extra ==" not in requirement:
+                waiting.append(distribution_name(requirement))
+    return distributions.values()
 
 
 def link(distributions, folder):
@@ -63,7 +65,8 @@ def link(distributions, folder):
 def wheel(tmp_path_factory):
     """The wheel, built from a copy of the files that the container image gets."""
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    of_image = {line[1:] for line in ignored if line.startswith("!")}
+    # The lines with "!" are what the image gets.
+    copied = {line[1:] for line in ignored if line.startswith("!")}
     folder = tmp_path_factory.mktemp("wheel")
     listed = subprocess.run(
         ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"],
@@ -72,7 +75,7 @@ def wheel(tmp_path_factory):
         text=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if name.split("/")[0] in of_image and (ROOT / name).is_file():
+        if name.split("/")[0] in copied and (ROOT / name).is_file():
             copy = folder / "clone" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy)
@@ -85,8 +88,8 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
-    """Return a function that runs a program of an environment with the wheel in an
-    empty folder.
+    """Return a function that runs a program of an environment with the wheel, in an
+    empty folder unless another one is given.
     """
     place = tmp_path_factory.mktemp("environment")
     venv.create(place / "venv", with_pip=False, symlinks=True)
@@ -95,15 +98,19 @@ def installed(wheel, tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--python", python, *install]
     subprocess.run([*pip, wheel], check=True)
     (site,) = (place / "venv/lib").glob("python*/site-packages")
-    link(needed(PROJECT["dependencies"]), site)
+    link(with_dependencies(PROJECT["dependencies"]), site)
     empty = place / "empty"
     empty.mkdir()
 
-    def run(program, *words, folder=empty, path=""):
+    def run(program, *arguments, folder=empty, python_path=""):
         return subprocess.run(
-            [place / "venv/bin" / program, *map(str, words)],
+            [place / "venv/bin" / program, *map(str, arguments)],
             cwd=folder,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONPATH": path},
+            env={
+                "PATH": "/usr/bin:/bin",
+                "HOME": str(place),
+                "PYTHONPATH": python_path,
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -144,10 +151,10 @@ print(json.dumps([len(lextables.published()), sorted(sys.modules)]))
     run = installed("python", "-c", program, hits, folder=tmp_path)
     assert run.returncode == 0, run.stderr
     count, modules = json.loads(run.stdout)
-    assert count == 2739
+    assert count == 2739  # published values
     assert not {"torch", "transformers", "snakemake", "spacy"}.intersection(modules)
-    words = ("score", "acord", hits, "--data", "sample", "--folder", tmp_path)
-    run = installed("lextables", *words)
+    arguments = ("score", "acord", hits, "--data", "sample", "--folder", tmp_path)
+    run = installed("lextables", *arguments)
     assert run.returncode == 0, run.stderr
     # The scores of the judgements are a perfect ranking.
     assert re.search(r"NDCG@10 +paper +1\.0000 +NaN +NaN +11", run.stdout)
@@ -156,9 +163,10 @@ print(json.dumps([len(lextables.published()), sorted(sys.modules)]))
 
 
 def test_the_installed_pipeline_runs_the_sample(installed):
-    words = ("run", "acord", "--data", "sample", "--cores", 1, "--dry-run")
-    others = str(Path(pytest.__file__).parents[1])
-    run = installed("lextables", *words, path=others)
+    arguments = ("run", "acord", "--data", "sample", "--cores", 1, "--dry-run")
+    # With the packages of this environment, which has those of the pipeline.
+    packages = str(Path(pytest.__file__).parents[1])
+    run = installed("lextables", *arguments, python_path=packages)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "lextables/project/Snakefile" in run.stderr
     assert "Scoring" in run.stdout + run.stderr
