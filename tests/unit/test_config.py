@@ -201,7 +201,7 @@ def test_a_removed_key_or_paper_is_refused_with_one_sentence(name):
         ("config key papers", {"papers": [name, "acord"]}),
     ):
         with pytest.raises(BadInput) as error:
-            load({"papers": "acord"} | values, [*KNOWN, name], ROOT)
+            load({"papers": "acord"} | values, KNOWN, ROOT)
         assert sentence.fullmatch(str(error.value).removeprefix(f"{place}: "))
     assert name not in Config.model_fields
     assert not (ROOT / f"resources/papers/{name}.yaml").exists()

@@ -76,17 +76,16 @@ def test_numbers_of_updates_are_limited_and_stay_different(updates, most, expect
 
 def test_the_target_sets_the_configuration_and_names_all_papers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    changed = rehearsal.settings(["rehearsal"], ROOT, DEFAULTS, DEFAULTS)
+    changed = rehearsal.settings(ROOT, DEFAULTS, DEFAULTS)
     assert changed["rehearsal"] is True
     assert changed["papers"] == PAPERS
     assert changed["llm"] == rehearsal_server.address(
         tmp_path / "results/rehearsal/.cache/port.txt"
     )
     own = {**DEFAULTS, "papers": ["maud"], "llm": LLM}
-    assert rehearsal.settings(["rehearsal"], ROOT, DEFAULTS, own) == {"rehearsal": True}
+    assert rehearsal.settings(ROOT, DEFAULTS, own) == {"rehearsal": True}
     paid = {**DEFAULTS, "models": "paper"}
-    assert "llm" not in rehearsal.settings(["rehearsal"], ROOT, DEFAULTS, paid)
-    assert rehearsal.settings(["all"], ROOT, DEFAULTS, DEFAULTS) == {}
+    assert "llm" not in rehearsal.settings(ROOT, DEFAULTS, paid)
 
 
 def test_a_rehearsal_on_the_papers_data_or_with_a_smaller_grid_is_refused(

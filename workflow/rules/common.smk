@@ -91,9 +91,8 @@ configfile: str(ROOT / "config.yaml")
 
 
 if STANDALONE and command_line.started_by_snakemake():
-    config.update(
-        rehearsal.settings(targets_of_command_line(), PROJECT_PATH, DEFAULTS, config)
-    )
+    if rehearsal.TARGET in targets_of_command_line():
+        config.update(rehearsal.settings(PROJECT_PATH, DEFAULTS, config))
 # The checked configuration, the registries, and the plan: every run of the planned
 # papers.
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)

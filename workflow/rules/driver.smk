@@ -30,8 +30,9 @@ if STANDALONE:
         message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
         if message:
             logger.warning(message)
-        # The server of a language model, if a rehearsal needs one.
-        or_exit(rehearsal.start_server, CONFIG)
+        if CONFIG.rehearsal:
+            # The server of a language model, if the rehearsal needs one.
+            or_exit(rehearsal.start_server, CONFIG)
     elif "plan" in targets:
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
 

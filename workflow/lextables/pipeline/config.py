@@ -509,6 +509,9 @@ def _is_place(value: str) -> bool:
     return is_path or Path(value).expanduser().exists()
 
 
+KEYS = frozenset(Config.model_fields)  # of the configuration
+
+
 def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     """Check Snakemake's mapping of keys to values and return the `Config`.
 
@@ -516,16 +519,17 @@ def load(values: JsonObject, known_papers: list[str], root: Path) -> Config:
     value, a secret in a URL, a paper that the registry does not have, a mirror folder
     or a file that does not exist.
     """
-    removed.check(values, "config")
+    if unknown := values.keys() - KEYS:
+        removed.check(sorted(unknown), "config")
     do = "correct it in config.yaml or after --config"
     config = checked(Config, dict(values), where="config", do=do)
     for key, value in values.items():
         if without_url_secrets(str(value)) != str(value):
             what = f"{key} = {value!r} has a password or a key in a URL, which would be written to logs"
             raise BadInput(what, where="config", do="leave it out")
-    removed.check(config.papers, "config key papers")
     for paper in config.papers:
         if paper not in known_papers:
+            removed.check([paper], "config key papers")
             what = f"papers = {paper!r} is not a paper of the registry"
             choice = ", ".join(known_papers)
             do = f"choose from {choice}, several in brackets: papers='[…,…]'"

@@ -135,9 +135,12 @@ def check_targets(
     """End the run if a target is neither one of ``rules`` nor a file, or was
     removed.
     """
-    or_exit(removed.check, sorted(targets), "command line")
+    unknown = sorted(set(targets) - set(rules))
+    if not unknown:
+        return
+    or_exit(removed.check, unknown, "command line")
     reasons = _reasons_without_target(project)
-    for target in sorted(set(targets) - set(rules)):
+    for target in unknown:
         if target in reasons:
             sys.exit(f"{target}: {reasons[target]}.")
         if "/" in target or Path(target).exists():

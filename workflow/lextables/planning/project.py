@@ -181,9 +181,12 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     for model in models.values():
         if model.package and model.sha256:
             check_package(model.package, model.sha256, contents)
-    predictions = submitted.find(checked, papers, contents)
-    os.environ[SUBMITTED_PLACES] = json.dumps(predictions.places)
-    context = replace(context, submitted=predictions.rows)
+    submitted_places: Mapping[str, str] = {}
+    if checked.extra_predictions:
+        predictions = submitted.find(checked, papers, contents)
+        context = replace(context, submitted=predictions.rows)
+        submitted_places = predictions.places
+    os.environ[SUBMITTED_PLACES] = json.dumps(submitted_places)
     plans = {}
     for name in checked.papers:
         excluded = paper_plan.excluded(name, papers[name], checked)

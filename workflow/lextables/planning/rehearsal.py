@@ -10,7 +10,7 @@ import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from lextables.tasks.retrieval.planner import RetrievalTask
 from lextables.tasks.spans.planner import SpanTask, Writing
 from lextables.tasks.spans.writing import WritingLimits
 
-TARGET = "rehearsal"
+TARGET = "rehearsal"  # of the command line
 # File below the results with the port of the server of rehearsals.
 SERVER_PORT = "rehearsal/.cache/port.txt"
 # Tokens of an output of a language model, at most.
@@ -38,18 +38,13 @@ TINY_LIMITS = TrainingLimits(updates=2, heads=4, batch_size=4, tokens=512)
 
 
 def settings(
-    targets: Collection[str],
-    path: Path,
-    defaults: Mapping[str, Any],
-    config: Mapping[str, Any],
+    path: Path, defaults: Mapping[str, Any], config: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what the target `rehearsal` changes in the configuration.
 
     Unless the command names papers, it rehearses all papers of the registry in
     ``path``.
     """
-    if TARGET not in targets:
-        return {}
     changed: dict[str, Any] = {"rehearsal": True}
     if config["models"] == "sample" and not config["llm"]:
         changed["llm"] = rehearsal_server.address(Path(f"results/{SERVER_PORT}"))
