@@ -575,7 +575,7 @@ def test_each_rule_has_the_fingerprint_of_its_script():
     assert paired | {*apart} == SCRIPTS.keys()
     assert not paired & {*apart}
     without = {name for name in apart if f'("{name}.py"' not in text}
-    # The jobs of the script `task` have their own (`planning.job.PlannedJob.code`).
+    # The jobs of the script `task` have their own (`planning.jobs.PlannedJob.code`).
     assert without == WITHOUT_FINGERPRINT | {"task"}
 
 

@@ -12,8 +12,13 @@ from helpers.planned_project import load_jobs, some_run, wildcards_of
 from lextables.models.spending import Limits
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.planning.job import RuleJobs
-from lextables.planning.jobs import PREDICTING, RANKING, RankingRule, ranking_rules
+from lextables.planning.jobs import (
+    PREDICTING,
+    RANKING,
+    RankingRule,
+    RuleJobs,
+    ranking_rules,
+)
 from lextables.tasks.planner import SUBMITTED, Spec
 
 STORED = Path(__file__).parents[1] / "golden/jobs.json"

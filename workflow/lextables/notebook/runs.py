@@ -18,8 +18,7 @@ from lextables.pipeline.config import load as load_config
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
 from lextables.planning import submitted
-from lextables.planning.job import PlannedJob
-from lextables.planning.jobs import Jobs
+from lextables.planning.jobs import Jobs, PlannedJob
 from lextables.planning.project import Project
 from lextables.planning.project import load as load_project
 from lextables.planning.rule_values import Params

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.run import Run
-from lextables.planning.job import PlannedJob, RuleJobs
-from lextables.planning.jobs import Jobs
+from lextables.planning.jobs import Jobs, PlannedJob, RuleJobs
 from lextables.planning.rule_values import Files, Params, Values, Wildcards
 from lextables.tasks.classification.jobs import each_view, readings
 from lextables.tasks.planner import READ, Spec

@@ -73,7 +73,7 @@ def from_rule(snakemake: Any) -> Job:
     """Return the job of a rule's script.
 
     ``snakemake`` is what Snakemake gives a script.  Its params are those of
-    `planning.job.PlannedJob`; the module of the action is no field of a job.
+    `planning.jobs.PlannedJob`; the module of the action is no field of a job.
     """
     params = snakemake.params
     fields = dict(params.job)
