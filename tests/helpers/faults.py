@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from helpers import forked
-from lextables.pipeline import usage
+from lextables.pipeline.job_files import USAGE
 
 TIMEOUT = 900  # seconds
 RESULTS = "results/sample"
@@ -68,7 +68,7 @@ class Place:
     @property
     def finished(self) -> int:
         """Number of jobs that have succeeded; each records its usage at its end."""
-        return sum(1 for _ in self.folder.glob(f"{RESULTS}/**/*{usage.ENDING}"))
+        return sum(1 for _ in self.folder.glob(f"{RESULTS}/**/*{USAGE}"))
 
     def locked(self) -> bool:
         return any(self.folder.glob(".snakemake/locks/*.output.lock"))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lextables import ROOT
-from lextables.pipeline.usage import Usage
+from lextables.pipeline.job_files import Usage
 from lextables.report.costs import (
     HOUR,
     KEY,

@@ -12,7 +12,7 @@ import textwrap
 import pytest
 
 from lextables.pipeline import job
-from lextables.pipeline.usage import read_usage
+from lextables.pipeline.job_files import read_usage
 
 
 def run(log, body, before=""):

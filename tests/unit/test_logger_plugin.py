@@ -18,7 +18,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_lextables as plugin
 from helpers import forked
-from lextables.pipeline.progress import Progress
+from lextables.pipeline.job_files import Progress
 
 WORKFLOW = """
 rule all:
@@ -193,7 +193,7 @@ def test_without_a_terminal_progress_is_written_at_intervals(
     assert re.search(
         r", about 09:[01]\d left; Encoding the texts of acord\n", written()
     )
-    # With the progress that `pipeline.progress` writes.
+    # With the progress that `pipeline.job_files` writes.
     progress = Progress(tmp_path / "a.log", 8)
     progress.file.write_text('{"share": 0.5, "left": 30.0, "measured": 30.0}')
     assert re.search(

@@ -18,7 +18,7 @@ from lextables.models.text_vectors import (
 from lextables.pipeline import progress
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
-from lextables.pipeline.progress import Progress, progress_file
+from lextables.pipeline.job_files import Progress, progress_file
 from snakemake_logger_plugin_lextables import Started
 from snakemake_logger_plugin_lextables.remaining import Running
 

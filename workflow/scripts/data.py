@@ -6,10 +6,9 @@ from importlib import import_module
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.pipeline.dataset import Published, Source
+from lextables.pipeline.dataset import Published, Source, write_data_set
 from lextables.pipeline.files import read_json
 from lextables.pipeline.job import job
-from lextables.registry.data_sets import write_data_set
 
 with job(snakemake.log[0]) as log:
     params = snakemake.params

@@ -37,7 +37,7 @@ from snakemake_logger_plugin_lextables.remaining import (
 INTERVAL = 60  # seconds between two progress lines without a terminal
 BAR = "{n} of {total} jobs |{bar:30}| {elapsed}{postfix}"
 LINE = "{n} of {total} jobs done in {elapsed}{postfix}"
-PROGRESS = ".progress.json"  # beside the log of a job (`lextables.pipeline.progress`)
+PROGRESS = ".progress.json"  # beside the log of a job (`lextables.pipeline.job_files`)
 LOCKED = (
     "Another run, or a job of a killed run, uses this folder; wait for it or stop it. "
     "If nothing is running on any machine, run snakemake --unlock."

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lextables.pipeline.progress import Progress
+from lextables.pipeline.job_files import Progress
 
 # A token of English has fewer characters, so that no text counts as longer than it is.
 CHARACTERS_OF_TOKEN = 6

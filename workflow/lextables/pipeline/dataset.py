@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -155,6 +155,9 @@ class Rows:
 
     of: Mapping[str, Iterable[Row]]
     notes: JsonObject
+
+
+Reader = Callable[[str, Published], Rows]  # of a paper package
 
 
 def write(
@@ -391,3 +394,29 @@ def check_census(
             what = f"the census says {key} = {have!r} where the registry has {want!r}"
             do = "rebuild from checked sources, or register the new figure if the change is meant"
             raise BadInput(what, where=where, do=do)
+
+
+def write_data_set(
+    name: str,
+    reader: Reader,
+    tables: Iterable[Table],
+    published: Published,
+    sources: Sequence[JsonObject],
+    registered: Mapping[str, Any],
+    folder: str | Path,
+) -> JsonObject:
+    """Write the tables of a data set and its `census.json` to ``folder``; return the
+    census.
+
+    ``sources`` are the provenances of the published files, and ``registered`` is
+    {variant of the first file: the registered census}.  Raises `BadInput` for files
+    that cannot be read or another census.
+    """
+    rows = reader(name, published)
+    counts = write_all(tables, rows.of, folder)
+    # The data are those of the first file; the others have variants of their own.
+    variant = sources[0]["variant"]
+    check_census(counts, registered.get(variant, {}), f"{name}, {variant}")
+    record = {"data": counts, "notes": rows.notes, "sources": list(sources)}
+    write_census(Path(folder) / "census.json", record)
+    return record

@@ -7,7 +7,7 @@ A job that works without logging writes a line once a minute; a job that waits o
 does not.
 
 A job that succeeds records its processor time and memory beside its log
-(`lextables.pipeline.usage`).
+(`lextables.pipeline.job_files`).
 
 The last line of a failed job's log is ``failed: `` and a sentence, which the screen
 repeats when the run ends (`snakemake_logger_plugin_lextables`).
@@ -40,10 +40,9 @@ import psutil
 from lextables.pipeline import not_run
 from lextables.pipeline.errors import FULL, BadInput, BadSetting, plain_reason
 from lextables.pipeline.files import doubt
+from lextables.pipeline.job_files import progress_file, record_usage, usage_file
 from lextables.pipeline.locks import held_by_job
-from lextables.pipeline.progress import progress_file
 from lextables.pipeline.redaction import Redacting, redacted
-from lextables.pipeline.usage import record_usage, usage_file
 
 _ENDS = re.compile(r"[\r\n]")
 # Sequences such as colours, a hidden cursor, and a window's title with its end.

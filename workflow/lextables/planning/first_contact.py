@@ -18,10 +18,9 @@ from lextables.corpora.caselaw import fetching, ingest
 from lextables.corpora.edgar.contracts import TABLE, Faults, contracts, filings, quarter
 from lextables.corpora.edgar.pages import Pages
 from lextables.pipeline import dataset, spreadsheet
-from lextables.pipeline.dataset import Published
+from lextables.pipeline.dataset import Published, write_data_set
 from lextables.pipeline.errors import BadInput, first_line
 from lextables.registry import modules
-from lextables.registry.data_sets import write_data_set
 from lextables.registry.paper import DataSet, Paper
 from lextables.sources import archives
 from lextables.sources.entries import UNVERIFIED, Registry, resolve

@@ -28,7 +28,7 @@ import pandas as pd
 
 from lextables.pipeline import spreadsheet
 from lextables.pipeline.atomic import write_text
-from lextables.pipeline.usage import read_usage
+from lextables.pipeline.job_files import read_usage
 
 HOUR = 3600  # seconds
 MINUTES = 60  # of an hour
