@@ -23,7 +23,7 @@ from lextables.tables.figures import KINDS
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 from lextables.tables.render import label
-from lextables.tables.scored import score_cell
+from lextables.tables.systems import score_cell
 from lextables.tasks.planner import Context
 
 MODELS = load_models(ROOT / "resources/models.yaml")

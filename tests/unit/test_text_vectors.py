@@ -15,7 +15,7 @@ from lextables.models.text_vectors import (
     about_of,
     write_text_vectors,
 )
-from lextables.pipeline import progress
+from lextables.pipeline import job_files
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.job import job
 from lextables.pipeline.job_files import Progress, progress_file
@@ -81,7 +81,7 @@ def test_vectors_that_are_not_finite_are_not_written(file):
 
 
 def test_progress_is_the_share_of_the_characters_that_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "INTERVAL", 0)
+    monkeypatch.setattr(job_files, "INTERVAL", 0)
     log = tmp_path / "log.txt"
     longest = 10 * CHARACTERS_OF_TOKEN
     texts = ["a" * longest, "b" * 10 * longest]
@@ -104,7 +104,7 @@ def test_the_screen_reads_the_progress_that_a_job_writes(tmp_path):
 def test_the_pace_of_a_job_begins_after_its_first_amount(tmp_path, monkeypatch):
     """What was encoded by an earlier job, or waited for a model, has no pace."""
     times = iter([100.0, 160.0, 170.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(job_files.time, "monotonic", lambda: next(times))
     log = tmp_path / "log.txt"
     texts = Progress(log, 100)
     started = Started(0.0, "Encoding.", str(log))

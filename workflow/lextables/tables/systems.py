@@ -1,22 +1,125 @@
-"""Systems, which are rows of a plan, and kinds of cells that several papers' tables
-have.
+"""Systems, which are rows of a plan, and the cells of their values: scores of runs,
+published values and curves.
 """
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypedDict, Unpack
 
-from lextables.tables.cells import Cell
+from lextables.metrics import STRICT
+from lextables.tables.cells import Cell, Score, is_number
+from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 
 System = Mapping[str, Any]  # a row of `planner.Plan.rows`
 WHOLE = "100"  # condition of the runs on all training data, in per cent
 RECALLS = range(5, 101, 5)  # per cent, of a curve
+Interval = tuple[float | None, float | None]
 
 
 def runs_of(system: System, condition: str) -> tuple[str, ...]:
     """Return the folders of a system's runs of a condition, one per seed."""
     return tuple(system["runs"].get(condition, ()))
+
+
+class Options(TypedDict, total=False):
+    """What a cell has instead of the default."""
+
+    runs: Sequence[str]
+    """Folders of the runs, by default those of the first condition that the table
+    shows.
+    """
+    interval: Interval | None
+    """Sampling interval in the table's unit, by default `Inputs.interval`."""
+    decimals: int
+    """Precision of an additional cell."""
+    trained: bool
+    """Whether the values differ by seed, by default whether the system was trained
+    here.
+    """
+    compared: bool
+    """Whether paired tests compare systems by this score, by default yes."""
+    baseline: str
+    """Name under which a baseline marks published values, by default the system's
+    row.
+    """
+    missing: str
+    """Reason of a cell whose score a run lacks; without one the value is NaN."""
+    no_runs: str
+    """Reason of a cell without runs, if the system has none."""
+
+
+def score_cell(
+    inputs: Inputs,
+    system: System,
+    row: str,
+    column: str,
+    score: Score,
+    **options: Unpack[Options],
+) -> Cell:
+    """Return the cell of one score of a system: the mean over runs that differ in their
+    seed.
+
+    ``score`` says which score of the runs; its ``measure`` names what systems are
+    compared by.
+    """
+    baseline = ""
+    if system["baseline"] and not system["lenient"]:
+        baseline = options.get("baseline") or system["row"]
+    cell = Cell(
+        row=row,
+        column=column,
+        value=None,
+        measure=score.measure,
+        averages=system["averages"],
+        score=score if options.get("compared", True) else None,
+        baseline=baseline,
+    )
+    first_condition = next(iter(system["runs"].values()), ())
+    folders = tuple(options.get("runs", first_condition))
+    if not folders:
+        return replace(cell, reason=system["reason"] or options.get("no_runs", ""))
+    values = inputs.values(folders, score.metric, score.group, score.scale)
+    missing = options.get("missing", "")
+    if missing and any(map(math.isnan, values)):
+        return replace(cell, reason=missing, runs=folders)
+    low, high = options.get("interval") or inputs.interval(
+        folders, score.metric, score.group, score.scale
+    )
+    trained = options["trained"] if "trained" in options else system["trained"]
+    return replace(
+        cell,
+        value=statistics.fmean(values),
+        low=low,
+        high=high,
+        decimals=options.get("decimals"),
+        runs=folders,
+        seeds=values if trained else None,
+    )
+
+
+def strict_cells(inputs: Inputs, cell: Cell, score: Score) -> list[Cell]:
+    """Return the cell of the strict reading of ``cell``'s score if it is stored and
+    differs.
+    """
+    value = inputs.mean(cell.runs, score.metric + STRICT, score.group, score.scale)
+    if value is None or not is_number(cell.value) or math.isclose(value, cell.value):
+        return []
+    low, high = inputs.interval(
+        cell.runs, score.metric + STRICT, score.group, score.scale
+    )
+    strict = Cell(
+        row=cell.row,
+        column=cell.column + STRICT,
+        value=value,
+        low=low,
+        high=high,
+        decimals=1 if score.scale == 100 else 3,
+        runs=cell.runs,
+    )
+    return [strict]
 
 
 def published_cell(

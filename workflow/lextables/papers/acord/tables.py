@@ -20,8 +20,14 @@ from lextables.papers.acord.entry import Acord
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell, strict_cells
-from lextables.tables.systems import System, number_cells, published_cell, runs_of
+from lextables.tables.systems import (
+    System,
+    number_cells,
+    published_cell,
+    runs_of,
+    score_cell,
+    strict_cells,
+)
 
 METRICS = (
     "NDCG@5",

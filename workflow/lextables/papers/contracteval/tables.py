@@ -3,7 +3,7 @@
 from lextables.metrics.containment import LOWER
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.systems import score_cell, strict_cells
 
 COLUMNS = {"F1": "F1", "F2": "F2", "Jaccard": "Jaccard", LOWER: "False rate"}
 UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}

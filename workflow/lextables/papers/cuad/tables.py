@@ -18,7 +18,6 @@ from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, Scores
 from lextables.tables.published import PublishedCell
-from lextables.tables.scored import score_cell, strict_cells
 from lextables.tables.systems import (
     RECALLS,
     WHOLE,
@@ -27,6 +26,8 @@ from lextables.tables.systems import (
     number_cells,
     published_cell,
     runs_of,
+    score_cell,
+    strict_cells,
 )
 from lextables.tables.words import same_words
 from lextables.tasks.spans.squad import part

@@ -19,7 +19,6 @@ from lextables.papers.maud.entry import Maud
 from lextables.pipeline.dataset import Row, read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs, Scores, by_name, record, training
-from lextables.tables.scored import score_cell
 from lextables.tables.systems import (
     RECALLS,
     WHOLE,
@@ -27,6 +26,7 @@ from lextables.tables.systems import (
     curve_cells,
     number_cells,
     runs_of,
+    score_cell,
 )
 
 AUPR = "AUPR"

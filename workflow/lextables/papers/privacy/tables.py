@@ -24,8 +24,7 @@ from lextables.sources.archives import file_or_only_member
 from lextables.sources.records import csv_rows, whole_number
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell
-from lextables.tables.systems import System, number_cells
+from lextables.tables.systems import System, number_cells, score_cell
 from lextables.tasks.submitted import text_of
 
 ALL = "All questions"

@@ -32,7 +32,7 @@ from lextables.pipeline.files import damage_named, read_json
 from lextables.pipeline.run import RunSettings
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell
+from lextables.tables.systems import score_cell
 from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
 
 PREFIX = {

@@ -17,7 +17,7 @@ from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.files import read_json
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell
+from lextables.tables.systems import score_cell
 
 CUTOFFS = (1, 10, 100)
 LABELS = {

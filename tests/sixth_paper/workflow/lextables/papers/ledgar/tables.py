@@ -5,7 +5,7 @@ from collections import Counter
 from lextables.pipeline.dataset import read
 from lextables.tables.cells import Cell, Score
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell
+from lextables.tables.systems import score_cell
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:

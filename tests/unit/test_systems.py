@@ -12,7 +12,7 @@ from lextables.pipeline.run import SCORES
 from lextables.tables.cells import Score
 from lextables.tables.comparison import compare
 from lextables.tables.inputs import Inputs
-from lextables.tables.scored import score_cell, strict_cells
+from lextables.tables.systems import score_cell, strict_cells
 
 LOSSES = {"Worse": 0.6931, "Better": 0.25, "Middle": 0.5}
 
