@@ -22,7 +22,7 @@ from torch.nn.utils import clip_grad_norm_, parameters_to_vector
 from torch.nn.utils.rnn import pad_sequence
 
 from lextables.models import in_parts
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import Optimiser
 from lextables.tasks.spans.settings import FineTuning
 from lextables.tasks.spans.training import finetune
 

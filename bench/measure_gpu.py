@@ -26,7 +26,7 @@ import torch
 import transformers
 
 from lextables.models import checkpoints
-from lextables.models.precision import tf32
+from lextables.models.device import tf32
 from lextables.pipeline.atomic import write_text
 from random_trainings import (
     SMALL,

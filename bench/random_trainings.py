@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from lextables.models import checkpoints
 from lextables.models.in_parts import InParts
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import Optimiser
 
 Size = tuple[
     int, int, int

@@ -1,6 +1,6 @@
 """Optimiser settings for grids and trainings of tests."""
 
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import Optimiser
 
 CONSTANT = {
     "weight_decay": 0.01,

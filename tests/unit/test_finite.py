@@ -27,8 +27,7 @@ from lextables.models.bi_encoder_training import GradedPairs
 from lextables.models.checkpoints import arguments
 from lextables.models.in_parts import InParts
 from lextables.models.local_language_model import CausalModel
-from lextables.models.optimiser import Optimiser
-from lextables.models.settings import UpdateSettings
+from lextables.models.settings import Optimiser, UpdateSettings
 from lextables.pipeline.dataset import (
     Column,
     Table,

@@ -13,7 +13,7 @@ from transformers import TrainingArguments
 
 from helpers.optimisers import CONSTANT
 from lextables.models import checkpoints, in_parts
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import Optimiser
 from lextables.pipeline.run import recorded
 
 ONE_CYCLE = CONSTANT | {"schedule": "one_cycle", "warmup": 0.5}

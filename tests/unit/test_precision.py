@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from lextables.models import precision
 from lextables.models.checkpoints import arguments
+from lextables.models.device import mixed, precision_name, tf32
 
 CPU = torch.device("cpu")
 
@@ -19,9 +19,9 @@ def test_mixed_precision(monkeypatch, has, asked):
         arguments("work", 1, seed=0, save_every=0, device=torch.device(kind))
         for kind in ("cuda", "cpu")
     )
-    assert precision.mixed(asked, torch.device("cuda")) == (has or asked)
-    assert precision.mixed(asked, CPU) == asked
-    assert not precision.mixed(asked, torch.device("cuda"), able=False)
+    assert mixed(asked, torch.device("cuda")) == (has or asked)
+    assert mixed(asked, CPU) == asked
+    assert not mixed(asked, torch.device("cuda"), able=False)
     assert gpu["optim"] == "adamw_torch_fused" and processor["optim"] == "adamw_torch"
     assert [given["dataloader_pin_memory"] for given in (gpu, processor)] == [
         True,
@@ -38,15 +38,15 @@ def test_tf32(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "is_bf16_supported", lambda including_emulation=True: False
     )
-    with precision.tf32(gpu):  # a GPU without bfloat16
-        assert precision.precision_name(torch.float32, gpu) == "float32"
+    with tf32(gpu):  # a GPU without bfloat16
+        assert precision_name(torch.float32, gpu) == "float32"
     monkeypatch.setattr(
         torch.cuda, "is_bf16_supported", lambda including_emulation=True: True
     )
-    with precision.tf32(gpu):
-        assert precision.precision_name(torch.float32, gpu) == "TF32"
-        assert precision.precision_name(torch.bfloat16, gpu) == "bfloat16"
-        assert precision.precision_name(torch.float32, CPU) == "float32"
+    with tf32(gpu):
+        assert precision_name(torch.float32, gpu) == "TF32"
+        assert precision_name(torch.bfloat16, gpu) == "bfloat16"
+        assert precision_name(torch.float32, CPU) == "float32"
     for device, wanted in ((gpu, False), (CPU, True)):
-        with precision.tf32(device, wanted):
-            assert precision.precision_name(torch.float32, gpu) == "float32"
+        with tf32(device, wanted):
+            assert precision_name(torch.float32, gpu) == "float32"

@@ -20,9 +20,9 @@ from torch.nn.functional import log_softmax, normalize
 from torch.utils.data import SequentialSampler
 
 from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.device import mixed
 from lextables.models.in_parts import InParts
 from lextables.models.own_settings import COSINE, prompt_name
-from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 
 # Parts of a pair: the trainer's columns, and the names of a model's prompts and routes.

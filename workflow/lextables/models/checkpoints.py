@@ -29,8 +29,8 @@ from transformers import (
     TrainingArguments,
 )
 
+from lextables.models.device import precision_name, tf32
 from lextables.models.in_parts import MORE_MEMORY, OUT_OF_MEMORY, InParts, out_of_memory
-from lextables.models.precision import precision_name, tf32
 from lextables.pipeline.atomic import flush, remove, replacing_folder, write_text
 from lextables.pipeline.content import folder_content
 from lextables.pipeline.errors import BadInput

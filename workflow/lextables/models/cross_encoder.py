@@ -23,9 +23,9 @@ from transformers import set_seed
 
 from lextables.models import loading
 from lextables.models.checkpoints import AtUpdates, arguments, train
+from lextables.models.device import mixed
 from lextables.models.files import check_named_code
 from lextables.models.in_parts import Batch, InParts, in_parts_that_fit
-from lextables.models.precision import mixed
 from lextables.models.settings import UpdateSettings
 from lextables.models.tokenised import tokenised
 from lextables.pipeline.errors import loading_weights

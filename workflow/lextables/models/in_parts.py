@@ -27,7 +27,7 @@ from accelerate.utils import send_to_device
 from torch.optim.lr_scheduler import LRScheduler, OneCycleLR
 from transformers import PreTrainedModel, Trainer, TrainingArguments, get_scheduler
 
-from lextables.models.optimiser import Optimiser
+from lextables.models.settings import Optimiser
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.finite import finite

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 from pydantic import PositiveInt
 
 from lextables.models import prompts
-from lextables.models.optimiser import Optimiser
 from lextables.models.resolve import (
     API,
     STANDS_IN,
@@ -29,6 +28,7 @@ from lextables.models.resolve import (
     find,
     model_settings,
 )
+from lextables.models.settings import Optimiser
 from lextables.pipeline.config import Config
 from lextables.pipeline.entries import Entry
 from lextables.pipeline.files import JsonObject

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from lextables.models import multi_head
+from lextables.models.device import tf32
 from lextables.models.in_parts import in_parts_that_fit
 from lextables.models.multi_head import MultiHead
-from lextables.models.precision import tf32
 from lextables.pipeline.dataset import Row, read
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.finite import finite

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
-from lextables.models.optimiser import Optimiser
 from lextables.models.settings import (
     LanguageModelSettings,
+    Optimiser,
     StepSettings,
     WeightSettings,
 )

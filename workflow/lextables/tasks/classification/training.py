@@ -23,9 +23,9 @@ from transformers import TrainingArguments
 
 from lextables.models import checkpoints, multi_head
 from lextables.models.checkpoints import AtUpdates, arguments, work_folder
+from lextables.models.device import mixed
 from lextables.models.in_parts import Batch, InParts, recompute_activations
 from lextables.models.multi_head import MultiHead, balanced_weights
-from lextables.models.precision import mixed
 from lextables.models.weights import weights_folder
 from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import Row, read, read_table, write

@@ -28,8 +28,8 @@ from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lextables.models import loading
+from lextables.models.device import tf32
 from lextables.models.in_parts import in_parts_that_fit
-from lextables.models.precision import tf32
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.dataset import Row, write
 from lextables.pipeline.files import write_result

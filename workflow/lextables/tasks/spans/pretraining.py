@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from lextables.models.checkpoints import arguments, train
+from lextables.models.device import mixed
 from lextables.models.in_parts import Batch, InParts
 from lextables.models.loading import (
     check_complete,
@@ -29,7 +30,6 @@ from lextables.models.loading import (
     quiet,
     save,
 )
-from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
 from lextables.pipeline.atomic import replacing
 from lextables.pipeline.errors import BadInput, loading_weights

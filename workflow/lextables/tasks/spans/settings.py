@@ -7,8 +7,7 @@ from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from lextables.models.optimiser import Optimiser
-from lextables.models.settings import StepSettings, WeightSettings
+from lextables.models.settings import Optimiser, StepSettings, WeightSettings
 
 
 class WindowSettings(StepSettings):

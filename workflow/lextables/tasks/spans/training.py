@@ -12,9 +12,9 @@ from transformers import PreTrainedModel, TrainingArguments
 
 from lextables.models import checkpoints, loading
 from lextables.models.checkpoints import arguments
+from lextables.models.device import mixed
 from lextables.models.in_parts import Batch, InParts
 from lextables.models.loading import save
-from lextables.models.precision import mixed
 from lextables.models.tokenizers import load_tokenizer
 from lextables.models.weights import weights_folder
 from lextables.pipeline.errors import BadInput
