@@ -1,4 +1,4 @@
-"""Documents of a submission, and their text."""
+"""Exhibits of a submission to EDGAR: which documents are exhibits, and their text."""
 
 import io
 import time
@@ -15,8 +15,9 @@ from lextables.corpora.edgar.exhibits import (
 )
 
 
-def read(page, *families):
-    return list(documents(io.BytesIO(page), in_families(families or ("EX-10",))))
+def read(page):
+    """Return the exhibits of the family EX-10 of a submission."""
+    return list(documents(io.BytesIO(page), in_families(["EX-10"])))
 
 
 @pytest.mark.parametrize(
@@ -47,27 +48,22 @@ def test_the_requested_documents_are_returned_in_order_with_their_headers():
         document("EX-10.2", "two", "second\n<TYPE>not a head"),
     )
     first, second = read(page)
-    assert (first.type, first.sequence, first.filename, first.description) == (
-        "EX-10.1",
-        2,
-        "ex10-1.htm",
-        "LEASE AGREEMENT",
-    )
+    assert first.type == "EX-10.1"
+    assert first.sequence == 2
+    assert first.filename == "ex10-1.htm"
+    assert first.description == "LEASE AGREEMENT"
     assert first.body.strip() == b"<p>lease</p>"
-    assert (second.sequence, second.filename, second.body.strip()) == (
-        None,
-        "",
-        b"second\n<TYPE>not a head",
-    )
+    # "two" is no number, and there is no file name.
+    assert second.sequence is None
+    assert second.filename == ""
+    assert second.body.strip() == b"second\n<TYPE>not a head"
 
 
 def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
     page = b"<DOCUMENT>\r\n\r\n<TYPE>EX-10\r\n<SEQUENCE>2\r\n<TEXT>first\r\nline</TEXT>\r\n"
     page += b"<DOCUMENT>\r\n<TYPE>EX-10\r\n</DOCUMENT>"
-    assert [(d.sequence, d.body) for d in read(page)] == [
-        (2, b"first\r\nline"),
-        (None, b""),
-    ]
+    exhibits = [(exhibit.sequence, exhibit.body) for exhibit in read(page)]
+    assert exhibits == [(2, b"first\r\nline"), (None, b"")]
 
 
 @pytest.mark.parametrize(
@@ -80,30 +76,27 @@ def test_blank_lines_carriage_returns_and_missing_end_tags_are_accepted():
     ],
 )
 def test_other_line_ends_and_tags_on_one_line_are_read(page):
-    (found,) = read(page)
-    assert (found.type, found.sequence, found.body.strip()) == ("EX-10", 2, b"The Term")
+    (exhibit,) = read(page)
+    assert exhibit.type == "EX-10"
+    assert exhibit.sequence == 2
+    assert exhibit.body.strip() == b"The Term"
 
 
 def test_a_sequence_of_many_digits_is_no_number():
-    (found,) = read(
-        b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>" + b"9" * 6000 + b"\n<TEXT>\na\n</TEXT>\n"
-    )
-    assert found.sequence is None
+    digits = b"9" * 6000
+    page = b"<DOCUMENT>\n<TYPE>EX-10\n<SEQUENCE>" + digits + b"\n<TEXT>\na\n</TEXT>\n"
+    (exhibit,) = read(page)
+    assert exhibit.sequence is None
 
 
-def test_the_added_dashes_of_privacy_enhanced_mail_are_removed():
-    mail = b"-----BEGIN PRIVACY-ENHANCED MESSAGE-----\nProc-Type: 2001,MIC-CLEAR\n\n"
+def test_dashes_that_privacy_enhanced_mail_adds_are_removed_and_others_kept():
+    header = b"-----BEGIN PRIVACY-ENHANCED MESSAGE-----\nProc-Type: 2001,MIC-CLEAR\n\n"
     body = "- -----\n- (a) rent"
-    assert (
-        read(mail + submission("0000000001-97-000001", document("EX-10", 1, body)))[
-            0
-        ].body
-        == b"\n-----\n(a) rent\n"
-    )
-    assert (
-        read(submission("0000000001-97-000001", document("EX-10", 1, body)))[0].body
-        == b"\n- -----\n- (a) rent\n"
-    )
+    page = submission("0000000001-97-000001", document("EX-10", 1, body))
+    (exhibit,) = read(header + page)
+    assert exhibit.body == b"\n-----\n(a) rent\n"
+    (exhibit,) = read(page)
+    assert exhibit.body == b"\n- -----\n- (a) rent\n"
 
 
 def test_a_truncated_submission_yields_the_complete_documents():
@@ -112,12 +105,11 @@ def test_a_truncated_submission_yields_the_complete_documents():
         document("EX-10.1", 1, "whole"),
         document("EX-10.2", 2, "half"),
     )
-    found = documents(
-        page[: page.rindex(b"half")].splitlines(keepends=True), in_families(["EX-10"])
-    )
-    assert next(found).body.strip() == b"whole"
+    lines = page[: page.rindex(b"half")].splitlines(keepends=True)
+    exhibits = documents(lines, in_families(["EX-10"]))
+    assert next(exhibits).body.strip() == b"whole"
     with pytest.raises(CutShort, match="ends inside a document"):
-        next(found)
+        next(exhibits)
 
 
 # Text
@@ -150,7 +142,8 @@ of all sales for three years.
 
 def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
     contract = contract_text(PLAIN.encode())
-    assert (contract.format, contract.fault) == ("plain", "")
+    assert contract.format == "plain"
+    assert contract.fault == ""
     assert contract.text == (
         "LICENSE AGREEMENT\n\n     This Agreement is made by Acme & Co. and\nBeta.\n\nFees\nYear 1    $5\n\n"
         "     The Licensee shall keep the records\nof all sales for three years.\n\n     IN WITNESS WHEREOF"
@@ -160,11 +153,14 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
 @pytest.mark.parametrize(
     ("html", "text"),
     [
+        # Paragraphs, line breaks and inline tags.
         ("<p>One\n  two</p><p>Three", "One two\n\nThree"),
         ("<div>(a)<div>first</div>after</div>", "(a)\n\nfirst\n\nafter"),
         ("<p>Acme<b>Co</b>. <i>the </i>Seller</p>", "AcmeCo. the Seller"),
         ("<p>By: <br>Name: Jo<br><br>Title</p>", "By:\nName: Jo\n\nTitle"),
+        # Character references.
         ("<p>a&nbsp;b &#147;c&#148; &amp; d&shy;e</p>", "a b “c” & de"),
+        # What a browser does not show.
         (
             "<p>x</p><script>var p</script><style>p{}</style><!-- c --><p>y</p>",
             "x\n\ny",
@@ -175,6 +171,7 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
             "<XBRL><html><body><ix:header>us-gaap</ix:header><p>x</p></body></html></XBRL>",
             "x",
         ),
+        # Tables: cells are separated by a space, rows by a line break.
         (
             "<table><tr><td><p>(a)</p></td><td></td><td><p>Rent.</p><p>More.</p></td></tr></table>",
             "(a) Rent.\n\nMore.",
@@ -187,7 +184,9 @@ def test_plain_text_keeps_its_lines_without_tags_and_page_numbers():
             "<table><tr><td><table><tr><td>in</td></tr></table></td><td>out</td></tr></table>",
             "in out",
         ),
+        # Preformatted text.
         ("<body><pre>\n ARTICLE 1\n   Rent\n</pre></body>", "ARTICLE 1\n   Rent"),
+        # Numbers of pages: left out at a page break, and a sentence goes on after it.
         ("<p>shall pay</p><p>- 3 -</p><hr><p>the rent.</p>", "shall pay the rent."),
         (
             '<p>Ends.</p><p>7</p><p style="page-break-before: always">Begins.</p>',
@@ -213,6 +212,7 @@ def test_html_is_converted_to_paragraphs(html, text):
 @pytest.mark.parametrize(
     ("html", "text"),
     [
+        # Struck text, by tag or by style.
         ("<p>The fee is <strike>$100</strike><u>$200</u>.</p>", "The fee is $200."),
         ("<p>a <S>b</S> c <del class=x>d</del> e</p>", "a c e"),
         ('<p>a <font style="text-decoration: Line-Through">b</font> c</p>', "a c"),
@@ -224,17 +224,21 @@ def test_html_is_converted_to_paragraphs(html, text):
             '<p>a <font style="text-decoration:underline">b</font> <strong>c</strong></p>',
             "a b c",
         ),
+        # Other tags.
         ("<p>a <ins>b</ins> <small>c</small> <span>d</span></p>", "a b c d"),
         (
             "<p>Fees</p><TABLE><CAPTION><S> <C>\nYear 1 $5</TABLE><p>Rest</p>",
             "Fees\n\nYear 1 $5\n\nRest",
         ),
+        # A tag without an end is ignored.
         ("<p>a <strike>b</p><p>c</p>", "a b\n\nc"),
+        # Hidden text.
         (
             "<p>a</p><div hidden>b</div><p HIDDEN=''>c</p><p style='visibility: hidden'>d</p>",
             "a",
         ),
         ("<p>a</p><p style='visibility: visible'>d</p>", "a\n\nd"),
+        # Addresses in angle brackets are no tags.
         (
             "<p>To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.</p>",
             "To <jo@x.org>, <p.roe@x.org> or <https://x.org/a>.",
@@ -317,11 +321,10 @@ def test_deeply_nested_html_is_read():
 def test_the_encoding_is_detected_and_wrong_declarations_are_noted(body, text, fault):
     contract = contract_text(body)
     assert contract.text == text
-    assert (
-        contract.fault.startswith(f"the exhibit {fault}")
-        if fault
-        else contract.fault == ""
-    )
+    if fault:
+        assert contract.fault.startswith(f"the exhibit {fault}")
+    else:
+        assert contract.fault == ""
 
 
 @pytest.mark.parametrize(
@@ -347,7 +350,7 @@ def test_a_body_without_text_is_rejected(body, kind):
 @pytest.mark.parametrize(
     ("html", "text"),
     [
-        # The mark of a note does not change a figure.
+        # Superscripts: the mark of a note does not change a figure.
         ("<p>a fee of $500<sup>3</sup> a day</p>", "a fee of $500 3 a day"),
         ("<p>$500<sup>(3)</sup></p>", "$500 (3)"),
         ("<p>$500<sup>*</sup> and 7%<sup>b</sup></p>", "$500 * and 7% b"),
@@ -365,6 +368,7 @@ def test_a_body_without_text_is_rejected(body, kind):
             "<p>the 15<sup>th</sup> of the 2<SUP>nd</SUP> month</p>",
             "the 15th of the 2nd month",
         ),
+        # Fractions, and powers of units.
         ("<p>1<sup>1</sup>/<sub>2</sub> shares</p>", "1 1/2 shares"),
         ("<p>10 m<sup>2</sup>, H<sub>2</sub>O</p>", "10 m2, H2O"),
         ("<p>5<sup>1</sup><sup>,2</sup></p>", "5 1,2"),
@@ -389,7 +393,8 @@ def test_a_body_without_text_is_rejected(body, kind):
         ("<ol><li><ol type=a><li><li>B</ol><li>C</ol>", "1. b. B\n\n2. C"),
         ("<ul><li>A</ul><ol><li>B</ol>", "A\n\n1. B"),
         ("<table><tr><td><ol start=2><li>A</ol></td><td>B</td></tr></table>", "2. A B"),
-        # A bare number at the edge of a page goes if it continues other pages' numbers.
+        # A bare number at the edge of a page is left out if it continues the numbers of
+        # other pages.
         (
             "<p>Shares:</p><p>1500<hr><p>The price is $<hr><p>12<hr><p>a unit.",
             "Shares:\n\n1500\n\nThe price is $\n\n12 a unit.",
@@ -409,9 +414,9 @@ def test_figures_numbers_of_lists_and_numbers_of_pages_are_told_apart(html, text
     assert contract_text(f"<html><body>{html}".encode()).text == text
 
 
-def test_a_plain_text_has_the_number_of_a_page_behind_its_tag():
-    page = b"Rent of\n<PAGE>   3\n200\n<PAGE>  4\ndollars\n"
-    assert contract_text(page).text == "Rent of\n\n200\ndollars"
+def test_in_plain_text_only_the_number_behind_a_page_tag_is_that_of_the_page():
+    body = b"Rent of\n<PAGE>   3\n200\n<PAGE>  4\ndollars\n"
+    assert contract_text(body).text == "Rent of\n\n200\ndollars"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Tiny models of each registered architecture go through the steps of all tasks."""
+"""The tiny models of a rehearsal: one of each registered architecture goes through the
+steps of the tasks that use it.
+"""
 
 import filecmp
 import math
@@ -41,21 +43,27 @@ from lextables.tasks.spans.windows import WindowFiles
 
 CPU = torch.device("cpu")
 SENTENCE = "This Supply Agreement ends on March 3, unless it is renewed."
-# One registered model of each architecture and kind.
+# {(architecture, kind, labels): the first registered model of it, as (name, entry)}
 MODELS = {}
 for name, model in resolve.load_models(ROOT / "resources/models.yaml").items():
     if model.architecture:
         key = (model.architecture, model.kind, model.labels)
         MODELS.setdefault(key, (name, model))
 ENCODERS = [name for name, model in MODELS.values() if model.kind == "encoder"]
-WRITERS = [name for name, model in MODELS.values() if model.kind == "language-model"]
-SENTENCE_ENCODERS = [n for n, model in MODELS.values() if model.kind == "bi-encoder"]
-# Longer texts only where attention is sparse: BigBird's is from 705 tokens on.
+LANGUAGE_MODELS = [
+    name for name, model in MODELS.values() if model.kind == "language-model"
+]
+SENTENCE_ENCODERS = [
+    name for name, model in MODELS.values() if model.kind == "bi-encoder"
+]
+# {encoder: tokens of its texts}.  They are long where attention is sparse: that of
+# BigBird is from 705 tokens on.
 LENGTHS = dict.fromkeys(ENCODERS, 128) | {
     "bigbird-roberta-base": 1536,
     "longformer-base-4096": 1100,
 }
-KINDS_OF_TOKENS = {
+# {architecture: the class of its tokenizer}
+TOKENIZERS = {
     "albert": "AlbertTokenizer",
     "bart": "RobertaTokenizer",
     "bert": "BertTokenizer",
@@ -73,6 +81,7 @@ KINDS_OF_TOKENS = {
 
 @pytest.fixture(scope="module")
 def words():
+    """The words from which tokenizers are made: those of the sample's texts."""
     return tiny.Words(tiny.counted(ROOT / "resources/sample"))
 
 
@@ -89,15 +98,16 @@ def folders(tmp_path_factory, words):
     return paths
 
 
-def test_every_model_with_weights_of_transformers_has_an_architecture():
-    with_architecture = set()
-    for name, model in resolve.load_models(ROOT / "resources/models.yaml").items():
-        if model.architecture:
-            with_architecture.add(name)
-        elif model.hub:
-            pytest.fail(f"{name} is on the hub and has no architecture")
-    assert len(with_architecture) == 33
-    assert {key[0] for key in MODELS} == tiny.ARCHITECTURES.keys()
+def test_every_registered_model_of_the_hub_has_an_architecture():
+    models = resolve.load_models(ROOT / "resources/models.yaml")
+    for name, model in models.items():
+        assert model.architecture or not model.hub, name
+    assert len([model for model in models.values() if model.architecture]) == 33
+
+
+def test_every_architecture_is_that_of_a_registered_model():
+    architectures = {architecture for architecture, _, _ in MODELS}
+    assert architectures == tiny.ARCHITECTURES.keys()
 
 
 @pytest.mark.parametrize("key", MODELS, ids=str)
@@ -105,7 +115,7 @@ def test_a_tiny_model_is_a_complete_model_of_its_kind(folders, key):
     name, model = MODELS[key]
     assert loading.fault_of(str(folders[name]), model.kind, 0) == ("", "")
     tokenizer = load_tokenizer(folders[name])
-    expected = KINDS_OF_TOKENS.get(model.architecture)
+    expected = TOKENIZERS.get(model.architecture)
     if expected:
         assert type(tokenizer).__name__ == expected
     ids = tokenizer(SENTENCE, add_special_tokens=False).input_ids
@@ -117,17 +127,24 @@ def test_a_tiny_model_is_a_complete_model_of_its_kind(folders, key):
 def test_the_same_registry_and_texts_give_the_same_files(folders, tmp_path, words):
     for key in (("albert", "encoder", None), ("llama", "language-model", None)):
         name, model = MODELS[key]
-        again = tmp_path / name
-        again.mkdir()
-        tiny.write(again, model, words)
+        second_folder = tmp_path / name
+        second_folder.mkdir()
+        tiny.write(second_folder, model, words)
         files = sorted(path.name for path in folders[name].iterdir())
-        same, *others = filecmp.cmpfiles(folders[name], again, files, shallow=False)
-        assert (sorted(same), others) == (files, [[], []])
+        equal, different, unreadable = filecmp.cmpfiles(
+            folders[name], second_folder, files, shallow=False
+        )
+        assert sorted(equal) == files
+        assert not different
+        assert not unreadable
 
 
-def examples(folder, name, length):
+def write_examples(folder, encoder, length):
     """Write examples with pairs of texts, their heads and their tokens; return the
     files.
+
+    ``encoder`` is the folder of an encoder, whose tokens are cut after ``length``.  The
+    texts become longer, from one to 34 sentences; three examples are in the test split.
     """
     rows = []
     for number in range(12):
@@ -148,7 +165,7 @@ def examples(folder, name, length):
     for number in range(12):
         text = f"{SENTENCE} " * (1 + 3 * number)
         texts.append(Text((f"t{number}", "hypothesis"), text, "It is renewed."))
-    tokenise(texts, str(name), length, folder / "tokens")
+    tokenise(texts, str(encoder), length, folder / "tokens")
     return training.TrainingFiles(
         folder / "examples", folder / "heads", folder / "tokens"
     )
@@ -183,18 +200,20 @@ def test_an_encoder_learns_to_classify_pairs_and_its_copy_predicts_the_same(
     )
     run = training.prepare(
         settings,
-        examples(tmp_path, folders[name], LENGTHS[name]),
+        write_examples(tmp_path, folders[name], LENGTHS[name]),
         training.Splits(["train"], ["test"]),
-        training.Environment(0, CPU, tmp_path / "read", {}),
+        training.Environment(0, CPU, tmp_path / "work", {}),
     )
     trial = {"learning_rate": 1e-2, "updates": [2]}
+    # Predictions at the end of a training whose weights are not kept.
     path = tmp_path / "predictions"
     training.read_while_training(run, {JOINT: trial}, path, tried=False)
     predictions = [row["logits"] for row in read(path)]
     assert len(predictions) == 3
     assert np.isfinite(predictions).all()
-    kept = replace(run, environment=training.Environment(0, CPU, tmp_path / "kept", {}))
-    training.train(kept, trial, tmp_path / "weights")
+    # The same training again, whose weights are kept.
+    environment = training.Environment(0, CPU, tmp_path / "second work", {})
+    training.train(replace(run, environment=environment), trial, tmp_path / "weights")
     copy, _ = multi_head.load_trained(tmp_path / "weights", CPU)
     rows = read_heads(copy, ["nli"], run.material.to_predict, run.tokens, CPU)
     assert [row["logits"] for row in rows] == predictions
@@ -205,9 +224,9 @@ def test_an_encoder_whose_activations_are_recomputed_has_the_same_gradients(
     folders, name
 ):
     gradients = []
-    for checkpointing in (False, True):
+    for recomputed in (False, True):
         model = multi_head.load(str(folders[name]), [2], "own", 0).train()
-        if checkpointing:
+        if recomputed:
             recompute_activations(model)
         for module in model.modules():
             if isinstance(module, torch.nn.Dropout):
@@ -224,14 +243,16 @@ def test_an_encoder_whose_activations_are_recomputed_has_the_same_gradients(
 def test_a_checkpoint_has_all_tensors_of_an_encoder_and_its_heads(
     folders, name, tmp_path
 ):
-    models = [multi_head.load(str(folders[name]), [2], "own", seed) for seed in (0, 1)]
+    model = multi_head.load(str(folders[name]), [2], "own", 0)
+    save_file(model.state_dict(), tmp_path / "model.safetensors")
+    # A model whose parameters are all different, until the checkpoint is loaded.
+    other = multi_head.load(str(folders[name]), [2], "own", 1)
     with torch.no_grad():
-        for parameter in models[1].parameters():
+        for parameter in other.parameters():
             parameter.add_(1)
-    save_file(models[0].state_dict(), tmp_path / "model.safetensors")
-    models[1].load_state_dict(load_file(tmp_path / "model.safetensors"), strict=False)
-    pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
-    assert all(torch.equal(*pair) for pair in pairs)
+    other.load_state_dict(load_file(tmp_path / "model.safetensors"), strict=False)
+    for parameter, loaded in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.equal(parameter, loaded)
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -292,56 +313,57 @@ def test_weights_as_their_authors_released_them_are_unpacked_and_complete(
     for name in ("roberta-base", "deberta-xlarge"):
         archive = tmp_path / f"{name}.zip"
         tiny.write_released(folders[name], archive)
-        kept = unpack(archive, tmp_path / name)
-        assert "pytorch_model.bin" in kept
-        assert "training_args.bin" not in kept
+        unpacked = unpack(archive, tmp_path / name)
+        assert "pytorch_model.bin" in unpacked
+        assert "training_args.bin" not in unpacked
         loading.load_span_model(str(tmp_path / name), CPU, trained=True)
         load_tokenizer(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
 def test_a_language_model_answers_in_its_template(folders, name):
-    engine = CausalModel(folders[name], CPU)
+    causal_model = CausalModel(folders[name], CPU)
     prompt = (Message("user", SENTENCE),)
-    template = engine.template(prompt)
-    assert SENTENCE in template
-    assert template != SENTENCE
-    model = LocalLanguageModel(name, engine)
-    begun = (*prompt, Message("assistant", "It"))
-    choices = [Choice(prompt, ("Yes", "No")), Choice(begun, ("Yes", "No"))]
-    first, second = (weighed.log_probabilities for weighed in model.weigh(choices))
-    assert all(math.isfinite(value) for value in (*first, *second))
-    assert first != second
-    (written,) = model.write([Request(prompt, 4)])
-    assert engine.ids(written.text, False)
+    text_of_prompt = causal_model.template(prompt)
+    assert SENTENCE in text_of_prompt
+    assert text_of_prompt != SENTENCE
+    model = LocalLanguageModel(name, causal_model)
+    with_begun_answer = (*prompt, Message("assistant", "It"))
+    choices = [Choice(prompt, ("Yes", "No")), Choice(with_begun_answer, ("Yes", "No"))]
+    of_prompt, of_begun_answer = model.weigh(choices)
+    for weighed in (of_prompt, of_begun_answer):
+        assert all(math.isfinite(value) for value in weighed.log_probabilities)
+    assert of_prompt.log_probabilities != of_begun_answer.log_probabilities
+    (answer,) = model.write([Request(prompt, 4)])
+    assert causal_model.ids(answer.text, False)
 
 
 def test_a_sliding_window_is_extended_and_not_evaluated_again(folders, monkeypatch):
-    engine = CausalModel(folders["gemma-3-4b-it"], CPU)
-    engine._model.config.text_config.sliding_window = 16
-    ids = engine.ids(SENTENCE * 2, True)
+    model = CausalModel(folders["gemma-3-4b-it"], CPU)
+    model._model.config.text_config.sliding_window = 16
+    ids = model.ids(SENTENCE * 2, True)
     assert len(ids) > 64
-    evaluated = []
-    forward = engine._model.forward
+    evaluated = []  # number of tokens of each call
+    forward = model._model.forward
 
-    def counted(**inputs):
+    def count_and_forward(**inputs):
         evaluated.append(inputs["input_ids"].shape[1])
         return forward(**inputs)
 
-    monkeypatch.setattr(engine._model, "forward", counted)
-    engine.after(ids[:-2], 0)
-    extended = engine.after(ids, len(ids) - 2)
+    monkeypatch.setattr(model._model, "forward", count_and_forward)
+    model.after(ids[:-2], 0)
+    from_extended_window = model.after(ids, len(ids) - 2)
     assert evaluated == [len(ids) - 2, 2]
     # Another text before the end: the window has lost what it needs, so it starts
     # again.
-    engine.after([*ids[:-4], 9], len(ids) - 4)
+    model.after([*ids[:-4], 9], len(ids) - 4)
     assert evaluated[2:] == [len(ids) - 3]
-    again = engine.after(ids, 0)
-    np.testing.assert_allclose(extended, again, atol=1e-5)
+    from_all_tokens = model.after(ids, 0)
+    np.testing.assert_allclose(from_extended_window, from_all_tokens, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", SENTENCE_ENCODERS)
-def test_a_sentence_encoder_tells_texts_apart(folders, name):
+def test_a_sentence_encoder_gives_only_equal_texts_equal_vectors(folders, name):
     model = bi_encoder.load(str(folders[name]), CPU, 64)
     vectors = bi_encoder.encode_queries(model, [SENTENCE, "Law of Delaware.", SENTENCE])
     assert vectors.shape == (3, tiny.WIDTH)
@@ -351,8 +373,8 @@ def test_a_sentence_encoder_tells_texts_apart(folders, name):
     assert model.similarity_fn_name == expected
 
 
-def test_a_cross_encoder_tells_pairs_apart(folders):
+def test_a_cross_encoder_scores_a_pair_and_its_reverse_differently(folders):
     model = cross_encoder.load(str(folders["ms-marco-minilm-l6-v2"]), CPU, 128)
     pairs = [(SENTENCE, "Law of Delaware."), ("Law of Delaware.", SENTENCE)]
-    first, second = cross_encoder.score(model, pairs)
-    assert first != second
+    score_of_pair, score_of_reverse = cross_encoder.score(model, pairs)
+    assert score_of_pair != score_of_reverse
