@@ -56,7 +56,7 @@ class Owner(BaseModel):
         """
         if self.host in ("", socket.gethostname()):
             return False
-        return bool(_stale(Path(self.state)))
+        return bool(_snakemake_locks(Path(self.state)))
 
 
 def acquire(
@@ -81,7 +81,7 @@ def acquire(
                 if not guards.enter_context(exclusive(folder / GUARD)):
                     return NO_LOCKS
             others = [*_live(folders[0]), *_live(folders[1])]
-            message = _check(others, run, results) or _clean(state, results, clean)
+            message = _note_on(others, run, results) or _clean(state, results, clean)
             record = run.model_dump_json().encode()
             files = []
             for folder in folders:
@@ -95,9 +95,11 @@ def acquire(
     return message
 
 
-def _check(others: list[Owner], run: Owner, results: Path) -> str:
-    """Return a message about ``others``: of the same checkout, Snakemake rejects a run
-    of the same files.
+def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
+    """Return a message about ``others`` that use the folders, or "" without any.
+
+    Raises `BadInput` if one is of another checkout.  In the same checkout Snakemake
+    refuses a run of the same files.
     """
     for owner in others:
         if owner.state != run.state:
@@ -114,7 +116,7 @@ def _check(others: list[Owner], run: Owner, results: Path) -> str:
 
 def _clean(state: Path, results: Path, clean: Callable[[], None]) -> str:
     """Remove what killed runs left; return a message, or empty if there was no lock."""
-    stale = _stale(state)
+    stale = _snakemake_locks(state)
     for lock in stale:
         lock.unlink()
     for path in unfinished(results):
@@ -147,7 +149,8 @@ def unfinished(folder: Path) -> list[Path]:
     return paths
 
 
-def _stale(state: Path) -> list[Path]:
+def _snakemake_locks(state: Path) -> list[Path]:
+    """Return Snakemake's own locks in its folder."""
     return sorted((state / "locks").glob("*.lock"))
 
 
@@ -175,6 +178,7 @@ def _live(folder: Path) -> list[Owner]:
 
 
 def _file_lock(path: Path) -> FileLock:
+    """Return a lock of the kernel; an error, and no other kind, on disks without."""
     return FileLock(path, fallback_to_soft=False, poll_interval=0.01)
 
 
@@ -216,14 +220,15 @@ def held_by_job() -> Iterator[None]:
     Raises `BadInput` if that run was killed and another one has started since.
     """
     with ExitStack() as held:
-        for run in map(Path, json.loads(os.environ.get(RUN, "[]"))):
-            with exclusive(run.parent / GUARD):
+        for path in json.loads(os.environ.get(RUN, "[]")):
+            run_file = Path(path)
+            with exclusive(run_file.parent / GUARD):
                 try:
-                    record = run.read_bytes()
+                    record = run_file.read_bytes()
                 except FileNotFoundError:
                     what = "the run that started this job was killed"
                     raise BadInput(what, do="repeat the command") from None
-                held.enter_context(_registered(run.parent, record))
+                held.enter_context(_registered(run_file.parent, record))
         yield
 
 

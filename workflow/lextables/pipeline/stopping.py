@@ -59,6 +59,7 @@ class Stopping:
         signal.signal(signal.SIGTERM, self._received)
 
     def _received(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: pass its number to the thread, or end a run on a cluster."""
         if number in self._seen:
             return
         self._seen.add(number)

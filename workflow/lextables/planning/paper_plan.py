@@ -29,8 +29,8 @@ PLANNERS: dict[str, type[Planner]] = {
     "classification": ClassificationPlanner,
     "answers": AnswersPlanner,
 }
-ALL = "all"
-SAMPLE = "sample"  # the data, and the grid
+ALL = "all"  # a table's conditions: those of its rows, whatever they are
+SAMPLE = "sample"  # name of the sample's data, and of its grid
 EXCLUDED = "excluded in the configuration"
 NOT_IN_SAMPLE = "not part of the sample"
 
@@ -59,17 +59,18 @@ def plan(
     specs: dict[Run, Spec] = {}
     for planner in planners.values():
         specs.update(planner.specs)
-    every = [row for data_set_rows in rows.values() for row in data_set_rows]
-    excluded = _matched(excluded, every, specs)
-    needed = _runs_of((row for row in every if row.row not in excluded), specs)
-    unneeded = _runs_of((row for row in every if row.row in excluded), specs) - needed
+    all_rows = [row for data_set_rows in rows.values() for row in data_set_rows]
+    reasons = _matched(excluded, all_rows, specs)
+    planned_runs = _runs_of((row for row in all_rows if row.row not in reasons), specs)
+    excluded_runs = _runs_of((row for row in all_rows if row.row in reasons), specs)
+    unneeded = excluded_runs - planned_runs
     if context.config.rehearsal:
-        unneeded = specs.keys() - needed  # those of additional rows
+        unneeded = specs.keys() - planned_runs  # also those of additional rows
     for run in unneeded:
         del specs[run]
     for name, data_set_rows in rows.items():
         planned_rows = []
-        for row in _exclude(data_set_rows, excluded):
+        for row in _exclude(data_set_rows, reasons):
             runs = _runs_of([row], specs)
             planned_rows.append(
                 with_training_data(row, name, runs, specs, paper, context)
@@ -78,7 +79,7 @@ def plan(
     tables = {}
     for name, table in paper.tables.items():
         tables[name] = _table_rows(table, rows, planners)
-    return Plan(specs, tables, frozenset(row.row for row in every))
+    return Plan(specs, tables, frozenset(row.row for row in all_rows))
 
 
 def _matched(
@@ -110,17 +111,17 @@ def excluded(name: str, paper: Paper, config: Config) -> dict[str, str]:
     reason}.
     """
     reasons = dict.fromkeys(config.excluded(name), EXCLUDED)
-    if leaves_out(config):
+    if runs_sample(config):
         reasons.update(dict.fromkeys(paper.not_in_sample.rows, NOT_IN_SAMPLE))
     return reasons
 
 
-def leaves_out(config: Config) -> bool:
-    """Return whether a configuration runs the sample, without what papers leave out of
-    it.
+def runs_sample(config: Config) -> bool:
+    """Return whether a configuration runs the sample: what is ``not_in_sample`` of a
+    paper is then left out.
     """
-    in_sample = config.data == SAMPLE and config.grid in ("auto", SAMPLE)
-    return in_sample and not config.rehearsal
+    is_sample = config.data == SAMPLE and config.grid in ("auto", SAMPLE)
+    return is_sample and not config.rehearsal
 
 
 def share_trainings(
@@ -143,14 +144,14 @@ def share_trainings(
 
 def _with_shared(plan: Plan, paper: Paper, planned: Mapping[Run, Spec]) -> Plan:
     """Return a paper's plan with the trainings of other papers among ``planned``."""
-    shared = {}
+    shared = {}  # {training of this plan: the same training of the other paper}
     for run, spec in plan.specs.items():
-        other = getattr(paper.tasks.get(run.data_set), "trainings_of", "")
-        same = replace(run, data_set=other)
-        if run.experiment != TRAIN or same not in planned:
+        other_data_set = getattr(paper.tasks.get(run.data_set), "trainings_of", "")
+        other_run = replace(run, data_set=other_data_set)
+        if run.experiment != TRAIN or other_run not in planned:
             continue
-        if planned[same].settings == spec.settings:
-            shared[run] = same
+        if planned[other_run].settings == spec.settings:
+            shared[run] = other_run
     specs = {}
     for run, spec in plan.specs.items():
         if run not in shared:
@@ -202,21 +203,32 @@ def _runs_of(rows: Iterable[Row], specs: Mapping[Run, Spec]) -> set[Run]:
     return needed
 
 
-def _exclude(rows: Iterable[Row], excluded: Mapping[str, str]) -> Iterator[Row]:
+def _exclude(rows: Iterable[Row], reasons: Mapping[str, str]) -> Iterator[Row]:
+    """Yield the rows: excluded published ones without runs, excluded additional ones
+    not at all.
+
+    ``reasons`` are {excluded row: why it is not run}.
+    """
     for row in rows:
-        if row.row not in excluded:
+        if row.row not in reasons:
             yield row
         elif not row.additional:
-            yield replace(row, runs={}, reason=excluded[row.row])
+            yield replace(row, runs={}, reason=reasons[row.row])
 
 
 def _table_rows(
     table: TableEntry, rows: Mapping[str, list[Row]], planners: Mapping[str, Planner]
 ) -> list[dict]:
+    """Return the rows of a table as plain values; none for a table made from data only.
+
+    ``rows`` and ``planners`` are by data set.
+    """
     if table.of is None:
         return []
     conditions = table.conditions or (planners[table.of].MAIN,)
-    return shown(rows[table.of], table.rows, () if conditions == ALL else conditions)
+    if conditions == ALL:
+        conditions = ()
+    return shown(rows[table.of], table.rows, conditions)
 
 
 # Optional data sets of a paper
@@ -238,12 +250,14 @@ def absent_data(
         for name, entry in paper.data.items():
             if not entry.auxiliary:
                 continue
-            if leaves_out(config) and name in paper.not_in_sample.data:
+            if runs_sample(config) and name in paper.not_in_sample.data:
                 reasons[name] = NOT_IN_SAMPLE
                 continue
             files = []
-            for several in entry.named(mirrors).values():
-                files += [resolve(registry, *file.split("/", 1)) for file in several]
+            for paths in entry.named(mirrors).values():
+                for path in paths:
+                    source, file = path.split("/", 1)
+                    files.append(resolve(registry, source, file))
             reason = _why_absent(files, config, mirrors)
             if reason:
                 reasons[name] = reason
@@ -254,27 +268,28 @@ def _why_absent(
     files: Iterable[SourceFile], config: Config, mirrors: list[Path]
 ) -> str:
     """Return why at least one of the files is not available; empty if all are."""
-    lacking = []
+    missing = []
     for file in files:
         variants = file.variants_for(config.data)
         if not _fetched(file, config) and not mirror_file(file, mirrors, variants):
-            lacking.append(file)
-    for file in lacking:
+            missing.append(file)
+    for file in missing:
         variants = file.variants_for(config.data)
-        record = manual_download(file, mirrors, variants)
-        if record:
-            return record.sentence
+        instructions = manual_download(file, mirrors, variants)
+        if instructions:
+            return instructions.sentence
     is_release = config.data == "release"
-    if not lacking or (is_release and config.models == "paper"):
+    if not missing or (is_release and config.models == "paper"):
         return ""
-    names = lacking[0].name
-    if len(lacking) > 1:
-        names += f" and {len(lacking) - 1} more of its files"
+    names = missing[0].name
+    if len(missing) > 1:
+        names += f" and {len(missing) - 1} more of its files"
     if not is_release:
         return f"the sample has no {names}"
     return f"no mirror has {names}; models=paper downloads such data"
 
 
 def _fetched(source_file: SourceFile, config: Config) -> bool:
+    """Whether an earlier run fetched a file, and wrote its record beside it."""
     file = Path(config.results, "sources", source_file.name)
     return file.is_file() and file.with_name(f"{file.name}.json").is_file()

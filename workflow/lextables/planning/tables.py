@@ -55,7 +55,7 @@ class Tables:
         """
         entry = self.project.papers[paper]
         left_out: tuple[str, ...] = ()
-        if paper_plan.leaves_out(self.project.config):
+        if paper_plan.runs_sample(self.project.config):
             left_out = entry.not_in_sample.tables
         files = []
         for name in entry.tables:

@@ -48,7 +48,7 @@ LONGEST_HOLD = 3600.0
 CLIENT = Client(attempts=11, patience=LONGEST_HOLD, timeouts=(30, 120))
 LARGEST = 1 << 30  # bytes of a page; the largest filings have some hundred million
 
-_CHUNK = 1 << 18
+_CHUNK = 1 << 18  # bytes that are read at once
 _CONTACT = re.compile(
     r"(?P<name>[ -~]*[A-Za-z][ -~]*?)\s+<?(?P<mail>[^@\s<>]+@[^@\s<>.]+(?:\.[^@\s<>.]+)+)>?"
 )
@@ -93,6 +93,9 @@ class Pace:
 
 
 def _next_time(path: Path, now: float) -> float:
+    """Return the time of the next free slot; ``now`` if none is stored, or one that is
+    too far ahead to come from a refusal.
+    """
     try:
         stored = float(path.read_bytes())
     except ValueError:
@@ -101,6 +104,7 @@ def _next_time(path: Path, now: float) -> float:
 
 
 def _store(path: Path, moment: float) -> None:
+    """Store the time of the next free slot."""
     # One write of fixed width: a kill leaves the old time or the new one.
     with path.open("r+b", buffering=0) as file:
         file.write(b"%020.6f" % moment)
@@ -194,6 +198,7 @@ class Pages:
         cached = self.cache_path(path)
         if cached.exists():
             return cached
+        # Pages share 256 files of locks.
         number = zlib.crc32(str(cached).encode()) % 256
         with exclusive(self.folder / ".locks" / f"{number:02x}") as locked:
             if cached.exists():
@@ -212,6 +217,7 @@ class Pages:
         """
 
         def hold(failure: BaseException, seconds: float) -> None:
+            """Let all jobs wait after a refusal."""
             if isinstance(failure, _Refused):
                 self.pace.hold(seconds)
 

@@ -25,9 +25,10 @@ from lextables.sources.entries import Registry
 from lextables.sources.entries import resolve as resolve_source
 from lextables.sources.fetch import manual_download
 
-SMALL_SHARD, LARGE_SHARD = 10, 100  # volumes
-MANY_SHARDS = 400
-DEFAULT: tuple[str, ...] = Config.model_fields["caselaw"].default
+SMALL_SHARD = 10  # volumes
+LARGE_SHARD = 100
+MAX_SMALL_SHARDS = 400  # if there would be more, shards are large
+DEFAULT_VOLUMES: tuple[str, ...] = Config.model_fields["caselaw"].default
 
 
 Settings = dict[str, Any]  # of a parser or an encoder, as in a run's record
@@ -53,13 +54,13 @@ def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
 
     The sample never has the paper's parser, and says nothing.
     """
-    first = paper.parsers[0]
+    papers_parser = paper.parsers[0]
     model = built.parser["model"]
-    if config.parser != "auto" or config.data == "sample" or model == first:
+    if config.parser != "auto" or config.data == "sample" or model == papers_parser:
         return ""
     return (
-        f"LawngNLI's hypotheses are parsed with {model}, because {first}, the paper's parser, is not on this "
-        f"machine. To use it, {_download_of(first)}; to keep {model}, set parser."
+        f"LawngNLI's hypotheses are parsed with {model}, because {papers_parser}, the paper's parser, is not "
+        f"on this machine. To use it, {_download_of(papers_parser)}; to keep {model}, set parser."
     )
 
 
@@ -76,10 +77,11 @@ def construction(
     Raises `BadInput` for impossible volumes, and for a missing parser or encoder.
     """
     mirrors = config.mirrors(root)
+    collection = known(mirrors, Path(config.results, "sources/caselaw"))
     return Construction(
-        _shards(config, paper, known(mirrors, Path(config.results, "sources/caselaw"))),
-        _parser(config, paper, models, mirrors),
-        _encoder(config, paper, models, mirrors),
+        shards=_shards(config, paper, collection),
+        parser=_parser(config, paper, models, mirrors),
+        encoder=_encoder(config, paper, models, mirrors),
     )
 
 
@@ -107,7 +109,10 @@ def released_masks(config: Config, sources: Registry, root: Path) -> list[str]:
 def _shards(
     config: Config, paper: Lawngnli, collection: Collection
 ) -> dict[str, list[str]]:
-    """The volumes; the released data set has separate shards, with other contents."""
+    """The volumes of each shard, from the config or a default.
+
+    The released data set has separate shards, with other contents.
+    """
     released = config.lawngnli_data == "released"
     if released and config.data == "sample":
         what = (
@@ -121,14 +126,14 @@ def _shards(
     ranges = config.caselaw
     if config.data == "sample":
         ranges = paper.sample_volumes
-    if released and ranges == DEFAULT and collection.listed:
+    if released and ranges == DEFAULT_VOLUMES and collection.listed:
         ranges = (ALL,)
-    if ranges == DEFAULT and not collection.knows(*DEFAULT):
+    if ranges == DEFAULT_VOLUMES and not collection.knows(*DEFAULT_VOLUMES):
         ranges = paper.default_volumes
-    chosen = _cut(ranges, config.volumes_a_job, collection)
+    volumes_of = _sized_shards(ranges, config.volumes_a_job, collection)
     if not released:
-        return chosen
-    return {f"released-{name}": volumes for name, volumes in chosen.items()}
+        return volumes_of
+    return {f"released-{name}": volumes for name, volumes in volumes_of.items()}
 
 
 def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
@@ -146,16 +151,18 @@ def _bulk_shards(bulk_export: str) -> dict[str, list[str]]:
     return {f"released-{name.replace('.', '-')}": [name] for name in names}
 
 
-def _cut(
+def _sized_shards(
     ranges: Sequence[str], size: int | Literal["auto"], collection: Collection
 ) -> dict[str, list[str]]:
     """The shards of ``size`` volumes; `auto` are small ones, or large ones if there
     would be too many.
     """
-    chosen = shards(ranges, SMALL_SHARD if size == "auto" else size, collection)
-    if size == "auto" and len(chosen) > MANY_SHARDS:
+    if size != "auto":
+        return shards(ranges, size, collection)
+    small_shards = shards(ranges, SMALL_SHARD, collection)
+    if len(small_shards) > MAX_SMALL_SHARDS:
         return shards(ranges, LARGE_SHARD, collection)
-    return chosen
+    return small_shards
 
 
 def _parser(
@@ -164,6 +171,9 @@ def _parser(
     models: Mapping[str, Model],
     mirrors: Sequence[Path],
 ) -> Settings:
+    """The settings of the parser that the config names; `auto` is the first available
+    one of the paper's list, and else spaCy's dependencies.
+    """
     dependencies = {
         "name": "dependencies",
         "model": "spaCy's dependencies",
@@ -176,7 +186,7 @@ def _parser(
         return dependencies
     if config.parser in ("auto", "benepar"):
         choice: Choice = "paper" if config.models == "paper" else "available"
-        available = _first(paper.parsers, models, choice, mirrors)
+        available = _first_available(paper.parsers, models, choice, mirrors)
         if available is not None:
             return {"name": "benepar", **model_settings(*available)}
         if config.parser == "auto":
@@ -213,6 +223,9 @@ def _encoder(
     models: Mapping[str, Model],
     mirrors: Sequence[Path],
 ) -> Settings:
+    """The settings of the encoder that the config names; `auto` is the first available
+    one of the paper's list.
+    """
     names = paper.encoders if config.encoder == "auto" else (config.encoder,)
     unknown = [name for name in names if name not in models]
     if unknown:
@@ -222,7 +235,7 @@ def _encoder(
             where="config",
             do="use a bi-encoder listed there, or set encoder to auto",
         )
-    available = _first(names, models, config.weights, mirrors)
+    available = _first_available(names, models, config.weights, mirrors)
     if available is not None:
         return model_settings(*available)
     raise BadInput(
@@ -241,7 +254,7 @@ def pool_encoder(
     Raises `BadInput` if none is available.
     """
     mirrors = config.mirrors(root)
-    available = _first(paper.pool_encoders, models, config.weights, mirrors)
+    available = _first_available(paper.pool_encoders, models, config.weights, mirrors)
     if available is not None:
         max_length = models[available[0]].max_length
         return {**model_settings(*available), "max_length": max_length}
@@ -252,7 +265,7 @@ def pool_encoder(
     )
 
 
-def _first(
+def _first_available(
     names: Sequence[str],
     models: Mapping[str, Model],
     choice: Choice,

@@ -83,7 +83,7 @@ def write_counts(counted: StepCounts, path: str | Path) -> None:
 
 
 class _CountingHandler(logging.Handler):
-    """Counts warnings by kind."""
+    """Counts warnings in ``counts``; ``kind`` returns what a warning is counted as."""
 
     def __init__(
         self, counts: Counter[str], kind: Callable[[logging.LogRecord], str]
@@ -102,7 +102,9 @@ def logged(
     loggers: Sequence[str],
     kind: Callable[[logging.LogRecord], str],
 ) -> Iterator[None]:
-    """Count the warnings of some loggers by kind instead of printing them."""
+    """Count the warnings of the named ``loggers`` in ``counts``, by ``kind``, and do
+    not print them while the block runs.
+    """
     handler = _CountingHandler(counts, kind)
     muted = [logging.getLogger(name) for name in loggers]
     previous = [(logger.propagate, logger.handlers[:]) for logger in muted]

@@ -122,12 +122,12 @@ def read_catalogue(content: bytes) -> Catalogue:
     for group in yaml.safe_load(content):
         for entry in group["questions"]:
             question = Question(
-                len(questions) + 1,
-                entry["question"],
-                group["category"],
-                group["text_type"],
-                tuple(entry["answers"]),
-                entry.get("multilabel", False),
+                number=len(questions) + 1,
+                question=entry["question"],
+                category=group["category"],
+                text_type=group["text_type"],
+                answers=tuple(entry["answers"]),
+                multilabel=entry.get("multilabel", False),
             )
             questions.append(question)
             for subquestion in _subquestions(question):
@@ -141,10 +141,12 @@ def read_catalogue(content: bytes) -> Catalogue:
 
 
 def _subquestions(question: Question) -> tuple[str | None, ...]:
+    """Return the subquestion of each head of a question; None for its only head."""
     return question.answers if question.multilabel else (None,)
 
 
 def _head_id(question: Question, subquestion: str | None) -> str:
+    """Return the id of a head, such as ``05``, or ``06-00`` of a binary one."""
     if subquestion is None:
         return f"{question.number:02d}"
     return f"{question.number:02d}-{question.answers.index(subquestion):02d}"
@@ -210,26 +212,28 @@ def _author_numbers(
 ) -> dict[str, str]:
     """Return {head: the authors' number}.
 
-    Numbers and catalogue have the same order within each category (that of the
-    annotation columns), so they are matched by rank.
+    The number of a head is that of its question, followed by that of its answer.
+    Within each category the questions' numbers and the catalogue have the same order
+    (that of the annotation columns), so they are matched by rank.
     """
-    bases: dict[str, set[int]] = defaultdict(set)
+    numbers_by_category: dict[str, set[int]] = defaultdict(set)
     for record in records:
         category = record.get("category")
         if category:
-            base = author_number(record["spec_id"]).partition(".")[0]
-            bases[category].add(int(base))
+            question_number, _, _ = author_number(record["spec_id"]).partition(".")
+            numbers_by_category[category].add(int(question_number))
     number_by_question: dict[Question, int] = {}
-    for category, numbers in bases.items():
+    for category, numbers in numbers_by_category.items():
         questions = [each for each in catalogue.questions if each.category == category]
-        number_by_question |= zip(questions, sorted(numbers), strict=True)
+        for question, number in zip(questions, sorted(numbers), strict=True):
+            number_by_question[question] = number
     author_numbers = {}
     for head in catalogue.heads:
-        number = str(number_by_question[head.question])
+        head_number = str(number_by_question[head.question])
         _, _, answer = head.head_id.partition("-")
         if answer:
-            number = f"{number}.{int(answer)}"
-        author_numbers[head.head_id] = number
+            head_number = f"{head_number}.{int(answer)}"
+        author_numbers[head.head_id] = head_number
     return author_numbers
 
 

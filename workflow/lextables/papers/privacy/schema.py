@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lextables.pipeline.dataset import Column, Table
 
-_PLACE = pa.int32()
+_INTEGER = pa.int32()
 
 SITES = Table(
     "sites",
@@ -18,13 +18,13 @@ SITES = Table(
         Column("site", pa.string(), "the site's domain, as released"),
         Column(
             "documents",
-            _PLACE,
+            _INTEGER,
             "how many documents its policy is made of; 0 where it is not here",
         ),
-        Column("paragraphs", _PLACE, "how many paragraphs they have together"),
-        Column("words", _PLACE, "words in them, split at white space"),
-        Column("pairs", _PLACE, "how many questions were answered about it"),
-        Column("coders", _PLACE, "the most responses that one of its questions has"),
+        Column("paragraphs", _INTEGER, "how many paragraphs they have together"),
+        Column("words", _INTEGER, "words in them, split at white space"),
+        Column("pairs", _INTEGER, "how many questions were answered about it"),
+        Column("coders", _INTEGER, "the most responses that one of its questions has"),
     ),
     key=("site",),
     labels=("coders",),
@@ -34,11 +34,11 @@ DOCUMENTS = Table(
     "The documents of each site: its privacy policy and what that incorporates by reference.",
     (
         Column("site", pa.string(), "the site"),
-        Column("place", _PLACE, "the document's place among the site's, from 0"),
+        Column("place", _INTEGER, "the document's place among the site's, from 0"),
         Column("document", pa.string(), "its label in the release"),
         Column("name", pa.string(), "its title"),
-        Column("paragraphs", _PLACE, "how many paragraphs it has"),
-        Column("words", _PLACE, "words in it, split at white space"),
+        Column("paragraphs", _INTEGER, "how many paragraphs it has"),
+        Column("words", _INTEGER, "words in it, split at white space"),
     ),
     key=("site", "place"),
 )
@@ -48,7 +48,9 @@ PARAGRAPHS = Table(
     (
         Column("site", pa.string(), "the site"),
         Column(
-            "place", _PLACE, "the paragraph's place in the site's whole policy, from 0"
+            "place",
+            _INTEGER,
+            "the paragraph's place in the site's whole policy, from 0",
         ),
         Column(
             "paragraph_id",
@@ -65,11 +67,11 @@ SENTENCES = Table(
     "The sentences of each paragraph by our own splitter (`sentences`), which is not quite the release's.",
     (
         Column("site", pa.string(), "the site"),
-        Column("place", _PLACE, "the paragraph's place in the site's policy"),
-        Column("sentence", _PLACE, "the sentence's place in the paragraph, from 0"),
+        Column("place", _INTEGER, "the paragraph's place in the site's policy"),
+        Column("sentence", _INTEGER, "the sentence's place in the paragraph, from 0"),
         Column("paragraph_id", pa.string(), "the paragraph"),
-        Column("start", _PLACE, "offset in the paragraph, in characters"),
-        Column("end", _PLACE, "offset of what follows it"),
+        Column("start", _INTEGER, "offset in the paragraph, in characters"),
+        Column("end", _INTEGER, "offset of what follows it"),
     ),
     key=("site", "place", "sentence"),
 )
@@ -102,7 +104,7 @@ OPTIONS = Table(
     "The options of each question.",
     (
         Column("question_id", pa.string(), "the question"),
-        Column("place", _PLACE, "the option's place among the question's, from 0"),
+        Column("place", _INTEGER, "the option's place among the question's, from 0"),
         Column(
             "label",
             pa.string(),
@@ -121,7 +123,7 @@ RESPONSES = Table(
         Column("question_id", pa.string(), "the question"),
         Column(
             "response",
-            _PLACE,
+            _INTEGER,
             "the response's place among those to the question, from 0",
         ),
         Column(
@@ -131,7 +133,7 @@ RESPONSES = Table(
         ),
         Column(
             "options",
-            pa.list_(_PLACE),
+            pa.list_(_INTEGER),
             "places of the chosen options, ascending; may be empty",
         ),
         Column(
@@ -149,12 +151,12 @@ HIGHLIGHTS = Table(
     (
         Column("site", pa.string(), "the site"),
         Column("question_id", pa.string(), "the question"),
-        Column("response", _PLACE, "the response that they were marked for"),
+        Column("response", _INTEGER, "the response that they were marked for"),
         Column("document", pa.string(), "label of the document"),
-        Column("paragraph", _PLACE, "place of the paragraph in the document, from 0"),
+        Column("paragraph", _INTEGER, "place of the paragraph in the document, from 0"),
         Column(
             "sentence",
-            _PLACE,
+            _INTEGER,
             "place of the sentence in the paragraph, from 0, as released",
         ),
         Column("paragraph_id", pa.string(), "the paragraph, as in `paragraphs`"),

@@ -15,11 +15,12 @@ MODULES = "answers.actions"
 MARK = "mark"  # the experiment of marked paragraphs
 VECTORS = "vectors"  # the kind of models of an encoder's vectors
 WITHOUT_WORDS = ("prior", "random")  # kinds of models that answer without a text
-WORDS = Action(
+# Predictions without and with a model on this machine.
+PREDICTING = Action(
     f"{MODULES}.predict", ANSWERED_FROM, ("names",), "answers.predictors.{}", threads=2
 )
-MODEL = replace(WORDS, model=True, threads=MODEL_THREADS)
-ENCODE = Action(
+PREDICTING_WITH_MODEL = replace(PREDICTING, model=True, threads=MODEL_THREADS)
+ENCODING = Action(
     f"{MODULES}.encode", ANSWERED_FROM, ("names",), model=True, threads=MODEL_THREADS
 )
 
@@ -28,11 +29,13 @@ class AnswerJobs(TaskJobs):
     """The jobs of a data set with documents and questions."""
 
     ACTIONS: ClassVar = {
-        "encode": ENCODE,
-        "prior": replace(WORDS, tables=WITHOUT_TEXT, threads=1),
-        "words": WORDS,
-        "vectors": MODEL,
-        "language-model": replace(MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440),
+        "encode": ENCODING,
+        "prior": replace(PREDICTING, tables=WITHOUT_TEXT, threads=1),
+        "words": PREDICTING,
+        "vectors": PREDICTING_WITH_MODEL,
+        "language-model": replace(
+            PREDICTING_WITH_MODEL, asks=True, mem_mb=LEAST_MB, minutes=1440
+        ),
         "submitted": Action(
             "answers.submitted", ANSWERED_FROM, ("task", "test", "names")
         ),
@@ -40,6 +43,7 @@ class AnswerJobs(TaskJobs):
             f"{MODULES}.score", ANSWERED_FROM, ("names", "smoothing", "folds")
         ),
     }
+    # {action: the module below `answers.predictors` that predicts}.
     PARTS: ClassVar = {
         "prior": "words",
         "words": "words",
@@ -67,8 +71,8 @@ class AnswerJobs(TaskJobs):
 
     def features(self, action: str, run: Run, spec: Spec) -> dict[str, list[str]]:
         """The human highlights, for marked paragraphs; the vectors of texts."""
-        names = [self.names()["highlights"]] if run.experiment == MARK else []
-        features = {"highlights": self.data_files(names)}
+        tables = [self.names()["highlights"]] if run.experiment == MARK else []
+        features = {"highlights": self.data_files(tables)}
         if action in self.PARTS:
             features["vectors"] = self.vectors(run, spec)
         return features

@@ -30,9 +30,9 @@ from lextables.tasks.classification.features import Tokens, read_tokens
 from lextables.tasks.classification.settings import Reading
 
 READ_AT_ONCE = 32  # texts
-# Probabilities from logits by the training loss: independent answers, or exclusive
-# ones.
-SHARES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+# {training loss: function from logits to probabilities}: those of independent answers,
+# or of exclusive ones.
+PROBABILITIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "binary_cross_entropy": torch.sigmoid,
     "cross_entropy": partial(torch.softmax, dim=1),
 }
@@ -56,11 +56,11 @@ def read_views(
     lengths = list({reading.max_length for reading in readings})
     lengths.sort(key=lambda length: length or 0)
     rows = list(of_splits(read(examples), test))
-    loaded = None
+    loaded_source = None
     for reading in sorted(readings, key=lambda reading: reading.condition):
-        if loaded != reading.source:
+        if loaded_source != reading.source:
             model, heads = multi_head.load_trained(weights[reading.source], device)
-            loaded = reading.source
+            loaded_source = reading.source
         to_predict = by_head(under_view(rows, reading.view), heads)
         rows_to_predict = itertools.chain.from_iterable(to_predict.values())
         keys = {key_of(row) for row in rows_to_predict}
@@ -82,9 +82,10 @@ def inputs(
     """
     batch = padded([tokens[key] for key in keys], padding)
     is_token = batch["attention_mask"].bool()
-    firsts = torch.tensor([tokens.first(key) for key in keys])
+    # The number of tokens before the second text.
+    first_lengths = torch.tensor([tokens.first(key) for key in keys])
     columns = torch.arange(is_token.shape[1])
-    is_second = is_token & (columns >= firsts[:, None])
+    is_second = is_token & (columns >= first_lengths[:, None])
     if is_second.any():
         batch["token_type_ids"] = is_second.long()
     return batch
@@ -143,15 +144,17 @@ def read_heads(
         for number in sorted(numbers):
             logits = model.answer(represented, number).double().cpu()
             finite(logits.numpy(), "the logits of the model", where="prediction")
-            shares = SHARES[model.loss](logits)
-            text_predictions = zip(part, logits.tolist(), shares.tolist(), strict=True)
-            for key, text_logits, share in text_predictions:
+            probabilities = PROBABILITIES[model.loss](logits)
+            text_predictions = zip(
+                part, logits.tolist(), probabilities.tolist(), strict=True
+            )
+            for key, text_logits, text_probabilities in text_predictions:
                 for example_id in examples_of[key].get(number, ()):
                     row = {
                         "head_id": heads[number],
                         "example_id": example_id,
                         "logits": text_logits,
-                        "probabilities": share,
+                        "probabilities": text_probabilities,
                     }
                     rows.append(row)
         return rows

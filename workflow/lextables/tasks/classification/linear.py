@@ -55,7 +55,7 @@ from lextables.tasks.classification.settings import (
 )
 from lextables.tasks.classification.vectors import read_vectors
 
-WORDS = 2**20  # hash buckets for the words and word pairs that are compared
+COMPARED_BUCKETS = 2**20  # hash buckets for the words and word pairs of comparisons
 NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|fail(?:s|ed)?)\b"
     r"|n['’]t\b",
@@ -68,8 +68,10 @@ Side = Sequence[tuple[str, str]]  # (text id, text) of one side of each text or 
 
 @dataclass(frozen=True)
 class Features:
-    """``words`` float32 (texts, buckets), and ``blocks`` float32 (texts, columns)
-    each.
+    """The features of texts or pairs.
+
+    ``words`` are counts of n-grams, float32 (texts, buckets); ``blocks`` are numeric
+    features, float32 (texts, columns) each.
     """
 
     words: csr_matrix
@@ -102,14 +104,14 @@ def sides_of(texts: Iterable[Text], sides: Sides, *, pairs: bool) -> list[Side]:
     return [seconds] if sides == "second" else [firsts]
 
 
-def rarity(sides: Sequence[Side]) -> np.ndarray:
-    """Return the inverse document frequency of each word, float32 (WORDS,).
+def idf_of_words(sides: Sequence[Side]) -> np.ndarray:
+    """Return the inverse document frequency of each word, float32 (buckets,).
 
     Empty for single texts.
     """
     if len(sides) == 1:
         return np.empty(0, dtype=np.float32)
-    frequencies = np.zeros(WORDS, dtype=np.int64)
+    frequencies = np.zeros(COMPARED_BUCKETS, dtype=np.int64)
     for side in sides:
         frequencies += document_frequencies(_compared_ngrams(side, 1))
     texts = sum(map(len, sides))
@@ -120,12 +122,12 @@ def rarity(sides: Sequence[Side]) -> np.ndarray:
 def linear_features(
     sides: Sequence[Side],
     settings: LinearSettings,
-    rare: np.ndarray,
+    idf: np.ndarray,
     vectors: Vectors | None,
 ) -> Features:
     """Return the features of texts or pairs that the ``settings`` name.
 
-    ``rare`` is the result of `rarity` on the training texts.
+    ``idf`` is the result of `idf_of_words` on the training texts.
     """
     words = csr_matrix((len(sides[0]), 0), dtype=np.float32)
     blocks = []
@@ -136,7 +138,7 @@ def linear_features(
     if settings.features == "length":
         blocks.append(_length_features(sides))
     elif settings.features != "vectors" and len(sides) > 1:
-        blocks.append(_comparison_features(sides, rare))
+        blocks.append(_comparison_features(sides, idf))
     if settings.features in ("vectors", "both"):
         blocks += _vector_features(sides, vectors or {})
     return Features(words, tuple(block.astype(np.float32) for block in blocks))
@@ -147,11 +149,11 @@ def _contents(side: Side) -> Iterable[str]:
 
 
 def _compared_ngrams(side: Side, length: int) -> csr_matrix:
-    """Return the n-grams of ``length`` words for comparisons, (texts, WORDS)."""
-    return hashed_ngrams(_contents(side), length, length, buckets=WORDS)
+    """Return the n-grams of ``length`` words for comparisons, (texts, buckets)."""
+    return hashed_ngrams(_contents(side), length, length, buckets=COMPARED_BUCKETS)
 
 
-def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
+def _comparison_features(sides: Sequence[Side], idf: np.ndarray) -> np.ndarray:
     """Return overlaps, negations and lengths of pairs, float64 (pairs, 7)."""
     ngrams = []
     negations = []
@@ -162,7 +164,7 @@ def _comparison_features(sides: Sequence[Side], rare: np.ndarray) -> np.ndarray:
         negations.append([len(NEGATION.findall(text)) for text in texts])
         lengths.append([len(text.split()) for text in texts])
     first, second = ngrams
-    shares = overlap_shares(first, second, rare)
+    shares = overlap_shares(first, second, idf)
     counts = np.log1p([*negations, *lengths])
     return np.column_stack([shares, counts.T])
 
@@ -171,15 +173,20 @@ def _length_features(sides: Sequence[Side]) -> np.ndarray:
     """Return the logarithm of the number of words and its square, float64 (texts,
     columns).
     """
-    numbers = []
+    lengths = []
     for side in sides:
-        numbers.append([len(text.split()) for text in _contents(side)])
-    logarithms = np.log1p(numbers).T
+        lengths.append([len(text.split()) for text in _contents(side)])
+    logarithms = np.log1p(lengths).T
     return np.hstack([logarithms, logarithms**2])
 
 
 def _vector_features(sides: Sequence[Side], vectors: Vectors) -> list[np.ndarray]:
-    """Return the blocks of features from vectors, (texts, columns) each."""
+    """Return the blocks of features from vectors, (texts, columns) each.
+
+    Of a single text they are the mean and the maximum of its pieces, of a pair a
+    comparison of both means, and the similarity of the second to the closest piece of
+    the first.
+    """
     pieces = [_pieces(side, vectors) for side in sides]
     means = [_means(side_pieces) for side_pieces in pieces]
     if len(sides) == 1:
@@ -220,8 +227,9 @@ def _means(pieces: Sequence[np.ndarray]) -> np.ndarray:
 
 
 WEIGHTS = "linear.npz"
-# Share of a head's examples: upper limit of the minimum number of texts with a word.
-RARE = 0.1
+# A word is a feature if ``settings.least`` texts of a head have it, or this share of
+# the texts, if that is fewer.
+LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -239,7 +247,7 @@ class HeadModel:
 
     def logits(self, features: Features, rows: np.ndarray) -> np.ndarray:
         """Return the logit of each answer for these rows, float64 (rows, answers)."""
-        words = chosen(features.words[rows], self.columns)
+        words = with_columns(features.words[rows], self.columns)
         numbers = features.numbers(rows)
         weights = self.model.weights.astype(np.float64)
         word_weights, number_weights = np.split(weights, [words.shape[1]])
@@ -252,13 +260,13 @@ class HeadModel:
 
 @dataclass(frozen=True)
 class Classifier:
-    """The models of all heads, and the word weights for comparing pairs (`rarity`)."""
+    """The models of all heads, and the `idf_of_words` of the training texts."""
 
     heads: Mapping[str, HeadModel]
-    rare: np.ndarray
+    idf: np.ndarray
 
 
-def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
+def with_columns(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
     """Return these word columns with L2-normalised rows, float64."""
     selected = words[:, columns].astype(np.float64)
     if not len(columns):
@@ -267,17 +275,21 @@ def chosen(words: csr_matrix, columns: np.ndarray) -> csr_matrix:
 
 
 def fit(
-    features: Features, rows: np.ndarray, right: np.ndarray, settings: LinearSettings
+    features: Features,
+    rows: np.ndarray,
+    is_answer: np.ndarray,
+    settings: LinearSettings,
 ) -> HeadModel:
     """Train the model of one head.
 
-    ``rows`` (examples,) are the rows of its examples in the features; ``right``
+    ``rows`` (examples,) are the rows of its examples in the features; ``is_answer``
     (examples, answers) is bool.
     """
-    least = min(settings.least, max(1, int(RARE * len(rows))))
+    share_of_texts = max(1, int(LEAST_SHARE * len(rows)))
+    least = min(settings.least, share_of_texts)
     frequencies = document_frequencies(features.words[rows])
     columns = np.flatnonzero(frequencies >= least).astype(np.int32)
-    words = chosen(features.words[rows], columns)
+    words = with_columns(features.words[rows], columns)
     numbers = features.numbers(rows)
     # A block has about the norm of the word features (one), times its weight.
     norms = []
@@ -288,7 +300,7 @@ def fit(
     scale = numbers.std(axis=0)
     scale[scale < 1e-6] = np.inf  # constant columns are ignored
     scale /= norms
-    answers = right.shape[1]
+    answers = is_answer.shape[1]
     outputs = list(range(answers))
     if answers == 2 and not settings.multi_label:
         outputs = [1]
@@ -297,11 +309,12 @@ def fit(
         model = linear.fit_weighed(
             words,
             (numbers - mean) / scale,
-            right[:, answer],
+            is_answer[:, answer],
             penalty=settings.penalty[settings.features],
             smoothing=settings.smoothing,
         )
         models.append(model)
+    # The weights for ``numbers`` as they are, neither centred nor scaled.
     weights = np.hstack([model.weights for model in models])
     number_weights = weights[len(columns) :]
     number_weights /= scale[:, None]
@@ -337,23 +350,23 @@ def learn(
     """
     pairs = settings.sides == "both" and any(text.second is not None for text in texts)
     sides = sides_of(texts, settings.sides, pairs=pairs)
-    rare = rarity(sides)
-    features = linear_features(sides, settings, rare, vectors)
-    place = {text.key: at for at, text in enumerate(texts)}
+    idf = idf_of_words(sides)
+    features = linear_features(sides, settings, idf, vectors)
+    place_of = {text.key: place for place, text in enumerate(texts)}
 
     def of_head(head: str) -> HeadModel:
         rows = training[head]
-        right = np.zeros((len(rows), answers[head]), dtype=bool)
+        is_answer = np.zeros((len(rows), answers[head]), dtype=bool)
         for number, row in enumerate(rows):
             labels = list(row["labels"])
-            right[number, labels] = True
-        return fit(features, _places(rows, place), right, settings)
+            is_answer[number, labels] = True
+        return fit(features, _places(rows, place_of), is_answer, settings)
 
     heads = sorted(head for head, rows in training.items() if rows)
     # With several threads sums differ in the last bits.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         models = pool.map(of_head, heads)
-        return Classifier(dict(zip(heads, models, strict=True)), rare)
+        return Classifier(dict(zip(heads, models, strict=True)), idf)
 
 
 def predict(
@@ -364,28 +377,31 @@ def predict(
     vectors: Vectors | None = None,
 ) -> Iterator[Row]:
     """Yield the rows of `schema.PREDICTIONS`, sorted, for the heads of the model."""
-    pairs = len(model.rare) > 0
+    pairs = len(model.idf) > 0
     sides = sides_of(texts, settings.sides, pairs=pairs)
-    features = linear_features(sides, settings, model.rare, vectors)
-    place = {text.key: at for at, text in enumerate(texts)}
+    features = linear_features(sides, settings, model.idf, vectors)
+    place_of = {text.key: place for place, text in enumerate(texts)}
     for head, rows in sorted(to_predict.items()):
         if not rows or head not in model.heads:
             continue
-        places = _places(rows, place)
+        places = _places(rows, place_of)
         with threadpool_limits(1):
             logits = model.heads[head].logits(features, places)
-        likely = shares(logits, multi_label=settings.multi_label)
-        for row, row_logits, share in zip(rows, logits, likely, strict=True):
+        answer_shares = shares(logits, multi_label=settings.multi_label)
+        for row, row_logits, row_shares in zip(
+            rows, logits, answer_shares, strict=True
+        ):
             yield {
                 "head_id": head,
                 "example_id": row["example_id"],
                 "logits": row_logits.tolist(),
-                "probabilities": share.tolist(),
+                "probabilities": row_shares.tolist(),
             }
 
 
-def _places(rows: Iterable[Row], place: Mapping[Key, int]) -> np.ndarray:
-    return np.array([place[key_of(row)] for row in rows], dtype=np.int64)
+def _places(rows: Iterable[Row], place_of: Mapping[Key, int]) -> np.ndarray:
+    """Return the place of each example's text among all texts, int64 (examples,)."""
+    return np.array([place_of[key_of(row)] for row in rows], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -498,7 +514,7 @@ def save(model: Classifier, path: str | Path) -> None:
     """Write the models to ``path`` (.npz) as arrays and strings, without pickles."""
     heads = list(model.heads.values())
     answers = [head.answers for head in heads]
-    arrays = {"rare": model.rare, "answers": np.array(answers)}
+    arrays = {"rare": model.idf, "answers": np.array(answers)}
     for number, head in enumerate(heads):
         arrays[f"columns_{number}"] = head.columns
         arrays[f"weights_{number}"] = head.model.weights

@@ -28,7 +28,7 @@ from lextables.pipeline.files import JsonObject, read_json
 from lextables.tasks.spans.settings import WindowSettings
 from lextables.tasks.spans.tokens import Tokens, backend, layout, question_ids, unfit
 
-# Folders with another format cannot be opened.
+# Version of a folder's format; folders with another one cannot be opened.
 FORMAT = 2
 RECORD = "features.json"
 Item = dict[str, Any]  # arrays and numbers of a sequence (`WindowDataset`)
@@ -79,7 +79,7 @@ WINDOWS = Table(
     ),
     key=("contract_id", "example_id", "window"),
 )
-WINDOWS_INTEGERS = tuple(
+INTEGER_COLUMNS = tuple(
     column.name for column in WINDOWS.columns if column.type == pa.int32()
 )
 
@@ -159,17 +159,26 @@ def open_windows(folder: str | Path) -> Windows:
             do="write the features again",
         )
     columns = {}
-    values = []
+    names_of = {}
     for name in names:
-        columns[name], distinct = _coded(table[name])
-        values.append(distinct)
-    for name in WINDOWS_INTEGERS:
+        columns[name], names_of[name] = _coded(table[name])
+    for name in INTEGER_COLUMNS:
         columns[name] = table[name].to_numpy()
     sorted_by = (columns["window"], columns["example_id"], columns["contract_id"])
     order = np.lexsort(sorted_by)
-    sorted_columns = [column[order] for column in columns.values()]
-    examples, contracts, categories = values
-    return Windows(examples, contracts, categories, *sorted_columns)
+    return Windows(
+        examples=names_of["example_id"],
+        contracts=names_of["contract_id"],
+        categories=names_of["category"],
+        example=columns["example_id"][order],
+        contract=columns["contract_id"][order],
+        category=columns["category"][order],
+        window=columns["window"][order],
+        token_from=columns["token_from"][order],
+        token_to=columns["token_to"][order],
+        start_positions=columns["start_position"][order],
+        end_positions=columns["end_position"][order],
+    )
 
 
 def read_tokens(folder: str | Path) -> dict[str, Tokens]:
@@ -212,9 +221,9 @@ class WindowDataset(torch.utils.data.Dataset):
         folder = Path(folder)
         self.tokenizer = tokenizer
         self.windows = open_windows(folder)
-        used = {name: questions.get(name, "") for name in self.windows.categories}
+        asked = {name: questions.get(name, "") for name in self.windows.categories}
         record = _record(folder)
-        for name, value in made_with(tokenizer, settings, used).items():
+        for name, value in made_with(tokenizer, settings, asked).items():
             recorded = record.get(name)
             if recorded != value:
                 raise BadInput(
@@ -227,20 +236,21 @@ class WindowDataset(torch.utils.data.Dataset):
         self.rows = np.arange(len(self.windows))
         if select is not None:
             self.rows = np.asarray(select, dtype=np.int64)
-        around = layout(tokenizer)
+        special = layout(tokenizer)
+        # What comes before a window, for the question of each category.
         self._before = []
         self._before_types = []
-        for text in used.values():
+        for text in asked.values():
             ids = question_ids(tokenizer, text, settings.max_question_length)
-            question_types = [around.question_type] * len(ids)
-            types = [*around.prefix_types, *question_types, *around.middle_types]
-            before = [*around.prefix, *ids, *around.middle]
+            question_types = [special.question_type] * len(ids)
+            types = [*special.prefix_types, *question_types, *special.middle_types]
+            before = [*special.prefix, *ids, *special.middle]
             self._before.append(np.array(before, dtype=np.int64))
             self._before_types.append(np.array(types, dtype=np.int64))
-        self._after = np.array(around.suffix, dtype=np.int64)
-        self._after_types = np.array(around.suffix_types, dtype=np.int64)
-        self._contract_type = around.contract_type
-        self._typed = "token_type_ids" in tokenizer.model_input_names
+        self._after = np.array(special.suffix, dtype=np.int64)
+        self._after_types = np.array(special.suffix_types, dtype=np.int64)
+        self._contract_type = special.contract_type
+        self._has_types = "token_type_ids" in tokenizer.model_input_names
         self._ids = [self.tokens[name].ids for name in self.windows.contracts]
 
     def __len__(self) -> int:
@@ -261,11 +271,11 @@ class WindowDataset(torch.utils.data.Dataset):
             "start_positions": int(windows.start_positions[row]),
             "end_positions": int(windows.end_positions[row]),
         }
-        if self._typed:
+        if self._has_types:
             before_types = self._before_types[category]
-            types = np.full(len(contract), self._contract_type)
-            types = np.concatenate((before_types, types, self._after_types))
-            sequence["token_type_ids"] = types
+            contract_types = np.full(len(contract), self._contract_type)
+            types = (before_types, contract_types, self._after_types)
+            sequence["token_type_ids"] = np.concatenate(types)
         return sequence
 
     def contract_from(self, item: int) -> int:
@@ -366,7 +376,11 @@ def made_with(
     settings: WindowSettings,
     questions: Mapping[str, str],
 ) -> JsonObject:
-    """Return what must be equal when features are written and opened."""
+    """Return the part of a folder's record that must be equal when it is written and
+    opened.
+
+    ``questions`` are {category: question}.
+    """
     return {
         "format": FORMAT,
         "settings": settings.model_dump(include=set(WindowSettings.model_fields)),
@@ -383,6 +397,7 @@ class _Record(BaseModel):
 
 
 def _record(folder: Path) -> JsonObject:
+    """Return the record of a folder of features; `BadInput` if there is none."""
     path = folder / RECORD
     if not path.is_file():
         raise BadInput(
@@ -392,6 +407,7 @@ def _record(folder: Path) -> JsonObject:
 
 
 def sha256(value: Any) -> str:
+    """Return the digest of a JSON value; equal values have equal digests."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -26,8 +26,9 @@ LABELS = {
 }
 WHOLE = "Long premise"
 FILTERED = "Long premise filtered by BM25 retrieval"
-# Table 17 has two groups of columns.  In the first, systems that read every paragraph
-# are additional rows.
+# {how documents are read: the group of columns in Table 17, and what is added to the
+# name of the row}.  In the first group, systems that read every paragraph have rows of
+# their own, which are additional.
 COLUMNS = {
     "whole": (WHOLE, ""),
     "paragraphs": (WHOLE, ", best paragraph"),
@@ -38,6 +39,8 @@ System = Row
 
 
 class _Pools(BaseModel):
+    """The size of a pool, and {jurisdiction: its opinions} where there are fewer."""
+
     size: int
     small: dict[str, int]
 
@@ -57,13 +60,15 @@ def table17(inputs: Inputs) -> list[Cell]:
         for system in inputs.rows:
             for condition, documents in system["read"].items():
                 columns, suffix = COLUMNS[documents]
-                place = f"{group} / {system['retriever']}{suffix}", columns
-                cells += _recalls(inputs, system, condition, label, *place)
-    for at, column in enumerate((WHOLE, FILTERED)):
+                row = f"{group} / {system['retriever']}{suffix}"
+                cells += _recalls(inputs, system, condition, label, row, columns)
+    for columns in (WHOLE, FILTERED):
         for cutoff in CUTOFFS:
-            cells += _count_cells(
-                inputs, f"{column} / Recall@{cutoff}", cutoff, again=at > 0
-            )
+            column = f"{columns} / Recall@{cutoff}"
+            cells.append(_query_count(inputs, column))
+            # Neither depends on how documents are read.
+            if columns == WHOLE:
+                cells += _pool_cells(inputs, column, cutoff)
     return cells
 
 
@@ -78,13 +83,16 @@ def table6(inputs: Inputs) -> list[Cell]:
         if system["reranked"]:
             row = system["reranker"]
         (condition,) = (
-            name for name, way in system["read"].items() if way == system["documents"]
+            condition
+            for condition, documents in system["read"].items()
+            if documents == system["documents"]
         )
         if system["retriever"] != printed:
             row = f"{row}, over {system['retriever']}"
         for label, group in LABELS.items():
             cells += _recalls(inputs, system, condition, label, row, f"[{group}]")
-    counts = Counter(_queries(inputs.data)[0].values())
+    labels, _ = _queries(inputs.data)
+    counts = Counter(labels.values())
     for label, group in LABELS.items():
         cells += [
             Cell("N", f"[{group}] / Recall@{cutoff}", float(counts[label]))
@@ -127,53 +135,49 @@ def _recalls(
         yield cell
 
 
-def _count_cells(
-    inputs: Inputs, column: str, cutoff: int, again: bool
-) -> Iterator[Cell]:
-    """The number of queries of each label (equal in the paper), pool sizes, and chance
-    recall.
+def _query_count(inputs: Inputs, column: str) -> Cell:
+    """The number of queries of a label, which is the same for both in the paper."""
+    labels, _ = _queries(inputs.data)
+    counts = Counter(labels.values())
+    reason = ""
+    if counts[ENTAIL] != counts[CONTRADICT]:
+        reason = f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
+    return Cell("N", column, float(counts[ENTAIL]), reason=reason)
+
+
+def _pool_cells(inputs: Inputs, column: str, cutoff: int) -> Iterator[Cell]:
+    """The mean size of a pool, and for each label the expected recall of a random
+    order; none without queries.
     """
     labels, sizes = _queries(inputs.data)
-    counts = Counter(labels.values())
-    are_equal = counts[ENTAIL] == counts[CONTRADICT]
-    reason = ""
-    if not are_equal:
-        reason = f"{counts[ENTAIL]} are Entail, {counts[CONTRADICT]} Contradict"
-    yield Cell("N", column, float(counts[ENTAIL]), reason=reason)
-    if again or not labels:
+    if not labels:
         return
     pools = read_json(inputs.data / "census.json", PoolCensus)["pools"]
-    short = [
-        f"{place} has {size:,} opinions"
-        for place, size in sorted(pools["small"].items())
-    ]
-    shortage = ""
-    if short:
-        shortage = f"{'; '.join(short)} (a pool has {pools['size']:,})"
-    yield Cell(
-        "Candidates per query",
-        column,
-        fmean(sizes.values()),
-        decimals=0,
-        reason=shortage,
-    )
+    shortages = []
+    for place, size in sorted(pools["small"].items()):
+        shortages.append(f"{place} has {size:,} opinions")
+    reason = ""
+    if shortages:
+        reason = f"{'; '.join(shortages)} (a pool has {pools['size']:,})"
+    mean_size = fmean(sizes.values())
+    yield Cell("Candidates per query", column, mean_size, decimals=0, reason=reason)
     for label, group in LABELS.items():
-        if chances := [
-            min(1, cutoff / sizes[query]) for query, of in labels.items() if of == label
-        ]:
-            yield Cell(f"{group} / {RANDOM}", column, fmean(chances), decimals=3)
+        recalls = []
+        for query, query_label in labels.items():
+            if query_label == label:
+                recalls.append(min(1, cutoff / sizes[query]))
+        if recalls:
+            yield Cell(f"{group} / {RANDOM}", column, fmean(recalls), decimals=3)
 
 
 @cache
 def _queries(data: Path) -> tuple[dict[str, str], Counter[str]]:
-    """{query: its label}, and the number of candidates of each."""
-    labels = {
-        row["query_id"]: row["label"]
-        for row in read(data / "queries.parquet", ["query_id", "label"])
-    }
-    return labels, Counter(
-        row["query_id"] for row in read(data / "judgements.parquet", ["query_id"])
-    )
+    """{query: its label}, and {query: the number of its candidates}."""
+    labels = {}
+    for row in read(data / "queries.parquet", ["query_id", "label"]):
+        labels[row["query_id"]] = row["label"]
+    judgements = read(data / "judgements.parquet", ["query_id"])
+    return labels, Counter(row["query_id"] for row in judgements)
 
 
 TABLES = {"table6": table6, "table17": table17}

@@ -11,12 +11,14 @@ those without citations and with nothing prepended.
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from lextables.papers.lawngnli.dataset.labels import LABELS, TRAIN
@@ -30,10 +32,10 @@ NEGATION_PART = "n't"
 # Only a text in which one of the words has no letter at either side can have such a
 # token: of the words that NLTK cuts in two, in any case of letters, "cannot" alone
 # gives one.
-_MAYBE = re.compile(
+_POSSIBLE_NEGATION = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)"
 )
-Count = Callable[[str], int]
+TokenLength = Callable[[str], int]
 
 
 def has_negation_word(hypothesis: str) -> bool:
@@ -45,22 +47,21 @@ def has_negation_word(hypothesis: str) -> bool:
     """
     if NEGATION_PART in hypothesis:
         return True
-    if not _MAYBE.search(hypothesis):
+    if not _POSSIBLE_NEGATION.search(hypothesis):
         return False
-    from nltk.tokenize import (
-        word_tokenize,
-    )  # slow to import, and Tables 3 and 4 do not need it
+    # Slow to import, and Tables 3 and 4 do not need it.
+    from nltk.tokenize import word_tokenize
 
-    return any(
-        word.rstrip(".") in NEGATION_WORDS
-        for word in word_tokenize(hypothesis, preserve_line=True)
-    )
+    words = word_tokenize(hypothesis, preserve_line=True)
+    return any(word.rstrip(".") in NEGATION_WORDS for word in words)
 
 
 @dataclass(frozen=True)
 class DatasetStatistics:
     """One column of Table 2; lengths in tokens, shares from 0 to 1.
 
+    ``premise_length`` are the `PERCENTILES`, ``hypothesis_length`` is the mean, and
+    ``hypothesis_negation`` is {label: share of hypotheses with a negation word}.
     Without examples there are no percentiles and no mean, and no share for a label that
     has none.
     """
@@ -75,7 +76,7 @@ class DatasetStatistics:
 
 
 def table2(
-    rows: Iterable[Row], length: Count
+    rows: Iterable[Row], length: TokenLength
 ) -> dict[tuple[str, str], DatasetStatistics]:
     """Return LawngNLI's four columns of Table 2, keyed (premise, subset), in one pass
     over ``rows``.
@@ -84,20 +85,19 @@ def table2(
     ``analysis``, ``label``, ``hypothesis``, ``long_premise`` and ``short_premise``,
     twins among them; only those of the training split count.  ``length`` gives a text's
     length in tokens (`TokenCounter.sequence_length`); it is asked once for each
-    distinct text.  Percentiles are numpy's, linear between two lengths.  A label
-    without examples has the share nan; without any row, so have all.  Memory: 16 bytes
-    and a count for each distinct text, and 4 bytes a row.
+    distinct text.  Percentiles are numpy's, linear between two lengths.  Memory: 16
+    bytes and a count for each distinct text, and 4 bytes a row.
     """
-    lengths = _Cached(length)
+    cached_length = _CachedLength(length)
     keys = product(("long", "short"), ("analysis", "full"))
-    columns = {key: _Gathered(lengths) for key in keys}
+    columns = {key: _Column(cached_length) for key in keys}
     for row in rows:
         if row["split"] != TRAIN:
             continue
-        for (premise, subset), gathered in columns.items():
+        for (premise, subset), column in columns.items():
             if subset == "full" or row["analysis"]:
-                gathered.add(row[f"{premise}_premise"], row["hypothesis"], row["label"])
-    return {key: gathered.statistics() for key, gathered in columns.items()}
+                column.add(row[f"{premise}_premise"], row["hypothesis"], row["label"])
+    return {key: column.statistics() for key, column in columns.items()}
 
 
 def with_long_premises(data: Path) -> Iterator[Row]:
@@ -132,26 +132,31 @@ def of_pairs(folder: Path) -> DatasetStatistics:
     premises, hypotheses, labels = _training(folder / "examples.parquet", ids)
     is_hypothesis = np.zeros(len(ids), dtype=bool)
     is_hypothesis[hypotheses] = True
-    flagged_texts = zip(is_hypothesis, read(texts, ["text"]), strict=True)
-    negation = np.array(
-        [flag and has_negation_word(row["text"]) for flag, row in flagged_texts],
-        dtype=bool,
-    )
+    has_negation = np.zeros(len(ids), dtype=bool)
+    for place, row in enumerate(read(texts, ["text"])):
+        if is_hypothesis[place]:
+            has_negation[place] = has_negation_word(row["text"])
+    negation_shares = {}
+    for label, answer in enumerate(head["answers"]):
+        hypotheses_of_label = hypotheses[labels == label]
+        if len(hypotheses_of_label):
+            negation_shares[answer] = float(has_negation[hypotheses_of_label].mean())
     return DatasetStatistics(
-        tuple(map(float, np.percentile(tokens[premises], PERCENTILES)))
-        if len(premises)
-        else (),
-        float(tokens[hypotheses].mean()) if len(hypotheses) else None,
-        {
-            answer: float(negation[hypotheses[labels == label]].mean())
-            for label, answer in enumerate(head["answers"])
-            if (labels == label).any()
-        },
-        len(np.unique(premises)),
-        int(is_hypothesis.sum()),
-        len(premises),
-        tuple(head["answers"]),
+        premise_length=_percentiles(tokens[premises]),
+        hypothesis_length=float(tokens[hypotheses].mean()) if len(hypotheses) else None,
+        hypothesis_negation=negation_shares,
+        unique_premises=len(np.unique(premises)),
+        unique_hypotheses=int(is_hypothesis.sum()),
+        examples=len(premises),
+        labels=tuple(head["answers"]),
     )
+
+
+def _percentiles(lengths: Sequence[int] | np.ndarray) -> tuple[float, ...]:
+    """Return the `PERCENTILES` of lengths; empty if there are none."""
+    if not len(lengths):
+        return ()
+    return tuple(map(float, np.percentile(lengths, PERCENTILES)))
 
 
 def _training(
@@ -160,66 +165,75 @@ def _training(
     """The training pairs: places in the sorted ``ids`` of premises and of hypotheses,
     and labels.
     """
-    parts = []
+    premises = []
+    hypotheses = []
+    labels = []
     for batch in batches(examples, ["split", "text_id", "pair_id", "label"]):
         rows = batch.filter(pc.equal(batch["split"], TRAIN))
-        places = (
-            np.searchsorted(
-                ids, rows[name].to_numpy(zero_copy_only=False).astype("S16")
-            ).astype(np.int32)
-            for name in ("text_id", "pair_id")
-        )
-        parts.append((*places, rows["label"].to_numpy().astype(np.int8)))
-    premises, hypotheses, labels = map(np.concatenate, zip(*parts, strict=True))
-    return premises, hypotheses, labels
+        premises.append(_places(rows["text_id"], ids))
+        hypotheses.append(_places(rows["pair_id"], ids))
+        labels.append(rows["label"].to_numpy().astype(np.int8))
+    return np.concatenate(premises), np.concatenate(hypotheses), np.concatenate(labels)
 
 
-def _key(text: str) -> bytes:
+def _places(text_ids: pa.Array, ids: np.ndarray) -> np.ndarray:
+    """Return the places of text ids in the sorted ``ids``, int32."""
+    wanted = text_ids.to_numpy(zero_copy_only=False).astype("S16")
+    return np.searchsorted(ids, wanted).astype(np.int32)
+
+
+def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-class _Cached:
-    """Counts, each computed once per distinct text."""
+class _CachedLength:
+    """The length of texts in tokens, computed once for each distinct text."""
 
-    def __init__(self, length: Count) -> None:
+    def __init__(self, length: TokenLength) -> None:
         self._length = length
-        self._known = dict[bytes, int]()
+        self._lengths: dict[bytes, int] = {}
 
     def __call__(self, text: str) -> int:
-        key = _key(text)
-        if key not in self._known:
-            self._known[key] = self._length(text)
-        return self._known[key]
+        digest = _digest(text)
+        if digest not in self._lengths:
+            self._lengths[digest] = self._length(text)
+        return self._lengths[digest]
 
 
-class _Gathered:
-    def __init__(self, length: Count) -> None:
+class _Column:
+    """What one column of Table 2 is computed from, an example at a time."""
+
+    def __init__(self, length: TokenLength) -> None:
         self._length = length
         self._premises: set[bytes] = set()
         self._hypotheses: set[bytes] = set()
         self._premise_lengths = array("i")
         self._hypothesis_tokens = 0
-        self._by_label = {label: [0, 0] for label in LABELS}
+        self._examples: Counter[str] = Counter()  # by label
+        self._negations: Counter[str] = Counter()  # by label
 
     def add(self, premise: str, hypothesis: str, label: str) -> None:
-        self._premises.add(_key(premise))
-        self._hypotheses.add(_key(hypothesis))
+        """Count an example."""
+        self._premises.add(_digest(premise))
+        self._hypotheses.add(_digest(hypothesis))
         self._premise_lengths.append(self._length(premise))
         self._hypothesis_tokens += self._length(hypothesis)
-        counts = self._by_label[label]
-        counts[0] += has_negation_word(hypothesis)
-        counts[1] += 1
+        self._examples[label] += 1
+        self._negations[label] += has_negation_word(hypothesis)
 
     def statistics(self) -> DatasetStatistics:
+        """Return the column of the examples that were added."""
         examples = len(self._premise_lengths)
-        percentiles = (
-            np.percentile(self._premise_lengths, PERCENTILES) if examples else ()
-        )
+        negation_shares = {}
+        for label in LABELS:
+            if self._examples[label]:
+                share = self._negations[label] / self._examples[label]
+                negation_shares[label] = share
         return DatasetStatistics(
-            tuple(map(float, percentiles)),
-            self._hypothesis_tokens / examples if examples else None,
-            {label: hits / n for label, (hits, n) in self._by_label.items() if n},
-            len(self._premises),
-            len(self._hypotheses),
-            examples,
+            premise_length=_percentiles(self._premise_lengths),
+            hypothesis_length=self._hypothesis_tokens / examples if examples else None,
+            hypothesis_negation=negation_shares,
+            unique_premises=len(self._premises),
+            unique_hypotheses=len(self._hypotheses),
+            examples=examples,
         )

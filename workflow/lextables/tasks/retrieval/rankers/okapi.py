@@ -49,13 +49,13 @@ def rank(ranking: Ranking) -> HitsByCondition:
             pools = released_chunks(collection, list(texts), run.chunks)
         else:
             pools = pools_of_queries(collection, list(texts), run)
-        scores = _filtered_scores if run.documents == "filtered" else _whole_scores
-        scored_rows = scores(collection.documents, texts, pools)
+        score = _filtered_scores if run.documents == "filtered" else _whole_scores
+        scored_rows = score(collection.documents, texts, pools)
         hits[condition] = {}
         for query_id, rows in groupby(scored_rows, key=itemgetter(0)):
-            scored = [(document, score) for _, document, score in rows]
-            scored.sort(key=lambda hit: -hit[1])
-            hits[condition][query_id] = scored[: run.top]
+            query_hits = [(document, value) for _, document, value in rows]
+            query_hits.sort(key=lambda hit: -hit[1])  # stable: ties keep their order
+            hits[condition][query_id] = query_hits[: run.top]
     return hits
 
 
@@ -112,12 +112,12 @@ def _whole_scores(
     pooled: set[str] = set()
     for pool in pools:
         pooled.update(document for _, document in pool)
-    names = in_order(pooled, documents)
-    place = {document: at for at, document in enumerate(names)}
-    model = OkapiBM25(documents[document] for document in names)
+    collection = in_order(pooled, documents)
+    place_of = {document: place for place, document in enumerate(collection)}
+    model = OkapiBM25(documents[document] for document in collection)
     for pool in pools:
         first_query, _ = pool[0]
-        places = [place[document] for _, document in pool]
+        places = [place_of[document] for _, document in pool]
         scores = model.scores(texts[first_query], places)
         for (query_id, document), score in zip(pool, scores.tolist(), strict=True):
             yield query_id, document, score

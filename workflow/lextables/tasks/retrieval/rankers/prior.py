@@ -24,8 +24,9 @@ def rank(ranking: Ranking) -> HitsByCondition:
     """Rank the pool of each test query; {condition: hits}."""
     collection = ranking.collection
     runs = ranking.runs(PriorSettings)
+    any_run = next(iter(runs.values()))  # all runs of a system have the same `by`
     scores: Counter[str] = Counter()
-    if next(iter(runs.values())).by == "gain":
+    if any_run.by == "gain":
         for query_id in collection.of(*TRAINING_PARTS):
             scores.update(collection.judged[query_id])
     else:
