@@ -10,6 +10,7 @@ from lextables.papers.lawngnli.hypotheses.accuracy import (
     metadata_keyword,
     more_metadata,
     normalised,
+    points_outside,
     tokens_of,
     without_leading_verb,
 )
@@ -219,3 +220,36 @@ def test_parties_are_read_from_the_name_of_the_case(
 )  # fmt: skip
 def test_weak_reports_and_further_reports(parenthetical: str, rest: str | None) -> None:
     assert without_leading_verb(parenthetical) == rest
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        "some such individuals are exempt from the tax",
+        "in such a case the fee is due",
+        "no such judicially untested finding is enough",
+        "same framework applies to tolls",
+        "the same rule governs tolls",
+        "regulation at issue is void",
+        "this statute is a measure of safety",
+        "ferries pay; such tolls are due",
+    ],
+)
+def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:
+    assert points_outside(hypothesis)
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        "this Court leaves the matter to lower courts",
+        "courts must keep the records of tolls, and such records are public",
+        "vessels such as ferries pay no toll",
+        "those who sail pay a toll",
+        "a ferry is taxed as such",
+        "conditions such that no one can sail",
+        "the fee is the same for ferries",
+    ],
+)
+def test_hypotheses_that_name_what_they_mean_are_kept(hypothesis: str) -> None:
+    assert not points_outside(hypothesis)

@@ -72,6 +72,18 @@ def test_premises_of_other_jurisdictions_are_excluded():
     assert premises == {1: None, 2: None}
 
 
+def test_premises_with_most_words_of_the_hypothesis_are_excluded(monkeypatch):
+    monkeypatch.setattr(neutralization, "MAX_SUPPORT", 0.7)
+    hypothesis = "wardens may close piers, docks and ports"  # 5 content words
+    rows = [
+        row(1, 1, 2, hypothesis, "nothing alike"),
+        row(2, 3, 4, "unlike", "ports, docks, a pier and a warden"),  # 4 of 5
+        row(3, 5, 6, "unlike", "ports, docks, a pier"),  # 3 of 5
+    ]
+    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), encode)[1]
+    assert (pairing.premise_example_id, pairing.candidates) == (3, 1)
+
+
 def test_premises_that_share_half_of_the_bigrams_are_excluded():
     rows = [
         row(1, 1, 2, "the tenant owes double rent", "nothing alike"),
@@ -102,6 +114,12 @@ def near_and_far():
         return np.array([vectors.get(text, [0, 0]) for text in texts], np.float32)
 
     return rows, stated
+
+
+@pytest.fixture(autouse=True)
+def no_limit_of_support(monkeypatch):
+    """Let premises of few words have all words of a hypothesis."""
+    monkeypatch.setattr(neutralization, "MAX_SUPPORT", 1.1)
 
 
 @pytest.fixture(params=[1, 16, 128], autouse=True)

@@ -9,7 +9,8 @@ negation.
 import re
 from functools import cache
 
-_WORD = re.compile(r"[a-z]+(?:-[a-z]+)*|\d[\d,.]*\d|\d")
+_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+_WORD = re.compile(rf"[a-z]+(?:-[a-z]+)*|{_FIGURE.pattern}")
 
 
 @cache
@@ -45,3 +46,11 @@ def support(hypothesis: str, lemmas: frozenset[str]) -> float:
     if not words:
         return 1.0
     return sum(not _lemmas(word).isdisjoint(lemmas) for word in words) / len(words)
+
+
+def has_figures_of(premise: str, hypothesis: str) -> bool:
+    """Return whether every figure of the hypothesis is in the premise.
+
+    Figures are written in digits: a year, a sum, the number of a section.
+    """
+    return set(_FIGURE.findall(hypothesis)) <= set(_FIGURE.findall(premise))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from lextables.papers.lawngnli.dataset.support import premise_lemmas
 from lextables.papers.lawngnli.hypotheses.vocabulary import REPORTS
 from lextables.pipeline.errors import BadInput
 
@@ -74,6 +75,14 @@ _COMPONENTS = [
 _MANDATIVE = frozenset(
     "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
 )
+# What a hypothesis says of something that only the citing opinion names.
+_POINTING = re.compile(
+    r"^(?:this|these) (?!court\b)|^(?:the )?same\b|\bat issue\b", re.IGNORECASE
+)
+# "Such" and its noun, with words between; "such as" and "as such" do not point back.
+_SUCH = re.compile(
+    r"(?<!\bas )\bsuch(?! as\b| that\b)((?: [\w-]+){1,4})", re.IGNORECASE
+)
 _FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
 
 # In "didn't" and "hadn't" spaCy's norm of the verb is its present.
@@ -132,6 +141,22 @@ def without_leading_verb(parenthetical: str) -> str | None:
     if _NEXT_REPORT.search(rest):
         return None
     return rest
+
+
+def points_outside(hypothesis: str) -> bool:
+    """Return whether the hypothesis points to something that only the citing opinion
+    names.
+
+    As "some such persons are exempt", "same rule applies" and "regulation at issue is
+    void".  A noun after "such" that stands before it is named.
+    """
+    if _POINTING.search(hypothesis):
+        return True
+    for such in _SUCH.finditer(hypothesis):
+        named = premise_lemmas(hypothesis[: such.start()])
+        if named.isdisjoint(premise_lemmas(such[1])):
+            return True
+    return False
 
 
 def normalised(text: str, pipeline: Pipeline) -> str:

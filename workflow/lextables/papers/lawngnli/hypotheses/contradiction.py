@@ -33,6 +33,7 @@ from lextables.papers.lawngnli.hypotheses.tree import (
 from lextables.papers.lawngnli.hypotheses.verb_phrases import verb_phrase
 from lextables.papers.lawngnli.hypotheses.vocabulary import (
     AUXILIARIES,
+    CONCESSIONS,
     CONDITIONS,
     FOCUS,
     NOT,
@@ -155,6 +156,10 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
         return "subordinate clause"
     if _has_reason(tree, clause):
         return "reason or exception"
+    if _has_concession(tree, clause):
+        return "concession"
+    if _is_unnamed_event(tree, clause):
+        return "event of an unnamed subject"
     return ""
 
 
@@ -169,17 +174,44 @@ def _has_reason(tree: Tree, clause: Clause) -> bool:
     for i in range(clause.node.start, clause.node.end):
         if in_clause_below(clause, i):
             continue
-        words = tuple(tree.words(i, i + 3))
-        is_phrase = any(words[: len(phrase)] == phrase for phrase in REASON_PHRASES)
-        if words[0] in REASONS or is_phrase:
+        word = tree.word(i)
+        if word in REASONS or _starts_phrase(tree, i, REASON_PHRASES):
             return True
         opened = [node for node in path_to(clause.node, i) if node.start == i]
         labels = {node.label for node in opened}
-        opens_time = words[0] == "since" and "SBAR" not in labels
-        is_opening = words[0] in OPENING_REASONS and labels & {"SBAR", "PP"}
+        opens_time = word == "since" and "SBAR" not in labels
+        is_opening = word in OPENING_REASONS and labels & {"SBAR", "PP"}
         if is_opening and not opens_time:
             return True
     return False
+
+
+def _has_concession(tree: Tree, clause: Clause) -> bool:
+    """Return whether a concession after the verb is said of the clause.
+
+    It would no longer fit the contradiction: "the ban is void, even though it is
+    narrow".
+    """
+    for i in range(clause.predicate.start + 1, clause.node.end):
+        if not in_clause_below(clause, i) and _starts_phrase(tree, i, CONCESSIONS):
+            return True
+    return False
+
+
+def _starts_phrase(tree: Tree, i: int, phrases: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether one of ``phrases`` starts at token ``i``."""
+    return any(tuple(tree.words(i, i + len(phrase))) == phrase for phrase in phrases)
+
+
+def _is_unnamed_event(tree: Tree, clause: Clause) -> bool:
+    """Return whether the clause says what one thing that is not named did.
+
+    "A bank closed" and "a bank did not close" may both be true.
+    """
+    subject = core(clause.subject)
+    verb = tree.tokens[clause.predicate.start]
+    is_past = verb.tag == "VBD" or verb.lower in ("was", "were", "had")
+    return tree.word(subject.start) in ("a", "an") and is_past
 
 
 def _reason_in_subject(tree: Tree, clause: Clause) -> str:

@@ -32,6 +32,19 @@ REASON_PHRASES = (
     ("owing", "to"),
     ("but", "for"),
 )
+# Clauses and phrases of concession open with these words.
+CONCESSIONS = (
+    ("although",),
+    ("though",),
+    ("even", "if"),
+    ("even", "though"),
+    ("even", "when"),
+    ("even", "where"),
+    ("despite",),
+    ("notwithstanding",),
+    ("regardless", "of"),
+    ("in", "spite", "of"),
+)
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 
 # Each of the first is contradicted by the second; "anyone" and the like by the same as

@@ -25,11 +25,13 @@ from lextables.papers.lawngnli.citations.candidates import (
     PARENTHETICAL,
 )
 from lextables.papers.lawngnli.citations.case_index import CaseIndex, volume_key
+from lextables.papers.lawngnli.dataset.support import has_figures_of
 from lextables.papers.lawngnli.hypotheses.accuracy import (
     Pipeline,
     hypothesis_of,
     metadata_keyword,
     more_metadata,
+    points_outside,
 )
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
@@ -150,6 +152,8 @@ HISTORY = "no history flag"
 METADATA = "no metadata keyword"
 MORE_METADATA = "no other metadata"
 VERB = "leading verb supports its clause"
+ALONE = "names what it is about"
+FIGURES = "figures in the premise"
 ONCE = "no repetition in the citing case"
 FUNNEL = (
     PINCITE,
@@ -161,6 +165,8 @@ FUNNEL = (
     METADATA,
     MORE_METADATA,
     VERB,
+    ALONE,
+    FIGURES,
     ONCE,
 )
 
@@ -201,7 +207,7 @@ def write_parentheticals(
                 if premise is None:
                     continue
                 counts[PREMISE] += 1
-                hypothesis = _accurate(row, pipeline, counts)
+                hypothesis = _accurate(row, premise.text, pipeline, counts)
                 words = _WORD.findall((hypothesis or "").lower())
                 key = (row["citing_case_id"], row["cited_case_id"], " ".join(words))
                 if hypothesis is not None and key not in hypotheses:
@@ -253,7 +259,9 @@ def _premises(
     return premises
 
 
-def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
+def _accurate(
+    row: Row, premise: str, pipeline: Pipeline, counts: Counter[str]
+) -> str | None:
     """The hypothesis of a row, or None if one of the accuracy filters drops it
     (A.1.2).
     """
@@ -268,7 +276,15 @@ def _accurate(row: Row, pipeline: Pipeline, counts: Counter[str]) -> str | None:
             return None
         counts[step] += 1
     hypothesis = hypothesis_of(row["parenthetical"], pipeline)
-    counts[VERB] += hypothesis is not None
+    if hypothesis is None:
+        return None
+    counts[VERB] += 1
+    if points_outside(hypothesis):
+        return None
+    counts[ALONE] += 1
+    if not has_figures_of(premise, hypothesis):
+        return None
+    counts[FIGURES] += 1
     return hypothesis
 
 

@@ -17,12 +17,16 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 - The nearest candidates are found with FAISS, as in the paper (footnote 22), by an
   exact index.  Where its single precision leaves the order open, the inner products are
   computed in double precision.
+- A premise with `MAX_SUPPORT` or more of the hypothesis's content words is no
+  candidate: of seven such Neutral pairs that were read, five were wrong
+  (resources/readings/lawngnli_labels.csv).
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,7 @@ import numpy as np
 
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.dataset.labels import NEUTRAL
+from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
 from lextables.papers.lawngnli.hypotheses.difficulty import (
     MAX_OVERLAP,
     bigrams,
@@ -41,10 +46,13 @@ from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Row
 
 TOP = 30
+MAX_SUPPORT = 0.7
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
 # The first search of each query; a later one has more if these are excluded or tied.
 FIRST_HITS = 128
+# Premises whose lemmas are in memory, about 100 MB.
+LEMMAS = 4096
 # A margin for the rounding of float32.
 _ROUNDING = 1e-4
 # The columns of the table of parentheticals that describe a premise, and not who cites
@@ -208,6 +216,7 @@ def _pairings(
     for position, (case_id, _) in enumerate(premises):
         positions_of[case_id].append(position)
     bm25 = OkapiBM25(texts)
+    lemmas = lru_cache(LEMMAS)(lambda position: premise_lemmas(texts[position]))
     index = _index(encode, texts)
     by_id = sorted(queries, key=lambda query: query.example_id)
     for start in range(0, len(by_id), QUERY_BATCH):
@@ -219,16 +228,19 @@ def _pairings(
             for case_id in _excluded_cases(query, network):
                 excluded += positions_of.get(case_id, [])
             similarities = _nearest(index, vector, first_hits, excluded, top)
-            hypothesis = bigrams(query.hypothesis)
+            hypothesis = query.hypothesis
+            hypothesis_bigrams = bigrams(hypothesis)
             # In the order of example ids, which decides between equal scores.
             allowed = []
             for position in sorted(similarities):
-                if overlap(hypothesis, spaced_texts[position]) < MAX_OVERLAP:
+                if overlap(hypothesis_bigrams, spaced_texts[position]) >= MAX_OVERLAP:
+                    continue
+                if support(hypothesis, lemmas(position)) < MAX_SUPPORT:
                     allowed.append(position)
             if not allowed:
                 yield query.example_id, None
                 continue
-            scores = bm25.scores(query.hypothesis, allowed)
+            scores = bm25.scores(hypothesis, allowed)
             best = int(np.argmax(scores))
             position = allowed[best]
             source = examples[premises[position]]
