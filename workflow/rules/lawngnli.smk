@@ -5,6 +5,7 @@
 #   out    {RESULTS}/data/lawngnli/    examples.parquet, long_premises.parquet, unfiltered.parquet, census.json; with
 #                                      lawngnli_data=released from lawngnli_released.smk
 #                                      to_read.csv: a sheet for human readers
+#                                      inference.parquet: probabilities by a model of inference
 #          {RESULTS}/data/lawngnli_parentheticals/    parentheticals.parquet, census.json
 #          {RESULTS}/data/lawngnli_nli/    examples.parquet, heads.parquet, texts.parquet, census.json
 #          {RESULTS}/data/lawngnli/index, cited, shards/<shard>/    files between the steps
@@ -16,12 +17,13 @@
 #          6. lawngnli_long_premises   their opinions, without citations
 #          7. lawngnli_examples        labels, neutral premises, balance, twins
 #          then the data sets that are made of these files: lawngnli_parenthetical_set, lawngnli_pairs,
-#          lawngnli_to_read, and those of lawngnli_retrieval.smk
+#          lawngnli_to_read, lawngnli_inference, and those of lawngnli_retrieval.smk
 #   config lawngnli_data, caselaw, volumes_a_job, bad_volumes, bulk_export, parser, encoder, difficulty_filters,
 #          test_share, device
 
 from lextables.papers.lawngnli.construction import (
     construction,
+    inference_model,
     other_parser,
     parser_settings,
 )
@@ -55,6 +57,9 @@ include: "caselaw.smk"
 
 
 FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser]  # for the target `fetch`
+LAWNGNLI_INFERENCE_MODEL = inference_model(
+    CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
+)
 # A sentence, if another parser than the paper's is used.
 PARSER_NOTICE = other_parser(LAWNGNLI, CONFIG, PROJECT.papers["lawngnli"])
 if STANDALONE and PARSER_NOTICE:
@@ -345,6 +350,34 @@ rule lawngnli_to_read:
         "Sampling a hundred examples to annotate, by label and negation, for Table 4."
     script:
         "../scripts/lawngnli_to_read.py"
+
+
+# The probability of each label by a model of inference.  No other rule needs it: it is
+# made when it is asked for.
+rule lawngnli_inference:
+    input:
+        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+    output:
+        f"{LAWNGNLI_DATA}/inference.parquet",
+    log:
+        f"{RESULTS}/logs/lawngnli/inference.log",
+    conda:
+        ENVIRONMENT
+    threads: RESOURCES.model_threads
+    resources:
+        **RESOURCES.of_small_model(
+            minutes=volume_minutes(
+                TEXT_VOLUMES, 1 if PROJECT.context.gpu else 15, least=60
+            )
+        ),
+    params:
+        code=code("lawngnli_inference.py"),
+        model=lambda wildcards: PROJECT.identified(LAWNGNLI_INFERENCE_MODEL),
+        device=CONFIG.device,
+    message:
+        "Predicting the labels of LawngNLI's examples with a model of inference."
+    script:
+        "../scripts/lawngnli_inference.py"
 
 
 include: "lawngnli_retrieval.smk"

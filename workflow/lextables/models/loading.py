@@ -113,6 +113,7 @@ def check_finite(folder: str | Path, model: torch.nn.Module) -> None:
 # Kinds of models with a head, and how transformers loads them.
 _WITH_HEAD = {
     "cross-encoder": AutoModelForSequenceClassification,
+    "classifier": AutoModelForSequenceClassification,
     "question-answering": AutoModelForQuestionAnswering,
     "language-model": AutoModelForCausalLM,
 }
@@ -131,7 +132,8 @@ _OTHER_HEADS = (
 def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     """Return the tensors that loading ``folder`` as ``kind`` would wrongly initialise.
 
-    ``kind`` is one of a user's models (`config.ExtraModel`).  Only headers are read.
+    ``kind`` is one of a user's models (`config.ExtraModel`), or a classifier with the
+    labels of its configuration.  Only headers are read.
     Raises `BadInput` if the size of a tensor differs from the configuration.
     """
     if kind in _WITH_HEAD:

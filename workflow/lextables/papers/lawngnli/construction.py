@@ -11,6 +11,7 @@ from lextables.corpora.caselaw.volumes import ALL, Collection, known, shards
 from lextables.models.resolve import (
     NLTK_HUB,
     PARSER,
+    Missing,
     Model,
     Weights,
     model_settings,
@@ -263,6 +264,21 @@ def pool_encoder(
         where="models",
         do="install one, or remove lawngnli from papers",
     )
+
+
+def inference_model(
+    config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
+) -> Settings:
+    """Return the settings of the model of inference.
+
+    If it is not available, they are its name and the reason, ``missing``.
+    """
+    name = paper.inference_model
+    weights = resolve(name, models[name], config.weights, config.mirrors(root), "")
+    if isinstance(weights, Missing):
+        return {"model": name, "missing": weights.reason}
+    settings = model_settings(name, weights)
+    return {**settings, "max_length": models[name].max_length}
 
 
 def _first_available(

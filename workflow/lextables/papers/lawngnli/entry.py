@@ -19,6 +19,7 @@ class Lawngnli(Paper):
     default_volumes: tuple[str, ...]
     encoders: tuple[str, ...]
     pool_encoders: tuple[str, ...]
+    inference_model: str
     parsers: tuple[str, ...]
     anli_repeats: Mapping[str, PositiveInt]
 

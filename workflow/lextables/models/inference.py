@@ -1,0 +1,73 @@
+"""Models of inference: how likely a premise entails, contradicts or does neither to a
+hypothesis.
+
+They are classifiers that others fine-tuned on pairs of sentences, such as SNLI's.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from sentence_transformers import CrossEncoder
+
+from lextables.models import loading
+from lextables.models.files import check_named_code
+from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.finite import finite
+
+LABELS = ("entail", "neutral", "contradict")
+
+
+@loading_weights()
+def load(folder: str, device: torch.device, max_length: int) -> CrossEncoder:
+    """Load a classifier of pairs in single precision.
+
+    ``max_length`` is that of a pair in tokens; the longer text of a longer pair is cut.
+    Raises `BadInput` for a model whose configuration names code, for missing weights,
+    and for other labels than the three.
+    """
+    check_named_code(folder)
+    missing = loading.missing_tensors(folder, "classifier")
+    loading.check_complete(folder, missing)
+    model = CrossEncoder(folder, device=str(device), max_length=max_length)
+    loading.check_finite(folder, model)
+    _columns(model, folder)
+    return model.float()
+
+
+def label_probabilities(
+    model: CrossEncoder, pairs: Sequence[tuple[str, str]], batch_size: int = 16
+) -> np.ndarray:
+    """Return the probability of each of `LABELS`, of the shape (pairs, 3).
+
+    ``pairs`` are premises with their hypotheses.  Raises `BadInput` if the model
+    returns numbers that are not finite.
+    """
+    probabilities = model.predict(
+        list(pairs),
+        batch_size=batch_size,
+        activation_fn=torch.nn.Softmax(dim=1),
+        show_progress_bar=False,
+    )
+    columns = _columns(model, "the model")
+    return finite(probabilities[:, columns], "the probabilities", where="inference")
+
+
+def _columns(model: CrossEncoder, where: str) -> list[int]:
+    """Return the column of each of `LABELS`, whose names begin with these words."""
+    names = _label_names(model)
+    columns = []
+    for label in LABELS:
+        named = [at for at, name in enumerate(names) if name.startswith(label)]
+        columns += named[:1]
+    if len(columns) != len(LABELS) or len(names) != len(LABELS):
+        what = f"its labels are {', '.join(names)}"
+        do = f"use a model whose id2label has {', '.join(LABELS)}"
+        raise BadInput(what, where=where, do=do)
+    return columns
+
+
+def _label_names(model: CrossEncoder) -> list[str]:
+    """Return the lower-case names of the labels in a model's configuration."""
+    names: dict[int, str] = getattr(model.config, "id2label", {})
+    return [names[number].lower() for number in sorted(names)]
