@@ -129,6 +129,8 @@ def _reason_to_reject(tree: Tree, clause: Clause) -> str:
     before = tree.word(start - 1)
     if word_before(tree, len(tokens)) == "?":
         return "question"
+    if ";" in all_words:
+        return "several statements"  # the others would not fit the contradiction
     if tree.text.count("[") > tree.text.count("]"):
         return "bracket never closed"  # damaged print, as "[NJothing"
     if start > 1 and all_words[0] in ("and", "or", "but"):

@@ -14,6 +14,7 @@ from lextables.papers.lawngnli.hypotheses.clause_words import (
     verb_form,
     verb_in_subject,
     verbs_of,
+    word_before,
 )
 from lextables.papers.lawngnli.hypotheses.polarity import (
     Change,
@@ -292,6 +293,8 @@ def _add(tree: Tree, clause: Clause, group: Verbs) -> Change | Rejected:
             before.append(i)
     if any(tree.word(i) in NEGATIVES for i in before):
         return Rejected("double negation")
+    if word_before(tree, group.first) in FOCUS:
+        return Rejected("only beside the verb")
     beside = [*range(clause.subject.end, group.main)]
     if first in BE and group.main + 1 < end:
         beside.append(group.main + 1)
