@@ -41,6 +41,8 @@ FUNNEL = {
     "no metadata keyword": 11,
     "no other metadata": 10,
     "leading verb supports its clause": 10,
+    "names what it is about": 10,
+    "figures in the premise": 10,
     "no repetition in the citing case": 10,
 }
 pytestmark = pytest.mark.skipif(not CASELAW.is_dir(), reason=f"no mirror at {CASELAW}")
