@@ -54,20 +54,38 @@ def test_the_page_shows_the_readings() -> None:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     read: Counter[tuple[str, str]] = Counter()
+    agreed: Counter[tuple[str, str]] = Counter()
     right: Counter[tuple[str, str]] = Counter()
     supported: Counter[str] = Counter()  # of Entail and Contradict
     for row in rows:
         kind = (row["sample"], row["difficulty_filters"])
         is_right = row["strict"] == "right"
         read[kind] += 1
+        agreed[kind] += row["reading"] == row["label"]
         right[kind] += is_right
         if row["label"] != "neutral" and float(row["support"]) >= 0.7:
             supported["right" if is_right else "wrong"] += 1
-    assert len(read) == 3
+    assert len(read) == 5
     for kind, count in read.items():
+        assert f"{agreed[kind]} of {count}" in page
         assert f"{right[kind]} of {count}" in page
     total = supported["right"] + supported["wrong"]
     assert f"{supported['right']} of {total} are strictly right" in page
     for row in rows:
         if row["strict"] == "right":
             assert row["reading"] == row["label"]
+
+
+def test_the_page_shows_the_last_reading_by_label() -> None:
+    page = (ROOT / "docs/lawngnli.md").read_text("utf-8")
+    path = ROOT / "resources/readings/lawngnli_labels.csv"
+    right: Counter[tuple[str, str]] = Counter()
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["sample"] == "changed rules":
+                kind = (row["difficulty_filters"], row["label"])
+                right[kind] += row["strict"] == "right"
+    for filters in ("true", "false"):
+        labels = ("entail", "neutral", "contradict")
+        cells = [f"{right[filters, label]} of 20" for label in labels]
+        assert " | ".join(cells) in page
