@@ -26,23 +26,24 @@ from lextables.models.settings import Optimiser
 from lextables.tasks.spans.settings import FineTuning
 from lextables.tasks.spans.training import finetune
 
-SIZES = {
+# The configuration of all models, and additional settings of some architectures.
+CONFIGURATION = {
     "vocab_size": 60,
     "hidden_size": 16,
+    "intermediate_size": 32,
     "num_hidden_layers": 2,
     "num_attention_heads": 2,
-    "pad_token_id": 1,
-    "intermediate_size": 32,
     "max_position_embeddings": 128,
     "hidden_dropout_prob": 0.0,
-    "cls_token_id": 2,
     "attention_probs_dropout_prob": 0.0,
+    "pad_token_id": 1,
+    "cls_token_id": 2,
     "sep_token_id": 3,
     "bos_token_id": 2,
     "eos_token_id": 3,
 }
 ARCHITECTURES = ("bert", "roberta", "deberta-v2", "albert", "modernbert", "mpnet")
-OTHERS = {
+OWN_SETTINGS = {
     "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]},
     "albert": {"embedding_size": 8},
 }
@@ -55,7 +56,11 @@ OPTIMISER = Optimiser(
     schedule="linear",
     warmup=2,
 )
-RATE, BATCH, EPOCHS, SEED = 1e-3, 8, 3, 3
+LEARNING_RATE = 1e-3
+BATCH_SIZE = 8
+EPOCHS = 3
+SEED = 3
+# Parts of the names of weights without weight decay.
 NOT_DECAYED = ("bias", "norm", "Norm")
 
 
@@ -91,7 +96,7 @@ def model_of(architecture):
     """Return a random model in double precision; the same at every call."""
     torch.manual_seed(0)
     config = transformers.AutoConfig.for_model(
-        architecture, **SIZES | OTHERS.get(architecture, {})
+        architecture, **CONFIGURATION | OWN_SETTINGS.get(architecture, {})
     )
     return transformers.AutoModelForQuestionAnswering.from_config(config).double()
 
@@ -114,26 +119,23 @@ def loss_of(model, batch):
 def weights_of_loop(architecture, optimiser, batches):
     """Train on ``batches`` with torch alone; return the weights."""
     model = model_of(architecture).train()
-    groups = []
-    for decayed in (True, False):
-        chosen = []
-        for name, weight in model.named_parameters():
-            left_out = optimiser.decayed == "weights" and any(
-                part in name for part in NOT_DECAYED
-            )
-            if left_out != decayed:
-                chosen.append(weight)
-        groups.append(
-            {
-                "params": chosen,
-                "weight_decay": optimiser.weight_decay if decayed else 0.0,
-            }
-        )
+    decayed = []
+    not_decayed = []
+    for name, weight in model.named_parameters():
+        is_exception = any(part in name for part in NOT_DECAYED)
+        if optimiser.decayed == "weights" and is_exception:
+            not_decayed.append(weight)
+        else:
+            decayed.append(weight)
+    groups = [
+        {"params": decayed, "weight_decay": optimiser.weight_decay},
+        {"params": not_decayed, "weight_decay": 0.0},
+    ]
     adamw = torch.optim.AdamW(
-        groups, lr=RATE, betas=optimiser.betas, eps=optimiser.epsilon
+        groups, lr=LEARNING_RATE, betas=optimiser.betas, eps=optimiser.epsilon
     )
     for update, batch in enumerate(batches):
-        rate, beta = course_of(optimiser, update, len(batches))
+        rate, beta = rate_and_beta(optimiser, update, len(batches))
         for group in adamw.param_groups:
             group["lr"] = rate
             group["betas"] = beta, optimiser.betas[1]
@@ -145,19 +147,23 @@ def weights_of_loop(architecture, optimiser, batches):
     return parameters_to_vector(model.parameters()).detach()
 
 
-def course_of(optimiser, update, updates):
-    """Return the learning rate and the first beta of an update, the first being 0."""
+def rate_and_beta(optimiser, update, updates):
+    """Return the learning rate and the first beta of an update, the first being 0.
+
+    The constants are the defaults of torch's OneCycleLR: it starts with a 25th of the
+    rate and ends with a 10,000th of this, and beta goes from 0.95 to 0.85 and back.
+    """
     warmup = optimiser.warmup
     if optimiser.schedule == "one_cycle":
         peak = warmup * updates - 1
         if update <= peak:
             share = update / peak
-            return RATE * (0.04 + 0.96 * share), 0.95 - 0.1 * share
+            return LEARNING_RATE * (0.04 + 0.96 * share), 0.95 - 0.1 * share
         share = (update - peak) / (updates - 1 - peak)
-        return RATE * (1 - share * (1 - 0.04e-4)), 0.85 + 0.1 * share
+        return LEARNING_RATE * (1 - share * (1 - 0.04e-4)), 0.85 + 0.1 * share
     if warmup < 1:
         warmup = int(warmup * updates)
-    rate = RATE
+    rate = LEARNING_RATE
     if update < warmup:
         rate *= update / warmup
     elif optimiser.schedule == "linear":
@@ -165,7 +171,7 @@ def course_of(optimiser, update, updates):
     return rate, optimiser.betas[0]
 
 
-class Plain(transformers.Trainer):
+class TrainerWithLoss(transformers.Trainer):
     """transformers' Trainer with the loss of the plain loop."""
 
     def compute_loss(
@@ -174,31 +180,37 @@ class Plain(transformers.Trainer):
         return loss_of(model, inputs)
 
 
-def compared(architecture, optimiser=OPTIMISER, with_others=True):
+def differences_from_loop(architecture, optimiser=OPTIMISER, with_others=True):
     """Return {training: largest difference of a weight from the plain loop}.
 
-    Without ``with_others``, only for the training in one part.
+    The training `here` is that of the project.  Without ``with_others``, there are no
+    others (`other_trainings`).
     """
-    texts, model, batches = Texts(), model_of(architecture), []
+    texts = Texts()
+    batches = []  # in the order in which the training reads them
 
     def collate(rows):
         batches.append(texts.collated(rows))
         return dict(batches[-1])
 
     settings = FineTuning(
-        learning_rate=RATE, epochs=EPOCHS, batch_size=BATCH, optimiser=optimiser
+        learning_rate=LEARNING_RATE,
+        epochs=EPOCHS,
+        batch_size=BATCH_SIZE,
+        optimiser=optimiser,
     )
-    trained = {"here": model}
+    model = model_of(architecture)
+    trained_models = {"here": model}
     with TemporaryDirectory() as folder:
         finetune(model, texts, collate, settings, seed=SEED, work=Path(folder))
         if with_others:
-            trained |= other_trainings(architecture, settings, folder)
-    updates = EPOCHS * len(texts) // BATCH
-    expected = weights_of_loop(architecture, optimiser, batches[:updates])
+            trained_models |= other_trainings(architecture, settings, folder)
+    updates = EPOCHS * len(texts) // BATCH_SIZE
+    weights = weights_of_loop(architecture, optimiser, batches[:updates])
     differences = {}
-    for name, model in trained.items():
+    for name, model in trained_models.items():
         vector = parameters_to_vector(model.parameters())
-        differences[name] = (vector - expected).abs().max().item()
+        differences[name] = (vector - weights).abs().max().item()
     return differences
 
 
@@ -206,17 +218,20 @@ def other_trainings(architecture, settings, folder):
     """Return {training: trained model} with batches in parts, and by transformers'
     Trainer.
     """
-    texts, trained = Texts(), {}
-    for parts, tokens in ((2, BATCH // 2 * 100), (8, 1)):
-        trained[f"here, {parts} parts"] = model = model_of(architecture)
+    texts = Texts()
+    trained_models = {}
+    # The number of parts of a batch, and the most tokens of a part that gives it.
+    for parts, tokens in ((2, BATCH_SIZE // 2 * 100), (8, 1)):
+        model = model_of(architecture)
+        trained_models[f"here, {parts} parts"] = model
         with patch.object(in_parts, "PROCESSOR_TOKENS", tokens):
             finetune(
                 model, texts, texts.collated, settings, seed=SEED, work=Path(folder)
             )
-    plain = transformers.TrainingArguments(
+    arguments = transformers.TrainingArguments(
         folder,
-        max_steps=EPOCHS * len(texts) // BATCH,
-        per_device_train_batch_size=BATCH,
+        max_steps=EPOCHS * len(texts) // BATCH_SIZE,
+        per_device_train_batch_size=BATCH_SIZE,
         seed=SEED,
         data_seed=SEED,
         use_cpu=True,
@@ -224,25 +239,24 @@ def other_trainings(architecture, settings, folder):
         save_strategy="no",
         disable_tqdm=True,
         remove_unused_columns=False,
-        **settings.optimiser.arguments(RATE),
+        **settings.optimiser.arguments(LEARNING_RATE),
         lr_scheduler_type=settings.optimiser.schedule,
         warmup_steps=settings.optimiser.warmup,
     )
-    trained["Trainer"] = model = model_of(architecture)
-    trainer = Plain(
-        model=model, args=plain, train_dataset=texts, data_collator=texts.collated
+    model = model_of(architecture)
+    trained_models["Trainer"] = model
+    trainer = TrainerWithLoss(
+        model=model, args=arguments, train_dataset=texts, data_collator=texts.collated
     )
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
-    return trained
+    return trained_models
 
 
 if __name__ == "__main__":
-    rows = {architecture: compared(architecture) for architecture in ARCHITECTURES}
-    print(
-        f"| architecture | {' | '.join(rows['bert'])} |\n|---"
-        + "|---" * len(rows["bert"])
-        + "|"
-    )
+    rows = {name: differences_from_loop(name) for name in ARCHITECTURES}
+    trainings = rows["bert"]
+    print(f"| architecture | {' | '.join(trainings)} |")
+    print("|---" * (1 + len(trainings)) + "|")
     for name, row in rows.items():
         print(f"| {name} | {' | '.join(f'{value:.0e}' for value in row.values())} |")

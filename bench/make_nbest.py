@@ -19,7 +19,7 @@ N_BEST = 20
 LONGEST = 600  # characters of a random slice
 
 
-class Drawn(NamedTuple):
+class Span(NamedTuple):
     """A text, its offset in the contract, and its score, the sum of two logits."""
 
     text: str
@@ -35,20 +35,20 @@ def make_nbest(
     A question's predictions depend on the seed, its id, its contract and its answers,
     and on no other question.
     """
-    return {
-        asked["id"]: predictions(
-            context, asked["answers"], random.Random(f"{seed}:{asked['id']}")
-        )
-        for context, asked in questions(squad)
-    }
+    nbest = {}
+    for context, question in questions(squad):
+        name = question["id"]
+        rng = random.Random(f"{seed}:{name}")
+        nbest[name] = predictions(context, question["answers"], rng)
+    return nbest
 
 
 def questions(squad: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield (contract text, question) of a SQuAD file."""
     for entry in squad["data"]:
         for paragraph in entry["paragraphs"]:
-            for asked in paragraph["qas"]:
-                yield paragraph["context"], asked
+            for question in paragraph["qas"]:
+                yield paragraph["context"], question
 
 
 def table_rows(
@@ -57,51 +57,52 @@ def table_rows(
     """Return the rows of the tables of questions and answers that scoring reads, for
     CUAD's question ids.
     """
-    asked = []
-    answers = []
+    question_rows = []
+    answer_rows = []
     for _, question in questions(squad):
         name = question["id"]
         contract, _, category = name.rpartition("__")
-        asked.append(
+        question_rows.append(
             {"question_id": name, "contract_id": contract, "category": category}
         )
         for index, answer in enumerate(question["answers"]):
             row = {"question_id": name, "index": index, "text": answer["text"]}
-            answers.append(row)
-    return asked, answers
+            answer_rows.append(row)
+    return question_rows, answer_rows
 
 
 def predictions(
     context: str, answers: Sequence[Mapping[str, Any]], rng: random.Random
 ) -> list[dict[str, Any]]:
     """Return `N_BEST` predictions for one question, the most probable first."""
-    middle = 4.0 if answers else 11.0
-    drawn = [Drawn("", -1, rng.gauss(middle, 3.0))]
+    # The empty prediction, and then spans.
+    mean_score = 4.0 if answers else 11.0
+    drawn = [Span("", -1, rng.gauss(mean_score, 3.0))]
     for answer in answers[:7]:
         start = answer["answer_start"]
         text = answer["text"]
         end = start + len(text)
         if rng.random() < 0.9:
-            drawn.append(Drawn(text, start, rng.gauss(8.0, 2.0)))
+            drawn.append(Span(text, start, rng.gauss(8.0, 2.0)))
         for _ in range(rng.randrange(3)):
             text_near, start_near = shifted(context, start, end, rng)
-            drawn.append(Drawn(text_near, start_near, rng.gauss(6.0, 2.0)))
+            drawn.append(Span(text_near, start_near, rng.gauss(6.0, 2.0)))
     while len(drawn) < N_BEST:
-        drawn.append(more(context, drawn, rng))
-    drawn.sort(key=lambda one: -one.score)
+        drawn.append(another_span(context, drawn, rng))
+    drawn.sort(key=lambda span: -span.score)
     top = drawn[0].score
-    weights = [math.exp(one.score - top) for one in drawn]
+    weights = [math.exp(span.score - top) for span in drawn]
     total = sum(weights)
     rows = []
-    for one, weight in zip(drawn, weights, strict=True):
-        start = one.start if one.text else -1
-        end = one.start + len(one.text) if one.text else -1
+    for span, weight in zip(drawn, weights, strict=True):
+        start = span.start if span.text else -1
+        end = span.start + len(span.text) if span.text else -1
         rows.append(
             {
-                "text": one.text,
+                "text": span.text,
                 "probability": weight / total,
-                "start_logit": one.score / 2,
-                "end_logit": one.score / 2,
+                "start_logit": span.score / 2,
+                "end_logit": span.score / 2,
                 "token_doc_start": start,
                 "token_doc_end": end,
             }
@@ -109,7 +110,7 @@ def predictions(
     return rows
 
 
-def more(context: str, drawn: Sequence[Drawn], rng: random.Random) -> Drawn:
+def another_span(context: str, drawn: Sequence[Span], rng: random.Random) -> Span:
     """Return a random slice, a variant of a drawn span, or a repeated text with another
     score.
     """
@@ -118,11 +119,11 @@ def more(context: str, drawn: Sequence[Drawn], rng: random.Random) -> Drawn:
         start = rng.randrange(max(1, len(context) - 1))
         length = 1 + int(LONGEST * rng.random() ** 2)
         text, start = sliced(context, start, start + length)
-        return Drawn(text, start, rng.gauss(0.0, 2.0))
+        return Span(text, start, rng.gauss(0.0, 2.0))
     text, start, score = drawn[1 + rng.randrange(len(drawn) - 1)]
     if kind < 0.9:
         text, start = shifted(context, start, start + len(text), rng)
-    return Drawn(text, start, score - abs(rng.gauss(0.0, 2.0)))
+    return Span(text, start, score - abs(rng.gauss(0.0, 2.0)))
 
 
 def shifted(context: str, start: int, end: int, rng: random.Random) -> tuple[str, int]:

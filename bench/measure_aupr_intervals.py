@@ -21,9 +21,17 @@ import numpy as np
 from lextables.metrics.classification import Head, aupr, jackknives
 from lextables.metrics.intervals import jackknife_interval
 
-# The shares of the answers of each head.
-MIXED = ((0.5, 0.5), (0.7, 0.3), (0.85, 0.15), (0.5, 0.3, 0.2), (0.6, 0.3, 0.1))
-MIXED += ((0.4, 0.3, 0.2, 0.1), (0.9, 0.1))
+# The shares of the answers of each of seven heads.
+MIXED = (
+    (0.5, 0.5),
+    (0.7, 0.3),
+    (0.85, 0.15),
+    (0.5, 0.3, 0.2),
+    (0.6, 0.3, 0.1),
+    (0.4, 0.3, 0.2, 0.1),
+    (0.9, 0.1),
+)
+# {kind of test set: its heads}
 HEADS = {
     "seven heads": MIXED,
     "seven heads of equal answers": ((0.5, 0.5),) * 7,
@@ -31,9 +39,10 @@ HEADS = {
     "one head": ((0.7, 0.3),),
 }
 STRENGTHS = (0.0, 0.7, 1.5, 2.5)
-CONTRACTS = (12, 20, 40)
-LARGE = 20_000  # contracts
+CONTRACTS = (12, 20, 40)  # of a test set
+LARGE = 20_000  # contracts of a very large test set
 SPREAD = 0.5  # standard deviation of a contract's effect; that of all effects is 1
+# {kind of interval: whether it has the farther ends of the score and its log odds}
 KINDS = {"score": False, "score and log odds": True}
 
 
@@ -48,8 +57,8 @@ class Coverage:
     width: float
 
 
-def drawn(
-    draw: np.random.Generator,
+def heads_of_test_set(
+    random: np.random.Generator,
     contracts: int,
     strength: float,
     heads: Sequence[Sequence[float]],
@@ -58,12 +67,13 @@ def drawn(
     noise = math.sqrt(1 - SPREAD**2)
     for number, shares in enumerate(heads):
         answers = len(shares)
-        contract = np.repeat(np.arange(contracts), draw.integers(1, 3, contracts))
-        label = draw.choice(answers, contracts, p=shares)[contract]
+        texts_of_contract = random.integers(1, 3, contracts)
+        contract = np.repeat(np.arange(contracts), texts_of_contract)
+        label = random.choice(answers, contracts, p=shares)[contract]
         right = np.eye(answers, dtype=bool)[label]
-        effects = SPREAD * draw.normal(size=(contracts, answers))
+        effects = SPREAD * random.normal(size=(contracts, answers))
         scores = strength * right + effects[contract]
-        scores += noise * draw.normal(size=right.shape)
+        scores += noise * random.normal(size=right.shape)
         name = str(number)
         yield Head(
             head_id=name,
@@ -79,7 +89,8 @@ def drawn(
 def large_score(strength: float, heads: Sequence[Sequence[float]]) -> float:
     """Return the AUPR of a very large test set."""
     areas = []
-    for head in drawn(np.random.default_rng(0), LARGE, strength, heads):
+    random = np.random.default_rng(0)
+    for head in heads_of_test_set(random, LARGE, strength, heads):
         areas.append(aupr(head, np.ones((1, len(head.units))))[0])
     return float(np.mean(areas))
 
@@ -87,12 +98,14 @@ def large_score(strength: float, heads: Sequence[Sequence[float]]) -> float:
 def coverage(
     contracts: int, strength: float, heads: Sequence[Sequence[float]], sets: int
 ) -> dict[str, Coverage]:
-    """Return {kind: coverage of its intervals} on some test sets with an interval."""
+    """Return {kind: coverage of its intervals} over ``sets`` test sets; a test set
+    without an interval is left out.
+    """
     expected = large_score(strength, heads)
-    draw = np.random.default_rng(1)
+    random = np.random.default_rng(1)
     intervals: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
     for _ in range(sets):
-        test_set = list(drawn(draw, contracts, strength, heads))
+        test_set = list(heads_of_test_set(random, contracts, strength, heads))
         (jackknife,) = jackknives("AUPR", aupr, test_set, math.inf)
         for kind, log_odds in KINDS.items():
             interval = jackknife_interval(
@@ -100,14 +113,14 @@ def coverage(
             )
             if interval:
                 intervals[kind].append(interval)
-    found = {}
+    coverage_of_kind = {}
     for kind, pairs in intervals.items():
         low, high = np.transpose(pairs)
         is_above = low > expected
         is_covered = ~is_above & (high >= expected)
         width = float(np.mean(high - low))
-        found[kind] = Coverage(is_covered.mean(), is_above.mean(), width)
-    return found
+        coverage_of_kind[kind] = Coverage(is_covered.mean(), is_above.mean(), width)
+    return coverage_of_kind
 
 
 def main() -> None:
@@ -120,13 +133,12 @@ def main() -> None:
             for contracts in CONTRACTS:
                 print(f"{name}, strength {strength}, {contracts} contracts:", end=" ")
                 texts = []
-                found = coverage(contracts, strength, heads, sets)
-                for kind, of in found.items():
-                    shares.setdefault((contracts, kind), []).append(of.covered)
-                    text = (
-                        f"{of.covered:.1%}, above {of.above:.1%}, wide {of.width:.2f}"
+                by_kind = coverage(contracts, strength, heads, sets)
+                for kind, result in by_kind.items():
+                    shares.setdefault((contracts, kind), []).append(result.covered)
+                    texts.append(
+                        f"{kind} {result.covered:.1%}, above {result.above:.1%}, wide {result.width:.2f}"
                     )
-                    texts.append(f"{kind} {text}")
                 print("; ".join(texts), flush=True)
     for (contracts, kind), covered in sorted(shares.items()):
         mean = np.mean(covered)

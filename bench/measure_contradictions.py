@@ -26,7 +26,8 @@ from lextables.papers.lawngnli.hypotheses import accuracy, difficulty
 from lextables.papers.lawngnli.hypotheses.contradiction import Contradiction, contradict
 from lextables.papers.lawngnli.hypotheses.parsers import parser
 
-TOKENIZER, PIPELINE = tokenizer(), accuracy.tokens_of()
+TOKENIZER = tokenizer()
+TOKENS_OF = accuracy.tokens_of()
 
 
 def hypotheses(volume: Path) -> Iterator[str]:
@@ -34,13 +35,15 @@ def hypotheses(volume: Path) -> Iterator[str]:
     for opinion in read_volume(volume):
         if not isinstance(opinion, Opinion):
             continue
-        for read in read_parentheticals(opinion.text, TOKENIZER).parentheticals:
-            others = accuracy.more_metadata(read.text, read.others)
-            if read.history or others or accuracy.metadata_keyword(read.text):
+        parentheticals = read_parentheticals(opinion.text, TOKENIZER).parentheticals
+        for parenthetical in parentheticals:
+            text = parenthetical.text
+            metadata = accuracy.more_metadata(text, parenthetical.others)
+            if metadata or parenthetical.history or accuracy.metadata_keyword(text):
                 continue
-            text = accuracy.hypothesis_of(read.text, PIPELINE)
-            if text:
-                yield text
+            hypothesis = accuracy.hypothesis_of(text, TOKENS_OF)
+            if hypothesis:
+                yield hypothesis
 
 
 def is_difficult(text: str) -> bool:
@@ -54,33 +57,42 @@ options.add_argument("volumes", nargs="+", type=Path)
 options.add_argument("--model", required=True, help="benepar's model")
 options.add_argument("--quoted", action="store_true", help="all hypotheses")
 options.add_argument("--outputs", type=Path, help="file of the outcomes")
-given = options.parse_args()
+arguments = options.parse_args()
 logging.disable(logging.WARNING)
-texts: dict[str, dict[str, str]] = {}
-for path in sorted(given.volumes):
+# {hypothesis: {parser: its contradiction}}, without the parsers that give none.
+contradictions: dict[str, dict[str, str]] = {}
+for path in sorted(arguments.volumes):
     for text in hypotheses(path):
-        if given.quoted or is_difficult(text):
-            texts[text] = {}
-print(f"{len(given.volumes)} volumes, {len(texts)} hypotheses")
+        if arguments.quoted or is_difficult(text):
+            contradictions[text] = {}
+print(f"{len(arguments.volumes)} volumes, {len(contradictions)} hypotheses")
 parsers = {
-    "benepar": parser("benepar", model=given.model),
+    "benepar": parser("benepar", model=arguments.model),
     "dependencies": parser("dependencies"),
 }
-for name, chosen in parsers.items():
+for name, hypothesis_parser in parsers.items():
     counts: Counter[str] = Counter()
-    for text, trees in zip(texts, chosen.parse(texts), strict=True):
+    all_trees = hypothesis_parser.parse(contradictions)
+    for text, trees in zip(contradictions, all_trees, strict=True):
         outcome = contradict(trees, example=text, seed=0)
         if isinstance(outcome, Contradiction):
-            texts[text][name] = outcome.text
+            contradictions[text][name] = outcome.text
             counts.update([f"accepted: {outcome.rule}", "accepted"])
             counts["with pivotal negation"] += outcome.negated
         else:
             counts[f"rejected: {outcome.reason}"] += 1
     print(name, json.dumps(counts.most_common(), indent=1))
-agreed = [len(outputs) != 1 for outputs in texts.values()]
-both = [set(outputs.values()) for outputs in texts.values() if len(outputs) == 2]
-same = sum(len(outputs) == 1 for outputs in both)
-print(f"the parsers agree on {sum(agreed)}; {same} of {len(both)} have the same text")
-if given.outputs:
-    rows = [{"hypothesis": text, **outputs} for text, outputs in texts.items()]
-    given.outputs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+agreed = 0  # both parsers give a contradiction, or none does
+both = 0
+same = 0
+for by_parser in contradictions.values():
+    agreed += len(by_parser) != 1
+    if len(by_parser) == 2:
+        both += 1
+        same += len(set(by_parser.values())) == 1
+print(f"the parsers agree on {agreed}; {same} of {both} have the same text")
+if arguments.outputs:
+    lines = []
+    for text, by_parser in contradictions.items():
+        lines.append(json.dumps({"hypothesis": text, **by_parser}) + "\n")
+    arguments.outputs.write_text("".join(lines))

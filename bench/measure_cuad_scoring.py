@@ -41,8 +41,9 @@ from lextables.pipeline.atomic import write_text
 from lextables.tasks.spans.submitted import released_nbest
 from make_nbest import make_nbest, table_rows
 
-RELAXED = "Parties"
+RELAXED = "Parties"  # the category in which a span may contain the answer
 
+# {name: a value, or the values of a curve}, for one group of questions.
 Result = dict[str, Any]
 
 
@@ -65,30 +66,37 @@ def released_result(
     answers: Mapping[str, Sequence[str]],
     category: str | None,
 ) -> Result:
-    """Return the results of the released functions, called as in its get_results."""
+    """Return the results of the released functions, called as in its get_results.
+
+    ``nbest`` and ``answers`` are {question id: predictions} and {question id: answers};
+    the category None stands for all questions.
+    """
     assert sorted(nbest) == sorted(answers)
     precision, recall, thresholds = released.get_precisions_recalls(
         nbest, answers, category
     )
     result = {"precision": precision, "recall": recall}
     for level in (80, 90):
-        found = released.get_prec_at_recall(precision, recall, thresholds, level / 100)
-        result[f"precision at {level}% recall"] = found[0]
+        precision_at_recall, *_ = released.get_prec_at_recall(
+            precision, recall, thresholds, level / 100
+        )
+        result[f"precision at {level}% recall"] = precision_at_recall
     result["AUPR"] = released.get_aupr(precision, recall)
     return result
 
 
-def every_group(nbest: Nbest, asked: Gold) -> dict[str, Result]:
-    """Return our results over all questions and for each category."""
-    check_questions(nbest, asked)
-    matches = paper_matches(nbest, asked, RELAXED)
-    groups, counted = paper_counts(matches, asked, sweep())
-    curve = counted.curve()
+def our_results(nbest: Nbest, gold_questions: Gold) -> dict[str, Result]:
+    """Return {group: our results} for all questions and for each category."""
+    check_questions(nbest, gold_questions)
+    matches = paper_matches(nbest, gold_questions, RELAXED)
+    groups, counts = paper_counts(matches, gold_questions, sweep())
+    curve = counts.curve()
+    # {name: an array whose first axis are the groups}
     values = {"precision": curve.precision, "recall": curve.recall}
     values.update(paper_values(curve))
     results = {}
-    for at, group in enumerate(groups):
-        results[group] = {name: each[at].tolist() for name, each in values.items()}
+    for row, group in enumerate(groups):
+        results[group] = {name: array[row].tolist() for name, array in values.items()}
     return results
 
 
@@ -112,15 +120,14 @@ def compare_all(released: ModuleType, data: Path, seed: int) -> None:
     questions, answers = table_rows(squad)
     their_nbest = make_nbest(squad, seed)
     nbest = released_nbest(their_nbest, "made predictions")
-    asked = gold(questions, answers)
     their_answers = released.get_answers(squad)
-    found = every_group(nbest, asked)
+    results = our_results(nbest, gold(questions, answers))
     compared = 0
-    for group, ours in found.items():
+    for group, ours in results.items():
         category = group.removeprefix("category: ") if group != "all" else None
         theirs = released_result(released, their_nbest, their_answers, category)
         compared += compare(ours, theirs, group)
-    print(f"{len(found)} groups, {compared} numbers compared, all equal; seed {seed}")
+    print(f"{len(results)} groups, {compared} numbers compared, all equal; seed {seed}")
 
 
 def refresh_golden(released: ModuleType, path: Path) -> None:
@@ -132,15 +139,15 @@ def refresh_golden(released: ModuleType, path: Path) -> None:
     categories = sorted({question["category"] for question in content["questions"]})
     numbers = {}
     for category in [None, *categories]:
-        found = released_result(released, content["nbest"], answers, category)
+        result = released_result(released, content["nbest"], answers, category)
         group = f"category: {category}" if category else "all"
-        numbers[group] = {name: _listed(value) for name, value in found.items()}
+        numbers[group] = {name: _listed(value) for name, value in result.items()}
     content["released"] = numbers
     write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def _listed(value: Any) -> list[float | None]:
-    """One number or several as a list, with null for NaN."""
+    """Return one number or several as a list, with None for NaN."""
     numbers = np.ravel(np.array(value, float)).tolist()
     return [None if math.isnan(number) else number for number in numbers]
 

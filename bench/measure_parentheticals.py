@@ -21,6 +21,7 @@ from lextables.corpora.caselaw.volume import read_volume
 from lextables.papers.lawngnli.citations.parentheticals import read_parentheticals
 from lextables.papers.lawngnli.citations.resolution import tokenizer
 
+# A parenthesis that begins with a participle, maybe after an adverb.
 PARTICIPLE = re.compile(r"\((?:[a-z]+ly )?([a-z]{2,}ing)\b(?! opinion)")
 NOT_EXPLANATORY = {
     "quoting",
@@ -31,6 +32,8 @@ NOT_EXPLANATORY = {
     "during",
     "being",
 }
+# A full, a short or another (id., supra) citation, with up to three more parentheses,
+# at the end of a text.
 NAME = r"(?: v\. |\bIn re |\bEx parte |\bMatter of )"
 REPORTED = r"\d+ [A-Z][\w.' ]{0,24}[\w.],? (?:at )?\d+"
 CITATION = re.compile(
@@ -43,22 +46,23 @@ CITATION = re.compile(
 
 def drawn_volumes() -> list[int]:
     """Return the two drawn volumes of United States Reports."""
-    return sorted(
-        range(436, 546), key=lambda n: hashlib.sha256(f"us/{n}".encode()).hexdigest()
-    )[:2]
+    by_digest = {}
+    for volume in range(436, 546):
+        by_digest[hashlib.sha256(f"us/{volume}".encode()).hexdigest()] = volume
+    return [by_digest[digest] for digest in sorted(by_digest)[:2]]
 
 
 def explanatory(text: str) -> dict[int, str]:
-    """Return for each listed parenthesis its offset and what precedes it in its
-    paragraph.
+    """Return {offset of an explanatory parenthesis: what precedes it in its paragraph},
+    by the regular expressions.
     """
-    found = {}
+    parentheses = {}
     for match in PARTICIPLE.finditer(text):
         start = match.start()
         before = text[max(0, start - 400) : start].rpartition("\n")[2]
         if match[1] not in NOT_EXPLANATORY and CITATION.search(before):
-            found[start] = before
-    return found
+            parentheses[start] = before
+    return parentheses
 
 
 def main() -> None:
@@ -76,22 +80,22 @@ def main() -> None:
 
 
 def measure(volume: int, path: Path, missing: bool) -> None:
-    """Measure the opinions of a volume and print, with the texts that are ``missing``
-    if wanted.
+    """Measure the opinions of a volume and print the counts, and with ``missing`` the
+    texts that the pipeline does not read.
     """
     seconds = 0.0
-    read = 0
-    listed = 0
-    reasons: Counter[str] = Counter()
+    read = 0  # by the pipeline
+    listed = 0  # by the regular expressions
+    reasons: Counter[str] = Counter()  # why the pipeline has no listed parenthesis
     for opinion in read_volume(path):
         if not isinstance(opinion, Opinion):
             continue
         text = opinion.text
         begun = time.process_time()
-        found = read_parentheticals(text, tokenizer())
+        result = read_parentheticals(text, tokenizer())
         seconds += time.process_time() - begun
-        starts = {parenthetical.start for parenthetical in found.parentheticals}
-        unread = {other.start: other.why for other in found.unread}
+        starts = {parenthetical.start for parenthetical in result.parentheticals}
+        unread = {other.start: other.why for other in result.unread}
         expected = explanatory(text)
         read += len(starts)
         listed += len(expected)
@@ -99,8 +103,8 @@ def measure(volume: int, path: Path, missing: bool) -> None:
             reasons[unread.get(start, "it follows no citation that was found")] += 1
             if missing:
                 before = expected[start][-130:]
-                shown = f"{before} >> {text[start : start + 70]}"
-                print(" ", shown.replace("\n", " "))
+                passage = f"{before} >> {text[start : start + 70]}"
+                print(" ", passage.replace("\n", " "))
     right = listed - reasons.total()
     print(f"us/{volume}: {right} of {listed} explanatory; {read} parentheticals;")
     print(f"  missing {dict(reasons.most_common())}; {seconds:.1f} s", flush=True)

@@ -26,14 +26,16 @@ from lextables.tasks.retrieval.collection import Collection
 from lextables.tasks.retrieval.rankers import okapi
 from lextables.tasks.retrieval.ranking import Ranking
 
-QUERIES_A_DOCUMENT = 1.322
+QUERIES_A_DOCUMENT = 1.322  # of a pool
+# A citation of United States Reports with its year and a parenthetical that begins with
+# a participle: volume, page, text.
 PARENTHETICAL = re.compile(
     r"\b(\d{3}) U\. ?S\. (\d{1,4})[^()]{0,60}\(\d{4}\) \(([a-z]+ing [^()]{40,400})\)"
 )
 TASK = {"training": "train", "validation": "valid", "test": "test"}
 
 
-def majorities(mirror: Path, volumes: list[str]) -> dict[str, str]:
+def majority_opinions(mirror: Path, volumes: list[str]) -> dict[str, str]:
     """Return {volume and first page: the text of the case's majority opinion}."""
     texts = {}
     for volume in volumes:
@@ -50,8 +52,8 @@ def majorities(mirror: Path, volumes: list[str]) -> dict[str, str]:
 
 
 def parentheticals(texts: dict[str, str]) -> list[tuple[str, str]]:
-    """Return (hypothesis, target) of each different parenthetical, in the order of the
-    opinions.
+    """Return (hypothesis, name of the cited opinion) of each different parenthetical,
+    in the order of the opinions.
     """
     targets = {}
     for text in texts.values():
@@ -62,29 +64,34 @@ def parentheticals(texts: dict[str, str]) -> list[tuple[str, str]]:
     return list(targets.items())
 
 
+def pool_size(pairs: list[tuple[str, str]]) -> int:
+    """Return the number of documents of a whole pool."""
+    return round(len(pairs) / QUERIES_A_DOCUMENT)
+
+
 def collection_of(
     texts: dict[str, str], pairs: list[tuple[str, str]], share: float
 ) -> Collection:
-    """Return the queries with their pools, nearest first, cut to ``share`` of each
-    pool.
+    """Return the queries of ``pairs`` (`parentheticals`) with their pools, nearest
+    first, cut to ``share`` of each pool.
     """
     names = list(texts)
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     documents = vectorizer.fit_transform(texts.values())
-    products = (
-        vectorizer.transform([text for text, _ in pairs]) @ documents.T
-    ).toarray()
-    size = round(len(pairs) / QUERIES_A_DOCUMENT)
-    queries, judged = {}, {}
+    query_vectors = vectorizer.transform([text for text, _ in pairs])
+    products = (query_vectors @ documents.T).toarray()
+    size = pool_size(pairs)
+    queries = {}
+    judged = {}
     for number, (text, target) in enumerate(pairs):
         query = f"q{number:04}"
-        nearest = [names[at] for at in np.argsort(-products[number], kind="stable")]
-        pool = nearest[:size]
+        nearest_first = np.argsort(-products[number], kind="stable")
+        pool = [names[place] for place in nearest_first[:size]]
         if target not in pool:
             pool[-1] = target
-        kept = pool[: round(size * share)]
+        candidates = pool[: round(size * share)]
         queries[query] = {"split": "test", "label": "entail", "text": text}
-        judged[query] = {document: int(document == target) for document in kept}
+        judged[query] = {document: int(document == target) for document in candidates}
     return Collection(texts, queries, judged, TASK)
 
 
@@ -92,13 +99,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mirror", type=Path, required=True)
     parser.add_argument("volumes", nargs="+")
-    args = parser.parse_args()
-    texts = majorities(args.mirror, args.volumes)
+    arguments = parser.parse_args()
+    texts = majority_opinions(arguments.mirror, arguments.volumes)
     pairs = parentheticals(texts)
+    cutoffs = (1, 10, round(pool_size(pairs) / 10))
     for share in (1.0, 0.1):
         data = collection_of(texts, pairs, share)
         size = max(len(pool) for pool in data.judged.values())
-        of_pools = round(len(pairs) / QUERIES_A_DOCUMENT)
         print(f"{len(texts):,} opinions, {len(pairs)} queries, {size} documents each")
         for name, chunks in (
             ("one pool a query", None),
@@ -106,16 +113,15 @@ def main() -> None:
         ):
             settings = {"form": "text", "chunks": chunks}
             hits = okapi.rank(Ranking(data, {"text": settings}))["text"]
-            run = {
-                query: [document for document, _ in ranking]
-                for query, ranking in hits.items()
-            }
+            run = {}
+            for query, ranking in hits.items():
+                run[query] = [document for document, _ in ranking]
             values = []
-            for cutoff in (1, 10, round(of_pools / 10)):
-                found = recall(data.judged, run, cutoff).values()
-                # A query without its target among the candidates counts as one without
-                # a hit.
-                values.append(f"{np.nansum(list(found)) / len(pairs):.3f}")
+            for cutoff in cutoffs:
+                recalls = recall(data.judged, run, cutoff).values()
+                # A query without its target among the candidates has the recall NaN; it
+                # counts as one without a hit.
+                values.append(f"{np.nansum(list(recalls)) / len(pairs):.3f}")
             print(f"  {name}: {' '.join(values)}")
 
 

@@ -37,19 +37,24 @@ from typing import Any
 
 import numpy as np
 
-MAX_LENGTH, STEP, MAX_QUESTION_LENGTH, MAX_ANSWER_LENGTH = 512, 256, 64, 512
+# Tokens, as in the release.
+MAX_LENGTH = 512
+STEP = 256
+MAX_QUESTION_LENGTH = 64
+MAX_ANSWER_LENGTH = 512
 LONGEST = 60_000  # characters of a contract: the released side takes minutes for more
+# {kind of tokenizer: the beginning of its class's name}
 KINDS = {"wordpiece": "Bert", "byte-level": "Roberta"}
-PADDING = -50.0
+PADDING = -50.0  # logit of padding
 CONTRACTS = 2  # of the training file, and of the test file
 N_BEST = 20  # spans of a question
 
 
 def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
-    """Return some documents of the training file with their answered examples, and some
-    of the test file.
+    """Return {part: documents}: of `train`, some of the training file with their
+    answered examples; of `test`, some of the test file.
     """
-    found = {}
+    drawn = {}
     with zipfile.ZipFile(archive) as content:
         for part, name in (
             ("train", "train_separate_questions.json"),
@@ -57,16 +62,16 @@ def draw(archive: Path, contracts: int) -> dict[str, list[dict[str, Any]]]:
         ):
             documents = json.loads(content.read(name))["data"]
             documents.sort(key=lambda document: document["title"])
-            short = [
-                one
-                for one in documents
-                if len(one["paragraphs"][0]["context"]) < LONGEST
-            ]
-            found[part] = random.Random(5).sample(short, contracts)
-    for document in found["train"]:
+            short_documents = []
+            for document in documents:
+                if len(document["paragraphs"][0]["context"]) < LONGEST:
+                    short_documents.append(document)
+            drawn[part] = random.Random(5).sample(short_documents, contracts)
+    for document in drawn["train"]:
         (paragraph,) = document["paragraphs"]
-        paragraph["qas"] = [asked for asked in paragraph["qas"] if asked["answers"]]
-    return found
+        questions = paragraph["qas"]
+        paragraph["qas"] = [question for question in questions if question["answers"]]
+    return drawn
 
 
 def make_tokenizers(folder: Path, kinds: list[str]) -> None:
@@ -84,10 +89,9 @@ def make_tokenizers(folder: Path, kinds: list[str]) -> None:
             ids = json.loads((data / "encoder.json").read_text())
             special = ["<s>", "<pad>", "</s>", "<unk>"]
             names = [name for name in sorted(ids, key=ids.get) if name not in special]
-            order = [*special, *names, "<mask>"]
-            (into / "vocab.json").write_text(
-                json.dumps({name: at for at, name in enumerate(order)})
-            )
+            tokens = [*special, *names, "<mask>"]
+            id_of = {token: number for number, token in enumerate(tokens)}
+            (into / "vocab.json").write_text(json.dumps(id_of))
             (into / "merges.txt").write_bytes((data / "vocab.bpe").read_bytes())
         settings = {
             "tokenizer_class": f"{KINDS[kind]}Tokenizer",
@@ -102,44 +106,47 @@ def logits(question_id: str, window: int, length: int) -> tuple[np.ndarray, np.n
     padded.
     """
     digest = hashlib.sha256(f"{question_id} {window}".encode()).digest()
-    draws = np.random.default_rng(int.from_bytes(digest[:8], "big"))
-    starts, ends = draws.normal(size=(2, MAX_LENGTH)).astype(np.float32)
+    random_logits = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+    starts, ends = random_logits.normal(size=(2, MAX_LENGTH)).astype(np.float32)
+    # Three peaks, each 12 tokens wide.
     for _ in range(3):
-        start = int(draws.integers(20, max(21, length)))
-        end = start + int(draws.choice([0, 1, 4, 30, 150]))
+        start = int(random_logits.integers(20, max(21, length)))
+        end = start + int(random_logits.choice([0, 1, 4, 30, 150]))
         starts[max(0, start - 6) : start + 6] += 5
         ends[max(0, end - 6) : end + 6] += 5
-    starts[length:] = ends[length:] = PADDING
+    starts[length:] = PADDING
+    ends[length:] = PADDING
     return starts, ends
 
 
 def released_side(folder: Path, kind: str, n_best: int) -> None:
-    """Label and predict as the released code does; run by an interpreter with
-    transformers 4.
+    """Write labels and n-best spans as the released code makes them, to
+    `<kind>.released`; run by an interpreter with transformers 4.
     """
     from transformers import AutoTokenizer
     from transformers.data.metrics.squad_metrics import compute_predictions_logits
     from transformers.data.processors import squad
 
     lowered = kind == "wordpiece"
-    slow = AutoTokenizer.from_pretrained(
+    tokenizer = AutoTokenizer.from_pretrained(
         folder / kind, use_fast=False, do_lower_case=lowered
     )
     # Cached: a word always has the same tokens, and the conversion tokenises each
     # contract once per question.
-    tokenize, known = slow.tokenize, {}
+    tokenize = tokenizer.tokenize
+    cache = {}
 
-    def remembered(text: str, **options: Any) -> list[str]:
+    def cached_tokenize(text: str, **options: Any) -> list[str]:
         key = (text, *sorted(options.items()))
-        if key not in known:
-            known[key] = tokenize(text, **options)
-        return list(known[key])
+        if key not in cache:
+            cache[key] = tokenize(text, **options)
+        return list(cache[key])
 
-    slow.tokenize = remembered
-    squad.squad_convert_example_to_features_init(slow)
+    tokenizer.tokenize = cached_tokenize
+    squad.squad_convert_example_to_features_init(tokenizer)
 
     def converted(part: str) -> tuple[list, list]:
-        """The examples of a part and their windows, numbered."""
+        """Return the examples of a part, and their windows (features), numbered."""
         reader = squad.SquadV2Processor()
         path = str(folder / f"{part}.json")
         if part == "train":
@@ -148,7 +155,7 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
             examples = reader.get_dev_examples(None, path)
         features = []
         for number, example in enumerate(examples):
-            for one in squad.squad_convert_example_to_features(
+            for feature in squad.squad_convert_example_to_features(
                 example,
                 MAX_LENGTH,
                 STEP,
@@ -156,23 +163,27 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
                 "max_length",
                 part == "train",
             ):
-                one.example_index = number
-                one.unique_id = len(features)
-                one.qas_id = example.qas_id
-                features.append(one)
+                feature.example_index = number
+                feature.unique_id = len(features)
+                feature.qas_id = example.qas_id
+                features.append(feature)
         return examples, features
 
     _, features = converted("train")
     labels = []
-    for one in features:
-        digest = digest_of(one.input_ids[: sum(one.attention_mask)])
-        labels.append([one.qas_id, digest, one.start_position, one.end_position])
+    for feature in features:
+        digest = digest_of(feature.input_ids[: sum(feature.attention_mask)])
+        labels.append(
+            [feature.qas_id, digest, feature.start_position, feature.end_position]
+        )
     examples, features = converted("test")
-    results, seen = [], Counter()
+    results = []
+    windows_of_question = Counter()
     for feature in features:
         length = sum(feature.attention_mask)
-        starts, ends = logits(feature.qas_id, seen[feature.qas_id], length)
-        seen[feature.qas_id] += 1
+        window = windows_of_question[feature.qas_id]
+        starts, ends = logits(feature.qas_id, window, length)
+        windows_of_question[feature.qas_id] += 1
         result = squad.SquadResult(feature.unique_id, starts.tolist(), ends.tolist())
         results.append(result)
     nbest = folder / f"{kind}.nbest"
@@ -189,12 +200,12 @@ def released_side(folder: Path, kind: str, n_best: int) -> None:
         False,
         True,
         0.0,
-        slow,
+        tokenizer,
     )
     fields = itemgetter("text", "start_logit", "end_logit", "probability")
     predictions = {}
-    for question_id, found in json.loads(nbest.read_text()).items():
-        predictions[question_id] = list(map(fields, found))
+    for question_id, spans in json.loads(nbest.read_text()).items():
+        predictions[question_id] = list(map(fields, spans))
     content = json.dumps({"labels": labels, "nbest": predictions})
     (folder / f"{kind}.released").write_text(content)
 
@@ -225,27 +236,29 @@ def our_side(
     settings = WindowSettings(
         max_length=MAX_LENGTH, step=STEP, max_question_length=MAX_QUESTION_LENGTH
     )
-    contracts, examples, questions = [], [], {}
+    contracts = []  # rows
+    examples = []  # rows
+    questions = {}  # {category: its question}
     for document in documents["train"]:
         (paragraph,) = document["paragraphs"]
         contracts.append(
             {"contract_id": document["title"], "text": paragraph["context"]}
         )
-        for asked in paragraph["qas"]:
-            name = asked["id"].removeprefix(f"{document['title']}__")
+        for question in paragraph["qas"]:
+            # <title>__<category>_<number>
+            name = question["id"].removeprefix(f"{document['title']}__")
             category, _, _ = name.rpartition("_")
-            questions[category] = asked["question"]
-            (answer,) = asked["answers"]
-            place = {
-                "start": answer["answer_start"],
-                "end": answer["answer_start"] + len(answer["text"]),
-            }
-            example = {
-                "example_id": asked["id"],
-                "contract_id": document["title"],
-                "category": category,
-            }
-            examples.append(example | place)
+            questions[category] = question["question"]
+            (answer,) = question["answers"]
+            examples.append(
+                {
+                    "example_id": question["id"],
+                    "contract_id": document["title"],
+                    "category": category,
+                    "start": answer["answer_start"],
+                    "end": answer["answer_start"] + len(answer["text"]),
+                }
+            )
     contracts.sort(key=lambda row: row["contract_id"])
     with tempfile.TemporaryDirectory() as scratch:
         paths = Path(scratch) / "contracts.parquet", Path(scratch) / "examples.parquet"
@@ -257,9 +270,9 @@ def our_side(
         dataset = WindowDataset(features, tokenizer, settings, questions)
         windows = dataset.windows
         labels = []
-        for at in range(len(dataset)):
-            item = dataset[at]
-            example = windows.examples[windows.example[at]]
+        for number in range(len(dataset)):
+            item = dataset[number]
+            example = windows.examples[windows.example[number]]
             ids = digest_of(item["input_ids"].tolist())
             labels.append(
                 [example, ids, item["start_positions"], item["end_positions"]]
@@ -273,21 +286,23 @@ def our_side(
         text = paragraph["context"]
         tokens = tokenise(tokenizer, text, document["title"])
         contract = FinalText(spelling, text, tokens)
-        for asked in paragraph["qas"]:
-            question = question_ids(tokenizer, asked["question"], MAX_QUESTION_LENGTH)
-            before = len(around.prefix) + len(question) + len(around.middle)
+        for question in paragraph["qas"]:
+            name = question["id"]
+            ids = question_ids(tokenizer, question["question"], MAX_QUESTION_LENGTH)
+            # Tokens of a window before those of the contract.
+            before = len(around.prefix) + len(ids) + len(around.middle)
             token_from, token_to = spans(
-                len(tokens), MAX_LENGTH - around.special - len(question), STEP
+                len(tokens), MAX_LENGTH - around.special - len(ids), STEP
             )
             sizes = before + token_to - token_from + len(around.suffix)
-            drawn = []
+            window_logits = []
             for window, size in enumerate(sizes):
-                drawn.append(logits(asked["id"], window, int(size)))
-            starts, ends = torch.tensor(np.stack(drawn, axis=1))
+                window_logits.append(logits(name, window, int(size)))
+            starts, ends = torch.tensor(np.stack(window_logits, axis=1))
             mask = (torch.arange(MAX_LENGTH) < torch.tensor(sizes)[:, None]).long()
             nulls = (part[:, 0].double().numpy() for part in (starts, ends))
             best = Best(*top(starts, mask, n_best), *top(ends, mask, n_best), *nulls)
-            found = nbest(
+            predicted_spans = nbest(
                 best,
                 token_from.astype(np.int64),
                 token_to.astype(np.int64),
@@ -297,14 +312,18 @@ def our_side(
                 MAX_ANSWER_LENGTH,
             )
             rows = []
-            for one in found:
-                if one.start >= 0 and text[one.start : one.end] != one.text:
-                    name = asked["id"]
+            for span in predicted_spans:
+                if span.start >= 0 and text[span.start : span.end] != span.text:
                     raise SystemExit(f"{name}: a span is no slice of the contract")
                 rows.append(
-                    [one.released_text, one.start_logit, one.end_logit, one.probability]
+                    [
+                        span.released_text,
+                        span.start_logit,
+                        span.end_logit,
+                        span.probability,
+                    ]
                 )
-            predictions[asked["id"]] = rows
+            predictions[name] = rows
     return {"labels": labels, "nbest": predictions}
 
 
@@ -312,8 +331,9 @@ def golden(side: dict[str, Any]) -> dict[str, Any]:
     """Return counts and digests of one side, without text."""
     labels = sorted(side["labels"])
     texts = {}
-    for name, found in sorted(side["nbest"].items()):
-        texts[name] = [one[:3] for one in found]
+    for name, spans in sorted(side["nbest"].items()):
+        # Without probabilities, which follow from the logits.
+        texts[name] = [span[:3] for span in spans]
     counts = {
         "windows": len(labels),
         "answered": sum(end > 0 for *_, end in labels),
@@ -342,8 +362,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         documents = draw(options.data, CONTRACTS)
-        for part, some in documents.items():
-            content = json.dumps({"version": "v2.0", "data": some})
+        for part, documents_of_part in documents.items():
+            content = json.dumps({"version": "v2.0", "data": documents_of_part})
             (folder / f"{part}.json").write_text(content)
         make_tokenizers(folder, list(KINDS))
         for kind in KINDS:

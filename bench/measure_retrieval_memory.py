@@ -41,11 +41,13 @@ from lextables.tasks.retrieval.ranking import Encoders, Ranking, RankingSettings
 from lextables.tasks.retrieval.scoring import by_query, scores
 
 HYPOTHESES = 1322  # each asks for the opinion that it follows from, and its twin
-STATES = 50
-DIMENSIONS = 768
+STATES = 50  # jurisdictions, at most
+DIMENSIONS = 768  # of vectors
 SHARD = 10_000  # opinions of a file
+# Written by the step `build`.
 TABLES = (retrieval.DOCUMENTS, retrieval.QUERIES, retrieval.JUDGEMENTS)
-RERANKED = 100  # the first hits
+RERANKED = 100  # the first hits of a query
+# The task as the paper's file has it.
 TASK = {
     "names": {
         "documents": "documents",
@@ -65,20 +67,20 @@ TASK = {
 
 def real_opinions(mirror: Path, volumes: Sequence[str]) -> list[list[str]]:
     """Return the paragraphs of each majority opinion."""
-    found = []
+    opinions = []
     for volume in volumes:
         for opinion in read_volume(mirror / f"caselaw/us/{volume}.zip"):
             if not isinstance(opinion, Opinion):
                 continue
             row = opinion.row()
             if row["opinion_type"] == MAJORITY and row["text"].strip():
-                found.append(row["text"].split("\n"))
-    return found
+                opinions.append(row["text"].split("\n"))
+    return opinions
 
 
 def growth(opinions: Sequence[Sequence[str]]) -> tuple[int, float]:
     """Return the number of different words, and the exponent of its growth (Heaps'
-    law).
+    law), from the numbers in half and in all of the opinions.
     """
     words: set[str] = set()
     halfway = 0
@@ -93,17 +95,19 @@ def synthetic(opinions: Sequence[Sequence[str]], number: int) -> Iterator[str]:
     """Yield ``number`` texts, whose vocabulary grows as that of ``opinions``."""
     rng = np.random.default_rng(0)
     paragraphs = [text for opinion in opinions for text in opinion]
-    size, exponent = growth(opinions)
-    new = 0
+    real_words, exponent = growth(opinions)
+    used = 0  # invented words of earlier texts
     for count in range(1, number + 1):
-        drawn = opinions[rng.integers(len(opinions))]
-        chosen = [
-            paragraphs[at] for at in rng.integers(len(paragraphs), size=len(drawn))
-        ]
-        words = size * max(1.0, count / len(opinions)) ** exponent - size
-        fresh = [f"word{at}" for at in range(new, int(words))]
-        new = max(new, int(words))
-        yield "\n".join([*chosen, " ".join(fresh)])
+        length = len(opinions[rng.integers(len(opinions))])
+        places = rng.integers(len(paragraphs), size=length)
+        drawn_paragraphs = [paragraphs[place] for place in places]
+        # As many invented words as the vocabulary of so many opinions exceeds that of
+        # the real ones.
+        vocabulary = real_words * max(1.0, count / len(opinions)) ** exponent
+        invented = int(vocabulary - real_words)
+        new_words = [f"word{word}" for word in range(used, invented)]
+        used = max(used, invented)
+        yield "\n".join([*drawn_paragraphs, " ".join(new_words)])
 
 
 def states_of(opinions: int) -> int:
@@ -127,13 +131,13 @@ def write_sources(arguments: argparse.Namespace) -> None:
         dataset.write(OPINIONS, rows, arguments.folder / f"opinions-{start}.parquet")
     step = arguments.opinions // HYPOTHESES
     examples = []
-    for at in range(HYPOTHESES):
-        case = at * step
-        words = real[at % len(real)][0].split()[:30]
+    for number in range(HYPOTHESES):
+        case = number * step
+        words = real[number % len(real)][0].split()[:30]
         for is_twin in (False, True):
             row = dict.fromkeys((column.name for column in EXAMPLES.columns), "")
             row |= {
-                "example_id": f"{at:04}",
+                "example_id": f"{number:04}",
                 "is_twin": is_twin,
                 "split": "test",
                 "analysis": True,
@@ -144,6 +148,7 @@ def write_sources(arguments: argparse.Namespace) -> None:
                 "cited_case_id": case,
                 "cited_jurisdiction": f"State {case % states}",
                 "pages": [],
+                "support": 1.0,
                 "premise_start": 0,
                 "premise_end": 0,
                 "premise_spans": [],
@@ -180,22 +185,24 @@ def loaded(arguments: argparse.Namespace) -> collection.Collection:
 
 
 def filter_without_bm25() -> None:
-    """Let the first five paragraphs of a text stand for the best."""
+    """Replace methods of `Paragraphs`, so that the first paragraphs of a text stand for
+    the best.
+    """
 
-    def first(self: Paragraphs, query: str, most: int = MOST) -> str:
-        return "\n".join(self.text.split("\n")[:most])
-
-    def keep(self: Paragraphs, text: str) -> None:
+    def keep_text(self: Paragraphs, text: str) -> None:
         self.text = text
 
-    Paragraphs.best = first
-    Paragraphs.__init__ = keep
+    def first_paragraphs(self: Paragraphs, query: str, most: int = MOST) -> str:
+        return "\n".join(self.text.split("\n")[:most])
+
+    Paragraphs.__init__ = keep_text
+    Paragraphs.best = first_paragraphs
 
 
 def write_hits(arguments: argparse.Namespace, hits: collection.HitsByCondition) -> None:
     """Write the predictions of each run, as the script does."""
-    for name, of_run in hits.items():
-        rows = collection.prediction_rows(of_run)
+    for name, hits_of_run in hits.items():
+        rows = collection.prediction_rows(hits_of_run)
         path = arguments.folder / f"{arguments.step}-{name}.parquet"
         dataset.write(collection.PREDICTIONS, rows, path)
 
@@ -233,17 +240,21 @@ def rerank(arguments: argparse.Namespace) -> None:
     ranking = Ranking(data, {"filtered": {"form": "text", "documents": "filtered"}})
     object.__setattr__(ranking, "first_hits", {"filtered": hits})
     rng = np.random.default_rng(0)
-    score = lambda read: rng.random(len(read)).tolist()  # noqa: E731
-    write_hits(arguments, cross_encoder.rerank(ranking, score))
+
+    def random_scores(pairs: Sequence[object]) -> list[float]:
+        return rng.random(len(pairs)).tolist()
+
+    write_hits(arguments, cross_encoder.rerank(ranking, random_scores))
 
 
 def score(arguments: argparse.Namespace) -> None:
     """Score the hits of BM25, as the rule `score`."""
     data = loaded(arguments)
-    found = scores(dataset.read(arguments.folder / "bm25-whole.parquet"), data)
-    by_query(found, data)
+    hits = dataset.read(arguments.folder / "bm25-whole.parquet")
+    by_query(scores(hits, data), data)
 
 
+# {step: function}, in their order
 STEPS = {
     "sources": write_sources,
     "build": build,

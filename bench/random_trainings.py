@@ -14,15 +14,20 @@ from lextables.models import checkpoints
 from lextables.models.in_parts import InParts
 from lextables.models.settings import Optimiser
 
-Size = tuple[
-    int, int, int
-]  # width, layers, heads; feed-forward layers are four times as wide
-Work = tuple[
-    int, int, int
-]  # rows of a batch, tokens of the shortest and of the longest text
+# Width, layers, heads; feed-forward layers are four times as wide.
+Size = tuple[int, int, int]
+# Rows of a batch, tokens of the shortest and of the longest text.
+Work = tuple[int, int, int]
 SMALL: Size = (32, 2, 2)
 SMALL_WORK: Work = (8, 4, 32)
-DROPOUTS = "hidden_dropout_prob attention_probs_dropout_prob classifier_dropout attention_dropout mlp_dropout"
+# Names of dropout probabilities in the configurations of all architectures.
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "classifier_dropout",
+    "attention_dropout",
+    "mlp_dropout",
+)
 
 
 class Watch(transformers.TrainerCallback):
@@ -31,9 +36,11 @@ class Watch(transformers.TrainerCallback):
     """
 
     def __init__(self, warm: int = 0, stop_at: int = -1) -> None:
-        self.warm, self.stop_at = warm, stop_at
-        self.begun = self.ended = 0.0
-        self.gradients = torch.empty(0)
+        self.warm = warm
+        self.stop_at = stop_at
+        self.begun = 0.0  # seconds (see `now`)
+        self.ended = 0.0
+        self.gradients = torch.empty(0)  # of a training with one update
 
     def on_step_begin(self, args, state, control, **kwargs):
         if state.global_step == self.stop_at:
@@ -60,7 +67,8 @@ def now() -> float:
 def texts_of(work: Work, batches: int) -> list[dict[str, torch.Tensor]]:
     """Return texts of random tokens and lengths, and their labels, for some batches."""
     rows, shortest, longest = work
-    generator, texts = torch.Generator().manual_seed(0), []
+    generator = torch.Generator().manual_seed(0)
+    texts = []
     for _ in range(rows * batches):
         length = int(torch.randint(shortest, longest + 1, (), generator=generator))
         ids = torch.randint(5, 1000, (length,), generator=generator)
@@ -83,14 +91,13 @@ def classifier(kind: str, size: Size, dropout: float) -> transformers.PreTrained
     """Return a classifier with random weights, which are the same for the same
     arguments.
     """
-    options: dict[str, Any] = dict.fromkeys(DROPOUTS.split(), dropout)
-    (
-        options["hidden_size"],
-        options["num_hidden_layers"],
-        options["num_attention_heads"],
-    ) = size
+    width, layers, heads = size
+    options: dict[str, Any] = dict.fromkeys(DROPOUTS, dropout)
     options |= {
-        "intermediate_size": 4 * size[0],
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": 4 * width,
         "vocab_size": 1000,
         "max_position_embeddings": 600,
     }
@@ -115,30 +122,35 @@ def trainer(
     device: torch.device,
     work: Work,
     updates: int,
-    **given: Any,
+    *,
+    folder: str = "unused",
+    save_every: int = 0,
+    watch: Watch | None = None,
+    bf16: bool | None = None,
+    **changes: Any,
 ) -> InParts:
-    """Return a trainer with the arguments of the project's trainings, except those
-    ``given``.
+    """Return a trainer with the arguments of the project's trainings, except
+    ``changes``.
 
     It trains in bfloat16 mixed precision if ``bf16``, by default on a GPU.
     """
-    folder, save_every = given.pop("folder", "unused"), given.pop("save_every", 0)
-    watch = given.pop("watch", Watch())
-    bf16 = given.pop("bf16", device.type == "cuda")
-    options = checkpoints.arguments(
+    if bf16 is None:
+        bf16 = device.type == "cuda"
+    rows, _, _ = work
+    arguments = checkpoints.arguments(
         folder, updates, seed=0, save_every=save_every, device=device
     )
-    options |= {
-        "per_device_train_batch_size": work[0],
+    arguments |= {
+        "per_device_train_batch_size": rows,
         "learning_rate": 1e-3,
         "remove_unused_columns": False,
     }
     return InParts(
         model=model.to(device),
-        args=transformers.TrainingArguments(**options | given),
+        args=transformers.TrainingArguments(**arguments | changes),
         train_dataset=texts_of(work, updates),
         data_collator=collate,
-        callbacks=[watch],
+        callbacks=[watch or Watch()],
         mixed=bf16,
         optimiser=OPTIMISER,
     )
@@ -146,7 +158,6 @@ def trainer(
 
 def difference(run: InParts, other: InParts) -> float:
     """Return the largest difference between the weights of two trained models."""
-    weights, others = (
-        parameters_to_vector(each.model.parameters()) for each in (run, other)
-    )
-    return float((weights - others).abs().max())
+    weights = parameters_to_vector(run.model.parameters())
+    other_weights = parameters_to_vector(other.model.parameters())
+    return float((weights - other_weights).abs().max())

@@ -25,6 +25,7 @@ from pathlib import Path
 # No reader may look for a data set on the hub.
 os.environ |= {"HF_DATASETS_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 ROWS = 1000  # records of a table that mlcroissant reads
+# {reader: the largest accepted difference of a score}
 TOLERANCE = {"ir_measures": 1e-9, "mteb": 6e-6}
 
 
@@ -32,16 +33,17 @@ class Different(Exception):
     """What a reader finds is not what the export has."""
 
 
-def same(found: object, expected: object, what: str) -> None:
-    """Raise `Different` unless two values are equal."""
-    if found != expected:
-        raise Different(f"{what}: {str(found)[:200]} instead of {str(expected)[:200]}")
+def check_equal(value: object, expected: object, what: str) -> None:
+    """Raise `Different` unless what a reader finds is what the export has."""
+    if value != expected:
+        raise Different(f"{what}: {str(value)[:200]} instead of {str(expected)[:200]}")
 
 
-def close(differences: list[float], reader: str) -> str:
-    """Return the largest difference from the pipeline's numbers; `Different` above the
-    reader's tolerance.
+def largest_difference(differences: list[float], reader: str) -> str:
+    """Return the largest difference from the pipeline's numbers as text; `Different`
+    above the reader's tolerance.
     """
+    # Also for NaN.
     if not max(differences) <= TOLERANCE[reader]:
         raise Different(f"{max(differences):.1e} from the pipeline's numbers")
     return f"largest difference {max(differences):.1e}"
@@ -52,12 +54,12 @@ def run(folder: Path, *arguments: str) -> str:
     if it fails.
     """
     command = [sys.executable, *arguments]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        raise Different(done.stderr.strip().splitlines()[-1])
-    return done.stdout
+    if process.returncode:
+        raise Different(process.stderr.strip().splitlines()[-1])
+    return process.stdout
 
 
 def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
@@ -78,8 +80,8 @@ def sums_of(run_file: Path) -> dict[tuple[str, int], float]:
 
 
 def read_datasets(folder: Path, work: Path) -> str:
-    """Every table that has rows with `datasets`, which loads no empty table;
-    counted.
+    """Read every table that has rows with `datasets`, which loads no empty table;
+    return the numbers of tables and rows as text.
     """
     import pyarrow.parquet as pq
     from datasets import get_dataset_config_names, load_dataset
@@ -92,33 +94,35 @@ def read_datasets(folder: Path, work: Path) -> str:
         if rows:
             counts[name] = rows
     names = get_dataset_config_names(str(folder))
-    same(set(names), counts.keys(), "tables")
+    check_equal(set(names), counts.keys(), "tables")
     for name, rows in counts.items():
         table = load_dataset(
             str(folder), name, split="full", cache_dir=str(work / "datasets")
         )
-        same(table.num_rows, rows, f"rows of {name}")
+        check_equal(table.num_rows, rows, f"rows of {name}")
     return f"{len(counts)} tables, {sum(counts.values()):,} rows"
 
 
 def read_mlcroissant(folder: Path, work: Path) -> str:
-    """The first records of every table with `mlcroissant`, which also checks
-    digests.
+    """Read the first records of every table with `mlcroissant`, which also checks
+    digests; return the numbers of tables and records as text.
     """
     import mlcroissant
 
     data = mlcroissant.Dataset(folder / "croissant.json")
-    same(set(data.metadata.ctx.issues.errors), set(), "errors")
+    check_equal(set(data.metadata.ctx.issues.errors), set(), "errors")
     records = 0
     tables = data.metadata.record_sets
     for table in tables:
-        first = itertools.islice(data.records(table.uuid), ROWS)
-        records += len(list(first))
+        first_records = itertools.islice(data.records(table.uuid), ROWS)
+        records += len(list(first_records))
     return f"{len(tables)} tables, {records:,} records"
 
 
 def read_ir_measures(folder: Path, work: Path) -> str | None:
-    """NDCG and recall of every TREC run, summed over its queries."""
+    """Compare NDCG and recall of every TREC run, summed over its queries, with the
+    pipeline's; return the outcome as text, None without runs.
+    """
     import ir_measures
 
     measures = {"NDCG": ir_measures.nDCG, "Recall": ir_measures.R}
@@ -133,27 +137,29 @@ def read_ir_measures(folder: Path, work: Path) -> str | None:
                 expected[measures[metric] @ cutoff] = total
             if not expected:
                 continue
-            found: dict[object, float] = defaultdict(float)
+            sums: dict[object, float] = defaultdict(float)
             hits = ir_measures.read_trec_run(str(path))
             for score in ir_measures.iter_calc(expected, qrels, hits):
-                found[score.measure] += score.value
+                sums[score.measure] += score.value
             for measure, total in expected.items():
-                differences.append(abs(found[measure] - total))
-    return compared(runs, differences, "ir_measures")
+                differences.append(abs(sums[measure] - total))
+    return outcome(runs, differences, "ir_measures")
 
 
-def compared(runs: int, differences: list[float], reader: str) -> str | None:
-    """Return the numbers of runs and scores and their largest difference; None without
-    runs.
+def outcome(runs: int, differences: list[float], reader: str) -> str | None:
+    """Return the numbers of runs and scores and their largest difference as text; None
+    without runs.
     """
     if not runs:
         return None
-    return f"{runs} runs, {len(differences)} scores, {close(differences, reader)}"
+    largest = largest_difference(differences, reader)
+    return f"{runs} runs, {len(differences)} scores, {largest}"
 
 
 def read_mteb(folder: Path, work: Path) -> str | None:
-    """NDCG@10 and recall of every TREC run by the exported task, which rounds to six
-    and five decimals.
+    """Compare NDCG@10 and recall of every TREC run by the exported task, which rounds
+    to six and five decimals, with the pipeline's; return the outcome as text, None
+    without runs.
     """
     runs = 0
     differences = []
@@ -165,8 +171,8 @@ def read_mteb(folder: Path, work: Path) -> str | None:
         queries = {line.split()[0] for line in qrels.splitlines()}
         for file in sorted(out.rglob("*.json")):
             result = json.loads(file.read_text(encoding="utf-8"))
-            (found,) = result.get("scores", {}).get("test", [{}])
-            if not found:
+            (scores,) = result.get("scores", {}).get("test", [{}])
+            if not scores:
                 continue
             name = file.parents[1].name.removeprefix("lextables__")
             for (metric, cutoff), total in sums_of(trec / f"{name}.run").items():
@@ -174,13 +180,15 @@ def read_mteb(folder: Path, work: Path) -> str | None:
                 if metric == "NDCG":
                     key = f"ndcg_at_{cutoff}_unrounded"
                 if metric == "Recall" or cutoff == 10:
-                    differences.append(abs(found[key] - total / len(queries)))
-    return compared(runs, differences, "mteb")
+                    differences.append(abs(scores[key] - total / len(queries)))
+    return outcome(runs, differences, "mteb")
 
 
 def read_lm_eval(folder: Path, work: Path) -> str | None:
-    """Every question of lm-evaluation-harness, answered at random."""
-    asked = 0
+    """Answer every question at random with lm-evaluation-harness; return the number of
+    questions as text, None without questions.
+    """
+    count = 0
     for task in sorted(folder.rglob("harness/*.yaml")):
         name = f"lextables_{task.stem}"
         out = work / "lm_eval" / task.stem
@@ -190,12 +198,13 @@ def read_lm_eval(folder: Path, work: Path) -> str | None:
         result = json.loads(file.read_text(encoding="utf-8"))
         answered = result["n-samples"][name]["effective"]
         with (task.parent / "questions.jsonl").open("rb") as questions:
-            same(answered, len(questions.readlines()), "questions")
-        asked += answered
-    return f"{asked:,} questions" if asked else None
+            check_equal(answered, len(questions.readlines()), "questions")
+        count += answered
+    return f"{count:,} questions" if count else None
 
 
-# The reader of each module.
+# {module: function that reads an export with it}.  A function gets the folder of an
+# export and a folder for temporary files.
 READERS: dict[str, Callable[[Path, Path], str | None]] = {
     "datasets": read_datasets,
     "mlcroissant": read_mlcroissant,
@@ -215,19 +224,19 @@ def results(
             if importlib.util.find_spec(module) is None:
                 yield folder.name, module, "**not installed**", False
                 continue
-            right = True
+            is_right = True
             try:
-                found = READERS[module](folder, work)
+                text = READERS[module](folder, work)
             # Any reader, any error: a row of the table says which.
             except Exception as error:
-                right = False
-                found = f"**{type(error).__name__}: {error}**"
-            if found:
-                yield folder.name, f"{module} {version(module)}", found, right
+                is_right = False
+                text = f"**{type(error).__name__}: {error}**"
+            if text:
+                yield folder.name, f"{module} {version(module)}", text, is_right
 
 
 def main() -> bool:
-    """Print the table, and return whether everything is right."""
+    """Print the table, and return whether no export differs."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -237,14 +246,14 @@ def main() -> bool:
     if not [*arguments.publish.glob("*/croissant.json")]:
         parser.error(f"{arguments.publish} has no exports; run the target publish")
     print("| export | reader | result |\n|---|---|---|", flush=True)
-    everything = True
+    all_right = True
     with tempfile.TemporaryDirectory() as folder:
-        for export, reader, found, right in results(
+        for export, reader, text, is_right in results(
             arguments.publish.resolve(), Path(folder), arguments.readers
         ):
-            print(f"| {export} | {reader} | {found} |", flush=True)
-            everything &= right
-    return everything
+            print(f"| {export} | {reader} | {text} |", flush=True)
+            all_right &= is_right
+    return all_right
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ SAME = 1e-12  # in double precision; the weights move by about 1e-3
 
 @pytest.fixture(scope="module")
 def script():
+    """The module of the script."""
     spec = importlib.util.spec_from_file_location("compare_training", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -18,10 +19,11 @@ def script():
 
 
 def test_a_training_equals_a_plain_loop_and_the_trainer_of_transformers(script):
-    found = script.compared("bert")
-    assert found.keys() == {"here", "here, 2 parts", "here, 8 parts", "Trainer"}
-    assert max(found["here"], found["here, 2 parts"], found["Trainer"]) < SAME
-    assert found["here, 8 parts"] < 1e-4
+    differences = script.differences_from_loop("bert")
+    # Sums over single texts are rounded differently, in single precision.
+    assert differences.pop("here, 8 parts") < 1e-4
+    assert differences.keys() == {"here", "here, 2 parts", "Trainer"}
+    assert max(differences.values()) < SAME
 
 
 @pytest.mark.parametrize(
@@ -43,14 +45,13 @@ def test_a_training_equals_a_plain_loop_and_the_trainer_of_transformers(script):
     ids=repr,
 )
 def test_each_setting_of_the_optimiser_has_its_effect(script, changes):
+    unchanged = script.OPTIMISER.model_copy(update={"weight_decay": 0.1})
+    changed = unchanged.model_copy(update=changes)
+    differences = script.differences_from_loop("bert", changed, with_others=False)
+    assert differences["here"] < SAME
+    # The setting matters: the plain loop has other weights with it.
     texts = script.Texts()
-    before = script.OPTIMISER.model_copy(update={"weight_decay": 0.1})
-    after = before.model_copy(update=changes)
-    assert script.compared("bert", after, with_others=False)["here"] < SAME
-    # The setting matters: the plain loop notices it.
     batches = [texts.collated(range(start, start + 8)) for start in (0, 8)] * 3
-    one, other = (
-        script.weights_of_loop("bert", settings, batches)
-        for settings in (before, after)
-    )
-    assert (one - other).abs().max() > 1e-6
+    weights = script.weights_of_loop("bert", unchanged, batches)
+    weights_after_change = script.weights_of_loop("bert", changed, batches)
+    assert (weights - weights_after_change).abs().max() > 1e-6

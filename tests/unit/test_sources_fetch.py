@@ -504,7 +504,7 @@ def test_chunks_are_joined_and_a_missing_chunk_causes_a_retry(fetcher, server):
         "version": None,
     }
     server.answers["/a"] = [
-        # Cut within the second chunk.
+        # Cut after the length of the second chunk.
         Answer(chunks, cut=6 + half + 8, **chunked),
         # With the empty chunk that ends an answer.
         Answer(chunks + b"0\r\n\r\n", **chunked),
