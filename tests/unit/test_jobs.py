@@ -63,14 +63,14 @@ def records(jobs):
 
 def test_the_first_run_of_each_action_has_its_stored_job(planned):
     name, jobs = planned
-    found = records(jobs)
+    planned_records = records(jobs)
     stored = json.loads(STORED.read_text()) if STORED.exists() else {}
     if os.environ.get("LEXTABLES_GOLDEN"):
-        text = json.dumps(stored | {name: found}, indent=1, sort_keys=True)
+        text = json.dumps(stored | {name: planned_records}, indent=1, sort_keys=True)
         STORED.write_text(text + "\n", encoding="utf-8")
         pytest.skip("stored")
-    assert found.keys() == stored[name].keys()
-    for kind, record in found.items():
+    assert planned_records.keys() == stored[name].keys()
+    for kind, record in planned_records.items():
         assert record == stored[name][kind], kind
 
 
@@ -180,19 +180,26 @@ def test_language_models_have_a_rule_for_each_data_set_unless_they_rank(planned)
 
 
 def requested(jobs, run, attempt=1):
+    """Return {resource: what the job of a run requests}, and its threads."""
     rule = jobs.rule()
     wildcards = wildcards_of(run)
-    found = {name: value(wildcards, attempt) for name, value in rule.resources.items()}
-    return found, rule.threads(wildcards)
+    resources = {}
+    for name, value in rule.resources.items():
+        resources[name] = value(wildcards, attempt)
+    return resources, rule.threads(wildcards)
 
 
 def test_a_job_without_a_model_requests_no_gpu(small):
     jobs = small(papers=["acord"], device="cuda")
     run = some_run(jobs.project, "retrieve", "acord", "bm25")
     for attempt in (1, 2):
-        asked, threads = requested(jobs, run, attempt)
-        wanted = {"mem_mb": 8000 * attempt, "runtime": 120 * attempt, "gpu": None}
-        assert (asked, threads) == (wanted, 1)
+        resources, threads = requested(jobs, run, attempt)
+        assert resources == {
+            "mem_mb": 8000 * attempt,
+            "runtime": 120 * attempt,
+            "gpu": None,
+        }
+        assert threads == 1
 
 
 def test_a_job_with_a_model_requests_memory_and_time_for_its_work(small):
@@ -213,10 +220,10 @@ def test_a_model_on_a_server_needs_no_gpu(small, monkeypatch, settings, gpu):
     jobs = small(device="cuda")
     run = Run("maud", "ask", "model", "one", 0)
     monkeypatch.setitem(jobs.project.specs, run, Spec(settings))
-    asked, _ = requested(jobs, run, 2)
-    assert asked["gpu"] == gpu
-    assert asked["mem_mb"] == 16000
-    assert asked["runtime"] == 1440
+    resources, _ = requested(jobs, run, 2)
+    assert resources["gpu"] == gpu
+    assert resources["mem_mb"] == 16000
+    assert resources["runtime"] == 1440
 
 
 def test_limits_of_language_models_do_not_trigger_reruns(small):
