@@ -25,7 +25,7 @@ PAIRS = [
 ]
 
 
-def save_model(folder: Path, labels: tuple[str, ...]) -> None:
+def save_model(folder: Path, labels: tuple[object, ...]) -> None:
     config = BertConfig(
         vocab_size=11,
         hidden_size=8,
@@ -78,10 +78,12 @@ def test_probabilities_are_those_of_transformers_in_the_order_of_our_labels(
         ("entailment", "not_entailment"),
         ("entailment", "neutral", "neutral"),
         ("entailment", "neutral", "contradiction", "other"),
+        ("not_entailment", "neutral", "contradiction"),
+        (0, 1, 2),
     ],
 )
 def test_models_with_other_labels_are_refused(
-    tmp_path: Path, labels: tuple[str, ...]
+    tmp_path: Path, labels: tuple[object, ...]
 ) -> None:
     save_model(tmp_path, labels)
     with pytest.raises(BadInput, match="its labels are"):
@@ -102,6 +104,36 @@ def test_a_model_without_its_head_is_refused(tmp_path: Path) -> None:
         {"format": "pt"},
     )
     with pytest.raises(BadInput, match="classifier"):
+        inference.load(str(tmp_path), CPU, max_length=32)
+
+
+def test_a_model_that_reads_fewer_tokens_is_refused(tmp_path: Path) -> None:
+    save_model(tmp_path, ("entailment", "neutral", "contradiction"))
+    with pytest.raises(BadInput, match="reads at most 32 tokens, and 33 are needed"):
+        inference.load(str(tmp_path), CPU, max_length=33)
+
+
+def test_the_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+    save_model(tmp_path, ("entailment", "neutral", "contradiction"))
+    wordpiece([*WORDS, "dock"]).save_pretrained(tmp_path)
+    with pytest.raises(BadInput, match="the tokenizer has 12 tokens"):
+        inference.load(str(tmp_path), CPU, max_length=32)
+
+
+def test_a_damaged_configuration_is_refused(tmp_path: Path) -> None:
+    save_model(tmp_path, ("entailment", "neutral", "contradiction"))
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "id2label": []}')
+    with pytest.raises(BadInput, match=r"transformers cannot load it.*32 tokens"):
+        inference.load(str(tmp_path), CPU, max_length=32)
+
+
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
+    save_model(tmp_path, ("entailment", "neutral", "contradiction"))
+    file = tmp_path / "model.safetensors"
+    tensors = load_file(file)
+    tensors["classifier.bias"].fill_(torch.nan)
+    save_file(tensors, file, {"format": "pt"})
+    with pytest.raises(BadInput, match="classifier.bias' are not all finite"):
         inference.load(str(tmp_path), CPU, max_length=32)
 
 
@@ -133,6 +165,14 @@ def test_each_example_has_a_row(tmp_path: Path) -> None:
         assert sum(row[label] for label in LABELS) == pytest.approx(1)
     values = np.array([[row[label] for label in LABELS] for row in written[::2]])
     assert values == pytest.approx(label_probabilities(model, PAIRS), abs=1e-6)
+
+
+def test_no_examples_have_no_rows(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", ("entailment", "neutral", "contradiction"))
+    dataset.write(EXAMPLES, [], tmp_path / "examples.parquet")
+    model = inference.load(str(tmp_path / "model"), CPU, max_length=32)
+    write_inference(tmp_path / "examples.parquet", model, tmp_path / "inference")
+    assert list(dataset.read(tmp_path / "inference")) == []
 
 
 def _blank(table: dataset.Table, name: str) -> object:

@@ -15,6 +15,8 @@ from lextables import ROOT
 from lextables.models.resolve import load_models
 from lextables.papers.lawngnli.construction import (
     construction,
+    inference_examples,
+    inference_model,
     other_parser,
     parser_settings,
     released_masks,
@@ -187,6 +189,37 @@ def test_the_papers_encoder_is_used_if_it_is_available():
         built(encoder="bert")
     with pytest.raises(BadInput, match="is not available here; set encoder to auto"):
         built(encoder="msmarco-distilbert-base-tas-b")
+
+
+def inference_settings(mirror, choice):
+    values = {"papers": "lawngnli", "data": "release", "models": choice}
+    values["mirror"] = str(mirror)
+    config = load_config(values, ["lawngnli"], ROOT)
+    return inference_model(config, PAPER, MODELS, ROOT)
+
+
+def test_the_model_of_inference_is_found_in_a_mirror(tmp_path):
+    folder = tmp_path / "models/roberta-large-anli"
+    folder.mkdir(parents=True)
+    (folder / "config.json").touch()
+    settings = inference_settings(tmp_path, "available")
+    assert settings["weights"] == "mirror:roberta-large-anli"
+    assert settings["max_length"] == 512
+    assert inference_examples("examples.parquet", settings) == "examples.parquet"
+
+
+def test_with_models_paper_the_model_of_inference_is_fetched(tmp_path):
+    settings = inference_settings(tmp_path, "paper")
+    assert settings["found"] == "hub"
+    assert settings["weights"] == MODELS["roberta-large-anli"].hub
+
+
+@pytest.mark.parametrize("choice", ["sample", "available"])
+def test_without_the_model_of_inference_no_job_starts(tmp_path, monkeypatch, choice):
+    monkeypatch.setattr("lextables.models.weights.cached", lambda *names: None)
+    settings = inference_settings(tmp_path, choice)
+    with pytest.raises(BadInput, match=f"with models={choice}; set models to paper"):
+        inference_examples("examples.parquet", settings)
 
 
 def test_the_digest_of_the_parsers_model_is_part_of_its_settings(tmp_path):

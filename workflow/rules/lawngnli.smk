@@ -23,6 +23,7 @@
 
 from lextables.papers.lawngnli.construction import (
     construction,
+    inference_examples,
     inference_model,
     other_parser,
     parser_settings,
@@ -56,10 +57,11 @@ NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else
 include: "caselaw.smk"
 
 
-FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser]  # for the target `fetch`
 LAWNGNLI_INFERENCE_MODEL = inference_model(
     CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
 )
+# For the target `fetch`.
+FETCHED_WEIGHTS += [LAWNGNLI.encoder, LAWNGNLI.parser, LAWNGNLI_INFERENCE_MODEL]
 # A sentence, if another parser than the paper's is used.
 PARSER_NOTICE = other_parser(LAWNGNLI, CONFIG, PROJECT.papers["lawngnli"])
 if STANDALONE and PARSER_NOTICE:
@@ -353,10 +355,13 @@ rule lawngnli_to_read:
 
 
 # The probability of each label by a model of inference.  No other rule needs it: it is
-# made when it is asked for.
+# made when it is asked for.  If the model is not available, the run ends before its
+# first job.
 rule lawngnli_inference:
     input:
-        examples=f"{LAWNGNLI_DATA}/examples.parquet",
+        examples=lambda wildcards: inference_examples(
+            f"{LAWNGNLI_DATA}/examples.parquet", LAWNGNLI_INFERENCE_MODEL
+        ),
     output:
         f"{LAWNGNLI_DATA}/inference.parquet",
     log:

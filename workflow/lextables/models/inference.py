@@ -23,12 +23,14 @@ def load(folder: str, device: torch.device, max_length: int) -> CrossEncoder:
     """Load a classifier of pairs in single precision.
 
     ``max_length`` is that of a pair in tokens; the longer text of a longer pair is cut.
-    Raises `BadInput` for a model whose configuration names code, for missing weights,
-    and for other labels than the three.
+    Raises `BadInput` for a model whose configuration names code, that lacks weights or
+    a tokenizer, that reads fewer tokens, or that has other labels than the three.
     """
     check_named_code(folder)
-    missing = loading.missing_tensors(folder, "classifier")
-    loading.check_complete(folder, missing)
+    fault, advice = loading.fault_of(folder, "classifier", max_length)
+    if fault:
+        other = f"use a complete classifier of pairs that reads {max_length} tokens"
+        raise BadInput(fault, where=folder, do=advice or other)
     model = CrossEncoder(folder, device=str(device), max_length=max_length)
     loading.check_finite(folder, model)
     _columns(model, folder)
@@ -70,4 +72,4 @@ def _columns(model: CrossEncoder, where: str) -> list[int]:
 def _label_names(model: CrossEncoder) -> list[str]:
     """Return the lower-case names of the labels in a model's configuration."""
     names: dict[int, str] = getattr(model.config, "id2label", {})
-    return [names[number].lower() for number in sorted(names)]
+    return [str(names[number]).lower() for number in sorted(names)]

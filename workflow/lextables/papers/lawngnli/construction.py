@@ -271,14 +271,29 @@ def inference_model(
 ) -> Settings:
     """Return the settings of the model of inference.
 
-    If it is not available, they are its name and the reason, ``missing``.
+    If it is not available, they are its name and the choice of models, ``missing``.
     """
     name = paper.inference_model
     weights = resolve(name, models[name], config.weights, config.mirrors(root), "")
     if isinstance(weights, Missing):
-        return {"model": name, "missing": weights.reason}
+        return {"model": name, "missing": f"models={config.models}"}
     settings = model_settings(name, weights)
     return {**settings, "max_length": models[name].max_length}
+
+
+def inference_examples(examples: str, model: Settings) -> str:
+    """Input: the examples whose labels the model of inference predicts.
+
+    Raises `BadInput` if the model is not available.
+    """
+    if "missing" not in model:
+        return examples
+    mirror = "put its files into the folder models of a mirror"
+    raise BadInput(
+        f"the model of inference is not available with {model['missing']}",
+        where=model["model"],
+        do=f"set models to paper, or {mirror} and set models to available",
+    )
 
 
 def _first_available(
