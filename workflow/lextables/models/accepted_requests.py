@@ -149,18 +149,31 @@ def error_status(content: bytes) -> int | None:
 
 
 def _error_in(answer: JsonObject) -> Any:
-    """Return the error in an answer; something that is false for an answer without
-    one.
+    """Return the error in an answer: an object or a text of the server, or True if it
+    gives none.
+
+    None or False for an answer without an error.
     """
-    choices = answer.get("choices")
+    # {"error": {"code": 429, "message": "slow down"}}
     if answer.get("error"):
         return answer["error"]
+    choices = answer.get("choices")
     if isinstance(choices, list):
+        # {"choices": []} is no error: the question is unanswered.
         if not choices or not isinstance(choices[0], Mapping):
             return None
-        has_failed = _FAILED.search(str(choices[0].get("finish_reason")))
-        return choices[0].get("error") or has_failed
-    if "data" in answer and answer["data"] is not None:
+        # {"choices": [{"error": {"code": 502}}]}
+        if choices[0].get("error"):
+            return choices[0]["error"]
+        # {"choices": [{"finish_reason": "error"}]}
+        return bool(_FAILED.search(str(choices[0].get("finish_reason"))))
+    # {"data": [{"embedding": [0.1]}]}, the answer of an embedding API
+    if answer.get("data") is not None:
         return None
-    has_words = any(isinstance(answer.get(key), str | list) for key in _ERROR_KEYS)
-    return answer if has_words or ("choices" in answer and choices is None) else None
+    # {"message": "no such model", "code": 404}
+    if any(isinstance(answer.get(key), str | list) for key in _ERROR_KEYS):
+        return answer
+    # {"choices": null}
+    if "choices" in answer and choices is None:
+        return answer
+    return None

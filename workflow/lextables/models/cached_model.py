@@ -26,6 +26,8 @@ from lextables.pipeline.files import JsonObject
 
 RequestType = TypeVar("RequestType", Choice, Request)
 Answer = TypeVar("Answer")
+# Functions that each compute one answer; nothing is computed before the call.
+Computations = Iterator[Callable[[], Answer]]
 _log = logging.getLogger("lextables")
 
 
@@ -54,7 +56,8 @@ def of_job(settings: Mapping[str, Any], job: Any) -> LanguageModel:
     """
     asking = job.asking
     limits = Limits(**asking["limits"])
-    return open_language_model(settings, asking["kept"], limits, job.device)
+    cache = asking["kept"]
+    return open_language_model(settings, cache, limits, job.device)
 
 
 def _local(
@@ -92,11 +95,11 @@ class OneByOne(Protocol):
         """Return the number of tokens of a prompt."""
         ...
 
-    def weighing(self, choices: Sequence[Choice]) -> Iterator[Callable[[], Weighed]]:
+    def weighing(self, choices: Sequence[Choice]) -> Computations[Weighed]:
         """Yield a function for each choice, which computes and returns its answer."""
         ...
 
-    def writing(self, requests: Sequence[Request]) -> Iterator[Callable[[], Written]]:
+    def writing(self, requests: Sequence[Request]) -> Computations[Written]:
         """Yield a function for each request, which computes and returns its answer."""
         ...
 
@@ -128,7 +131,7 @@ class CachedModel:
         )
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:
-        """As the model's own `weigh`."""
+        """As `LanguageModel.weigh`."""
         weighed = []
         for (log_probabilities,) in self._answers(choices, self._model.weighing):
             if log_probabilities is not None:
@@ -137,7 +140,7 @@ class CachedModel:
         return weighed
 
     def write(self, requests: Sequence[Request]) -> list[Written]:
-        """As the model's own `write`."""
+        """As `LanguageModel.write`."""
         written = []
         for text, cut in self._answers(requests, self._model.writing):
             written.append(Written(text, cut))
@@ -146,12 +149,12 @@ class CachedModel:
     def _answers(
         self,
         questions: Sequence[RequestType],
-        evaluations: Callable[[Sequence[RequestType]], Iterator[Callable[[], Answer]]],
+        computations_of: Callable[[Sequence[RequestType]], Computations[Answer]],
     ) -> list[list[Any]]:
         """Return the fields of the answer to each question, as values of JSON.
 
-        Answers that are not cached are computed, and then cached.  ``evaluations``
-        yields a function for each of its questions, which computes the answer.
+        Answers that are not cached are computed, and then cached.  ``computations_of``
+        is the model's `weighing` or `writing`.
         """
         keys = []
         for question in questions:
@@ -160,15 +163,15 @@ class CachedModel:
             keys.append(json.loads(json.dumps(key)))
         answers: list[Any] = [self._cache.get(key) for key in keys]
         missing = [number for number, answer in enumerate(answers) if answer is None]
-        pending = evaluations([questions[number] for number in missing])
+        pending = computations_of([questions[number] for number in missing])
         bar = tqdm(pending, total=len(missing), desc=self.name, disable=not missing)
-        for number, evaluate in zip(missing, bar, strict=True):
-            ask = partial(_fields, evaluate)
+        for number, compute in zip(missing, bar, strict=True):
+            ask = partial(_fields, compute)
             answers[number] = self._cache.get_or_ask(keys[number], ask)
         return answers
 
 
-def _fields(evaluate: Callable[[], Answer]) -> list[Any]:
+def _fields(compute: Callable[[], Answer]) -> list[Any]:
     """Compute an answer, and return its fields."""
-    answer = evaluate()
+    answer = compute()
     return list(vars(answer).values())
