@@ -39,14 +39,14 @@ class ScoredRuns:
     ``root``.
     """
 
-    name: str
+    data_set_name: str
     project: Project
     root: Path
 
     @property
     def paper(self) -> str:
         """The paper of the data set."""
-        return self.project.paper_of[self.name]
+        return self.project.paper_of[self.data_set_name]
 
     @property
     def folders(self) -> list[str]:
@@ -75,7 +75,7 @@ class ScoredRuns:
         """Return the inputs of a table with these rows."""
         values = published.load(self.project.published_values(self.paper))
         return Inputs(
-            data=Path(self.project.results, "data", self.name),
+            data=Path(self.project.results, "data", self.data_set_name),
             root=self.root,
             rows=rows,
             published=[cell for cell in values if cell.table == table],
@@ -102,12 +102,15 @@ def scored_runs(
 ) -> Iterator[ScoredRuns]:
     """Yield the scored runs of ``systems``, {name of a row: its files}.
 
-    Inside the block the working folder is ``folder``, or with ``partial`` a copy with
-    what was predicted.  The arguments are those of `scoring.score`, which also says
+    ``name`` is a data set, or a paper for its data set that the files fit.  Inside the
+    block the working folder is ``folder``, or with ``partial`` a copy with what was
+    predicted.  The arguments are those of `scoring.score`, which also says
     what is raised.
     """
     papers = registry()
-    entries = [_entry(row, name, files, format) for row, files in systems.items()]
+    entries = []
+    for row, files in systems.items():
+        entries.append(_entry(row, name, files, format))
     values = {"papers": sorted(papers), "extra_predictions": entries}
     try:
         config = load_config(values, sorted(papers), ROOT)
@@ -115,33 +118,33 @@ def scored_runs(
         raise BadInput(
             error.what, where="lextables", do="correct the argument"
         ) from None
-    of_name = ""
+    data_set_name = ""
     for extra in config.extra_predictions:
         where = f"lextables, {extra.name}"
-        of_row, _ = submitted.fits(extra, papers, where)
-        if of_name and of_row != of_name:
-            what = f"its predictions are for {of_row}, others for {of_name}"
+        fitting_name, _ = submitted.fits(extra, papers, where)
+        if data_set_name and fitting_name != data_set_name:
+            what = f"its predictions are for {fitting_name}, others for {data_set_name}"
             raise BadInput(what, where=where, do="compare systems on one data set")
-        of_name = of_row
-    found = data_set(of_name, data, folder)
-    found.check_built()
-    values = {**values, "data": found.data, "papers": [found.paper]}
+        data_set_name = fitting_name
+    built = data_set(data_set_name, data, folder)
+    built.check_built()
+    values = {**values, "data": built.data, "papers": [built.paper]}
     with (
-        contextlib.chdir(found.folder),
+        contextlib.chdir(built.folder),
         tempfile.TemporaryDirectory(prefix="lextables-") as root,
     ):
         project = load_project(ROOT, ROOT, {}, values)
         jobs = Jobs(project)
         if partial:
             copy = Path(root, "predicted")
-            _copy_predicted(jobs, found, copy)
+            _copy_predicted(jobs, built, copy)
             os.chdir(copy)
         for run in _submitted_runs(project):
             _score(jobs, run, Path(root, run.folder))
-        yield ScoredRuns(of_name, project, Path(root))
+        yield ScoredRuns(data_set_name, project, Path(root))
 
 
-def _copy_predicted(jobs: Jobs, found: DataSet, copy: Path) -> None:
+def _copy_predicted(jobs: Jobs, built: DataSet, copy: Path) -> None:
     """Copy a data set to the working folder ``copy``, without test items that a file
     lacks.
 
@@ -155,17 +158,19 @@ def _copy_predicted(jobs: Jobs, found: DataSet, copy: Path) -> None:
             if error.has_none:
                 raise
             missing.update(error.missing)
-    target = copy / found.path.relative_to(found.folder)
-    copy_without(found.path, target, jobs.project.tasks[found.name], missing)
+    target = copy / built.path.relative_to(built.folder)
+    copy_without(built.path, target, jobs.project.tasks[built.name], missing)
 
 
-def _entry(row: str, paper: str, files: Files, format: str | None) -> dict[str, object]:
-    """Return an entry of the config key ``extra_predictions``."""
+def _entry(row: str, name: str, files: Files, format: str | None) -> dict[str, object]:
+    """Return an entry of the config key ``extra_predictions``, in which ``paper`` may
+    also be a data set.
+    """
     if isinstance(files, str | bytes) or not isinstance(files, Iterable):
         files = [files]
     entry: dict[str, object] = {
         "name": row,
-        "paper": paper,
+        "paper": name,
         "file": [str(path_of(file)) for file in files],
     }
     if format is not None:
@@ -187,6 +192,7 @@ def _score(jobs: Jobs, run: Run, folder: Path) -> None:
 def _store(jobs: Jobs, run: Run, folder: Path) -> list[str]:
     """Check submitted predictions, and write them into ``folder``; return the file."""
     names = {"predictions": "predictions.parquet", "record": "run.json"}
+    # The job that makes a submitted run is the check of its file.
     return _do(jobs.of_runs(run), {}, folder, names)["predictions"]
 
 

@@ -128,7 +128,7 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
         if low is None:
             low, high = of_tables.get((metric, group), (None, None))
         row = {
-            "data_set": runs.name,
+            "data_set": runs.data_set_name,
             "metric": metric.removesuffix(STRICT),
             "mode": "strict" if metric.endswith(STRICT) else "paper",
             "group": group.removeprefix(f"{SUBMITTED}, "),  # a task with views
