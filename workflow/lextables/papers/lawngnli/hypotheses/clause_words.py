@@ -103,6 +103,8 @@ def acts(tree: Tree, noun: int, agents: frozenset[str]) -> bool:
     singular = morphology.singular(token.text)
     if singular in agents:
         return True
+    # A plural that opens the sentence has a capital without being a name: "Claims
+    # barred".
     if noun == 0 and singular != token.lower:
         return False
     is_name = token.tag.startswith("NNP") and token.text[:1].isupper()
@@ -243,68 +245,76 @@ def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
 def _past_form(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
     """Return the form of a verb that can be past tense or participle.
 
-    ``noun`` is the subject's.
+    The rules are tried in this order, and the first that fits decides.  The sets of
+    verbs are explained in `morphology`.  ``noun`` is the subject's.
     """
     tokens = tree.tokens
     base = morphology.lemma(tree.word(verb), "VBD")
     if base in morphology.INTRANSITIVE:
-        return VerbForm.FINITE
+        return VerbForm.FINITE  # "the parties agreed not to sue"
     after = _nodes_after(tree, clause, verb)
     if not after:
         return _form_without_object(tree, clause, verb, noun)
     following = after[0]
     word = tree.word(following.start)
     if word == "by":
-        return VerbForm.PARTICIPLE
+        return VerbForm.PARTICIPLE  # "dock built by him"
+    # "upon" counts as "on".  In "lien provided for under law" the preposition has no
+    # object.
     is_governed = word.removeprefix("up") == morphology.GOVERNING.get(base)
     if is_governed and tokens[following.start + 1].tag not in ("IN", "TO"):
-        return VerbForm.FINITE
+        return VerbForm.FINITE  # "agreement provided for benefits"
     label = _label(tree, following)
-    agent = acts(tree, noun, morphology.AGENTS)
-    grants = acts(tree, noun, morphology.AUTHORITIES)
+    is_agent = acts(tree, noun, morphology.AGENTS)
+    is_authority = acts(tree, noun, morphology.AUTHORITIES)
     if _is_object(tree, following, label):
-        return _form_before_object(base, agent, grants)
+        return _form_before_object(base, is_agent, is_authority)
     if label in ("ADJP", "JJ"):
-        return VerbForm.PARTICIPLE
+        return VerbForm.PARTICIPLE  # "search deemed reasonable"
+    # Another phrase stands between the verb and its infinitive.
     if base in morphology.ATTEMPTING and any(
         tree.word(node.start) == "to" for node in after[1:]
     ):
         return VerbForm.FINITE  # "Congress endeavored, in the Act, to correct it"
     if label == "S" and word == "to":
-        intends = agent and base in morphology.INTENDING
+        intends = is_agent and base in morphology.INTENDING
         if intends or base in morphology.ATTEMPTING:
-            return VerbForm.FINITE
-        return VerbForm.PARTICIPLE
+            return VerbForm.FINITE  # "Congress intended to preempt the field"
+        return VerbForm.PARTICIPLE  # "statute intended to preempt the field"
     is_clause = label in ("S", "SBAR")
     keeps_object = base in morphology.RECEIVING and word not in ADVERBIAL
     if keeps_object and (is_clause or label == "VP") and word not in ("that", "to"):
-        return VerbForm.PARTICIPLE if agent else VerbForm.UNCLEAR
+        # "employee granted what he asked", but "statute granted what he asked"
+        return VerbForm.PARTICIPLE if is_agent else VerbForm.UNCLEAR
     if is_clause and word not in ADVERBIAL | {"for"}:
         if base in morphology.TELLING:
-            return VerbForm.PARTICIPLE
-        return VerbForm.FINITE
+            return VerbForm.PARTICIPLE  # "suspect told that he may leave"
+        return VerbForm.FINITE  # "the board found that the levy failed"
     for node in after:
         if node.label == "SBAR" and tree.word(node.start) == "that":
             if base in STATING:
-                return VerbForm.FINITE
+                return VerbForm.FINITE  # "court held in Roe that the levy failed"
             return VerbForm.UNCLEAR  # "impressed with the idea that"
     if _has_later_object(after):
-        return VerbForm.UNCLEAR
+        return VerbForm.UNCLEAR  # "assigned to wife one-half interest"
     return _form_without_object(tree, clause, verb, noun)
 
 
-def _form_before_object(base: str, acts: bool, grants: bool) -> VerbForm:
+def _form_before_object(base: str, is_agent: bool, is_authority: bool) -> VerbForm:
     """Return the form of the verb ``base`` before an object.
 
-    ``acts`` and ``grants`` tell whether the subject is one that acts or grants.
+    The subject is one that acts (``is_agent``), or even one that grants and denies
+    (``is_authority``).
     """
-    if grants:
-        return VerbForm.FINITE
+    if is_authority:
+        return VerbForm.FINITE  # "court denied parole"
     if base in morphology.PREDICATING:
-        return VerbForm.UNCLEAR if acts else VerbForm.PARTICIPLE
+        # "employee called a witness", but "possession held a violation"
+        return VerbForm.UNCLEAR if is_agent else VerbForm.PARTICIPLE
     if base in morphology.RECEIVING:
-        return VerbForm.PARTICIPLE if acts else VerbForm.UNCLEAR
-    return VerbForm.FINITE
+        # "prisoner denied parole", but "statute denied parole"
+        return VerbForm.PARTICIPLE if is_agent else VerbForm.UNCLEAR
+    return VerbForm.FINITE  # "both parties waived the objection"
 
 
 def _form_without_object(tree: Tree, clause: Clause, verb: int, noun: int) -> VerbForm:
@@ -312,12 +322,12 @@ def _form_without_object(tree: Tree, clause: Clause, verb: int, noun: int) -> Ve
     token = tree.tokens[verb]
     if morphology.lemma(token.lower, "VBD") in morphology.ABSOLUTE:
         if acts(tree, noun, morphology.AGENTS):
-            return VerbForm.FINITE
-        return VerbForm.PARTICIPLE
+            return VerbForm.FINITE  # "defendant asked for a meeting"
+        return VerbForm.PARTICIPLE  # "money paid for a grove"
     # A past tense without its object is the tagger's mistake, but only in a headline.
     if token.tag == "VBD" and _is_full_style(tree, clause.subject):
-        return VerbForm.UNCLEAR
-    return VerbForm.PARTICIPLE
+        return VerbForm.UNCLEAR  # "the petition dismissed for delay"
+    return VerbForm.PARTICIPLE  # "defendant questioned in jail"
 
 
 def _nodes_after(tree: Tree, clause: Clause, verb: int) -> list[Node]:

@@ -140,7 +140,8 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
     Joined by line ends they are the short premise.  Offsets are in ``text`` with its
     labels.  Pages are taken in the order of their labels as strings; a paragraph on two
     pages comes twice; a page whose label is missing begins at the start, and one whose
-    next label is missing runs to the end.  Empty when both are missing.
+    next label is missing runs to the end.  Empty for all pages if one of them has the
+    whole text.
     """
     # A line begins after its line end and the one space that is left of the
     # indentation.
@@ -159,9 +160,10 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
             start = starts[line]
         if next_page_start >= 0:
             line = bisect_left(starts, next_page_start)
-            end = max(starts[line] - 2, 0)
+            end = max(starts[line] - 2, 0)  # the line end before this line
         if start == 0 and end == len(text):
             return []
+        # A span includes its last line end, as in the released code.
         spans.append((start, min(end + 1, len(text))))
     return spans
 
