@@ -198,6 +198,7 @@ def _remove_damaged_downloads(results: Path) -> None:
 
 
 def _remove(path: Path, fault: str) -> None:
+    # `SourceParams.key` reads this file, so that Snakemake fetches the source again.
     write_text(f"{path}.removed", sha256_of(path))
     path.unlink()
     logger.warning(
@@ -252,6 +253,7 @@ def show_results(project: Project, targets: Collection[str]) -> None:
             verdicts = _verdicts(page.with_suffix(".csv"))
             show_last(f"Done: {page} ({verdicts}).")
         elif target.removesuffix("_data") in project.paper_of and target != paper:
+            # The target of a paper, such as `maud`, may also be a data set's name.
             data_set = target.removesuffix("_data")
             show_last(f"Done: {project.results}/data/{data_set}/")
         elif target == "publish":

@@ -145,8 +145,7 @@ def attempts_of_papers(
     for source, registered in files.registry.items():
         for file, entry_of_file in registered.files.items():
             name = f"{source}/{file}"
-            is_published = entry_of_file.digest or entry_of_file.unpinned
-            if source not in (EDGAR, CASE_LAW) and is_published:
+            if source not in (EDGAR, CASE_LAW) and entry_of_file.released:
                 attempts[name] = _file_attempt(name, files, readers.get(name, _checked))
     return attempts | data_sets
 
@@ -176,26 +175,31 @@ class _DataSet:
         return read
 
     def _write(self, folder: Path) -> dataset.JsonObject:
+        """Fetch the files, and write the tables and the census; return the census."""
         paths: dict[str, list[Path]] = {}
         variants: dict[str, str] = {}
         sources = []
-        for kind, names in self.entry.named(list(self.files.mirrors)).items():
-            paths[kind] = []
-            for name in names:
-                path, provenance = self.files.fetch(name)
-                variants.setdefault(kind, provenance.variant)
-                paths[kind].append(path)
+        # {name in the paper's entry: its files}
+        file_names = self.entry.named(list(self.files.mirrors))
+        for name, files in file_names.items():
+            paths[name] = []
+            for file in files:
+                path, provenance = self.files.fetch(file)
+                # Of several files the variant of the first (`Published`).
+                variants.setdefault(name, provenance.variant)
+                paths[name].append(path)
                 sources.append(asdict(provenance))
         facts = {name: self.facts / file for name, file in self.entry.facts.items()}
-        fields = self.paper.model_dump(mode="json", include={*self.entry.given})
+        # The keys of the paper's file that the reader needs.
+        given = self.paper.model_dump(mode="json", include={*self.entry.given})
         return write_data_set(
             self.name,
-            modules.module(self.package, "raw").read,
-            modules.module(self.package, "schema").TABLES[self.name],
-            Published(paths, facts, fields, variants),
-            sources,
-            self.entry.census,
-            folder,
+            reader=modules.module(self.package, "raw").read,
+            tables=modules.module(self.package, "schema").TABLES[self.name],
+            published=Published(paths, facts, given, variants),
+            sources=sources,
+            registered=self.entry.census,
+            folder=folder,
         )
 
 

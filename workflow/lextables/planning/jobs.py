@@ -433,7 +433,11 @@ class Jobs:
 
     @property
     def asking(self) -> Params:
-        """The folder of answers of language models, and limits on spending and rate."""
+        """The param `asking` of jobs with language models.
+
+        ``kept`` is the folder of cached answers, ``limits`` are those on spending and
+        rate.
+        """
         config = self.project.config
         limits = {
             "dollars": config.llm_budget,

@@ -16,13 +16,13 @@ from lextables.tables import render
 HERE = Path(__file__).parent
 TICKED = re.compile(r"`([^`]+)`")  # names of columns and similar
 FRAME = "layout.html.j2"
-# Included by other templates; a rule's fingerprint counts the files that the code
-# names.
+# The template that other templates include.  Not used here: it is named so that the
+# fingerprint of a rule contains the file.
 SHARED = ("parts.html.j2",)
 HOME = "index.html"
 FOLDER = "/results/report"  # placeholder of the site's folder
 STYLE = "style.css"
-Facts = list[tuple[str, str]]  # names and texts
+Facts = list[tuple[str, str]]  # rows (name, text) of a table on a page
 
 
 def ticked(text: str) -> Markup:

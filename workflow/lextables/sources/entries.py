@@ -315,7 +315,7 @@ def _name_of(names: Iterable[str], file: str) -> str:
     matching = [name for name in names if re.fullmatch(file_regex(name), file)]
     if file in matching:
         return file
-    return min(matching[:1], default="")
+    return next(iter(matching), "")
 
 
 def _candidates(

@@ -8,7 +8,10 @@ from lextables.models.settings import StepSettings
 
 
 class LinearSettings(StepSettings):
-    """The linear baseline.  All values were chosen on held-out training contracts."""
+    """The linear baseline.  All values were chosen on held-out training contracts.
+
+    A higher L2 penalty, or a lower inverse one, gives smaller weights.
+    """
 
     folds: int = Field(ge=2)
     """Parts of the contracts for out-of-fold predictions."""
@@ -21,7 +24,9 @@ class LinearSettings(StepSettings):
     penalty: float
     """Inverse L2 penalty (scikit-learn's C) of the models of candidates."""
     near: float
-    """The same for the deviation of a category from the model that categories share."""
+    """Inverse L2 penalty of the distance of a category's model from the model that
+    categories share.
+    """
     n_best: PositiveInt
     """Spans of a question, at most."""
     dense: float = 1.0
@@ -40,7 +45,9 @@ class LinearRun(LinearSettings):
     features: Literal["words", "vectors", "both"]
     """What units are scored by."""
     relaxed: str | None
-    """Part of a category's name: there a candidate may contain the answer."""
+    """In categories whose name contains this text, a candidate that contains an answer
+    is also correct; None: in no category.
+    """
     percent: PositiveInt
     """Per cent of the training contracts."""
     out_of_fold: bool = False
@@ -48,6 +55,10 @@ class LinearRun(LinearSettings):
     model: str | None = None
     """The encoder of the vectors (`WeightSettings`); None: words only."""
     weights: str | None = None
+    """As in `WeightSettings`; None without an encoder."""
     revision: str | None = None
+    """As in `WeightSettings`."""
     found: str | None = None
+    """As in `WeightSettings`; None without an encoder."""
     content: str | None = None
+    """As in `WeightSettings`."""
