@@ -168,16 +168,18 @@ def test_steps_that_need_products_reject_distances(encoder):
         for name in SIMILARITIES
     }
     for name in ("cosine", "dot"):
-        own_settings.check_products(models[name].similarity_fn_name)
+        own_settings.check_similarity_is_product(models[name].similarity_fn_name)
     with pytest.raises(
         BadInput,
         match="by euclidean, and this step needs cosine or dot; use another enc",
     ):
-        own_settings.check_products(models["euclidean"].similarity_fn_name)
+        own_settings.check_similarity_is_product(models["euclidean"].similarity_fn_name)
     with pytest.raises(
         BadInput, match="by dot, and this step needs cosine; use another encoder"
     ):
-        own_settings.check_products(models["dot"].similarity_fn_name, "cosine")
+        own_settings.check_similarity_is_product(
+            models["dot"].similarity_fn_name, "cosine"
+        )
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,9 @@ rule export:
         rows=lambda wildcards, output: [*EXPORTS.rows(wildcards).values()],
         # Licences, citations and notes from the registry.
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
-        paper_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
+        about_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
         rows_digest=lambda wildcards: digest_of(EXPORTS.rows(wildcards)),
-        sources_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
+        source_texts_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
         command=EXPORTS.command,
     message:
         "Exporting {wildcards.export} to the formats of other tools."
@@ -96,6 +96,10 @@ rule push:
         code=code("publish_push.py"),
         about=lambda wildcards, output: EXPORTS.about(wildcards),
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
+        # An export that is made again by the same command is uploaded again.  The digests
+        # cover one that was made again by an earlier command without `push`.
+        about_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
+        source_texts_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
         repository=lambda wildcards: f"{CONFIG.push}-{wildcards.export}",
     message:
         "Uploading the export {wildcards.export} to {params.repository}."

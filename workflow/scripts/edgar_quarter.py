@@ -22,8 +22,8 @@ with job(snakemake.log[0]):
     client = replace(CLIENT, minimum_rate=config.download_minimum_rate)
     pages = Pages(
         config.edgar_contact,
-        params.pages,
-        Pace(default_file()),
+        folder=params.pages,
+        pace=Pace(default_file()),
         base=params.base,
         client=client,
     )

@@ -26,17 +26,25 @@ with job(snakemake.log[0]) as log:
     # Check before loading the encoder: later steps add no example.
     check_left(step_counts.funnel.items())
 
-    files = (
+    shards = []
+    for parentheticals, contradictions, cites, long_premises in zip(
         inputs.parentheticals,
         inputs.contradictions,
         inputs.cites,
         inputs.long_premises,
-    )
-    shards = [Shard(*paths) for paths in zip(*files, strict=True)]
+        strict=True,
+    ):
+        shard = Shard(
+            parentheticals=parentheticals,
+            contradictions=contradictions,
+            cites=cites,
+            long_premises=long_premises,
+        )
+        shards.append(shard)
     encoder = bi_encoder.load(
         weights_folder(params.encoder), device.pick(params.device)
     )
-    own_settings.check_products(encoder.similarity_fn_name)
+    own_settings.check_similarity_is_product(encoder.similarity_fn_name)
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )

@@ -26,7 +26,7 @@ with job(snakemake.log[0]) as log:
         device.pick(params.device),
         params.encoder["max_length"],
     )
-    own_settings.check_products(encoder.similarity_fn_name)
+    own_settings.check_similarity_is_product(encoder.similarity_fn_name)
     # Encoded as in the runs of the task, so that both share the cached vectors.
     encoders = [
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)

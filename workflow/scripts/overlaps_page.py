@@ -21,6 +21,7 @@ with job(snakemake.log[0]) as log:
         table = pd.read_csv(snakemake.input.csv)
     with damage_named(snakemake.input.labels):
         verify(snakemake.input.labels)
+        # An empty label stays an empty text; the other table has no empty cells.
         labels = pd.read_csv(snakemake.input.labels, keep_default_na=False)
     # {(data set, split)} of the texts with which test units were compared.
     compared_splits = {*zip(table.other_dataset, table.other_split, strict=True)}

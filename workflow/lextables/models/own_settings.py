@@ -18,17 +18,15 @@ from lextables.pipeline.run import note_once
 
 COSINE = "cosine"
 DOT = "dot"
-PRODUCTS = (
-    COSINE,
-    DOT,
-)  # similarity functions that are inner products, of unit vectors for the cosine
+# Similarity functions that are inner products, of unit vectors for the cosine.
+PRODUCTS = (COSINE, DOT)
 # The names of a model's prompts for queries and for documents.
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}  # scipy's names
 _log = logging.getLogger("lextables")
 
 
-def check_products(similarity: str, *allowed: str) -> None:
+def check_similarity_is_product(similarity: str, *allowed: str) -> None:
     """Raise `BadInput` if a model's ``similarity`` function is not in ``allowed``
     (default: `PRODUCTS`).
     """

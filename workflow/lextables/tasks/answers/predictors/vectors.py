@@ -32,7 +32,7 @@ def encoded(job: Prediction) -> Space:
     """Return the paragraphs and questions in the space of the run's encoder."""
     (path,) = job.vectors
     about = about_of(path)
-    own_settings.check_products(about["similarity"], own_settings.COSINE)
+    own_settings.check_similarity_is_product(about["similarity"], own_settings.COSINE)
     job.record["device"] = about["device"]
     documents = TextVectors(path, DOCUMENT)
     return of_vectors(job.collection, documents, TextVectors(path, QUERY))

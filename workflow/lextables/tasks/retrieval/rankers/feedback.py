@@ -27,7 +27,7 @@ class FeedbackSettings(FusionSettings):
 def rank(ranking: Ranking) -> HitsByCondition:
     """Fuse the systems whose hits the job reads, with feedback; {condition: hits}."""
     loaded = encoders.stored_or_loaded(ranking)
-    own_settings.check_products(loaded.similarity)
+    own_settings.check_similarity_is_product(loaded.similarity)
     hits = {}
     for condition, run in ranking.runs(FeedbackSettings).items():
         systems = [scored(path) for path in ranking.hits[condition]]

@@ -119,7 +119,7 @@ def rank(ranking: Ranking) -> HitsByCondition:
         from lextables.tasks.retrieval import encoders
 
         loaded = encoders.stored(ranking)
-        own_settings.check_products(loaded.similarity)
+        own_settings.check_similarity_is_product(loaded.similarity)
     runs = ranking.runs(LinearSettings)
     hits, ranker = retrieve(ranking.collection, runs, loaded)
     learnt = {name: array.tolist() for name, array in asdict(ranker).items()}
