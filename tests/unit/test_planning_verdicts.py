@@ -30,6 +30,7 @@ ROWS = [
 @pytest.mark.parametrize(
     ("cells", "rows", "count"),
     [
+        # "None" is no system: a cell that has BM25 alone names the row.
         ([cell("BM25 / None")], ROWS, 1),
         ([cell("BM25 / short queries")], ROWS, 1),
         ([cell("BM25 / Encoder"), cell("BM25 / Encoder", "more")], ROWS, 2),
@@ -43,6 +44,7 @@ ROWS = [
         ([cell("BM25 / None", repeats="x")], ROWS, 0),
         ([cell("a category")], ROWS, 0),  # of all rows
         ([cell("a category")], ROWS[:2], 1),
+        # The cell names no row of the paper: it belongs to all of them.
         ([cell("GPT")], [*ROWS[:2], row("GPT", 3, additional=True)], 1),
         ([cell("any")], [row("ours", 3, additional=True)], 0),
         ([cell("any")], [], 0),
