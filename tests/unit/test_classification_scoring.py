@@ -158,7 +158,7 @@ for head in "12":
         DEV.append(row | {"label": number % 2, "contract": f"contract_{number}"})
 
 
-def predicted(path, *groups):
+def write_predictions(path, *groups):
     """Write predictions for groups of (updates, the heads whose predictions are
     right).
     """
@@ -185,7 +185,9 @@ CHOICE = ChoiceSettings(
 
 
 def chosen(searches, examples=None, heads=None, diverged=(), **changes):
-    """The choice among (learning rate, file of predictions)."""
+    """The choice among (learning rate, file of predictions); files of the same rate are
+    seeds of one trial.
+    """
     rates, paths = zip(*searches, strict=True)
     settings = CHOICE.model_copy(update={"learning_rates": rates, **changes})
     return searched(settings, paths, diverged, examples or DEV, heads or CHOICE_HEADS)
@@ -196,33 +198,33 @@ def trial(rate, updates):
 
 
 def test_single_task_selects_the_best_trial_for_each_head(tmp_path):
-    low = predicted(tmp_path / "a.parquet", (100, "1"), (200, ""))
-    high = predicted(tmp_path / "b.parquet", (100, ""), (200, "2"))
+    low = write_predictions(tmp_path / "a.parquet", (100, "1"), (200, ""))
+    high = write_predictions(tmp_path / "b.parquet", (100, ""), (200, "2"))
     found = chosen([(1e-5, low), (1e-4, high)])
     assert found == {"1": trial(1e-5, 100), "2": trial(1e-4, 200)}
 
 
 def test_multi_task_selects_the_trial_with_the_best_mean_over_questions(tmp_path):
-    low = predicted(tmp_path / "a.parquet", (3600, "12"))
-    high = predicted(tmp_path / "b.parquet", (3600, "1"))
+    low = write_predictions(tmp_path / "a.parquet", (3600, "12"))
+    high = write_predictions(tmp_path / "b.parquet", (3600, "1"))
     found = chosen([(1e-4, high), (1e-5, low)], setting="multi")
     assert found == {JOINT: trial(1e-5, 3600)}
 
 
 def test_seeds_are_averaged_and_ties_select_the_first_trial(tmp_path):
-    right = predicted(tmp_path / "right.parquet", (100, "12"))
-    wrong = predicted(tmp_path / "wrong.parquet", (100, ""))
+    right = write_predictions(tmp_path / "right.parquet", (100, "12"))
+    wrong = write_predictions(tmp_path / "wrong.parquet", (100, ""))
     searches = [(1e-5, right), (3e-5, right)] * 2
     found = chosen([(1e-4, right), (1e-4, wrong), *searches])
     assert found == dict.fromkeys("12", trial(1e-5, 100))
 
 
 def test_a_trial_that_diverged_with_a_seed_is_never_chosen(tmp_path):
-    whole = predicted(tmp_path / "whole.parquet", (100, ""), (200, "1"))
-    until_100 = predicted(tmp_path / "cut.parquet", (100, "12"))
-    nothing = predicted(tmp_path / "nothing.parquet")
+    whole = write_predictions(tmp_path / "whole.parquet", (100, ""), (200, "1"))
+    until_100 = write_predictions(tmp_path / "cut.parquet", (100, "12"))
+    nothing = write_predictions(tmp_path / "nothing.parquet")
     # At 200 updates the better rate has no score of its second seed.
-    better = predicted(tmp_path / "better.parquet", (100, "1"), (200, "12"))
+    better = write_predictions(tmp_path / "better.parquet", (100, "1"), (200, "12"))
     searches = [(1e-4, better), (1e-5, whole), (1e-4, until_100), (1e-5, whole)]
     found = chosen(searches, setting="multi", diverged=[JOINT])
     assert found == {JOINT: trial(1e-4, 100)}
@@ -232,7 +234,7 @@ def test_a_trial_that_diverged_with_a_seed_is_never_chosen(tmp_path):
 
 @pytest.mark.parametrize("setting", ["single", "multi"])
 def test_a_search_of_which_all_trials_diverged_raises(tmp_path, setting):
-    nothing = predicted(tmp_path / "nothing.parquet")
+    nothing = write_predictions(tmp_path / "nothing.parquet")
     head = "1" if setting == "single" else JOINT
     with pytest.raises(
         BadInput, match=r"^the training of each trial of the search div"
@@ -240,7 +242,7 @@ def test_a_search_of_which_all_trials_diverged_raises(tmp_path, setting):
         chosen([(1e-4, nothing), (1e-5, nothing)], setting=setting, diverged=[head])
 
 
-def tried(path, *groups):
+def write_probabilities(path, *groups):
     """Write predictions of head 1 for groups of (updates, {example: probabilities})."""
     rows = []
     for updates, of_example in groups:
@@ -270,14 +272,14 @@ ASKED = [
 def test_trials_are_selected_by_the_metric_of_the_task(
     tmp_path, metric, updates, setting
 ):
-    path = tried(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
+    path = write_probabilities(tmp_path / "a.parquet", (100, RIGHT), (200, RANKED))
     changes = {"evaluator": "general", "choose_by": metric, "setting": setting}
     found = chosen([(1e-4, path)], ASKED, HEADS[:1], **changes)
     assert found == {"1" if setting == "single" else JOINT: trial(1e-4, updates)}
 
 
 def test_trials_can_be_selected_on_multi_label_examples(tmp_path):
-    path = tried(
+    path = write_probabilities(
         tmp_path / "a.parquet",
         (100, dict.fromkeys("abcd", (0.9, 0.1))),
         (200, {"a": (0.9, 0.9), "b": (0.1, 0.1), "c": (0.9, 0.9), "d": (0.2, 0.9)}),

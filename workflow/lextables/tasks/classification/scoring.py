@@ -212,10 +212,10 @@ def searched(
     """Return the trial with the best validation score of each head, or of `JOINT`.
 
     ``predictions`` are files of `schema.TRIED`, one for each of the settings' learning
-    rates; ``diverged`` are the heads, or `JOINT`, of trainings that diverged, which
-    lack the predictions from then on; ``examples`` are those of the validation splits.
-    The score is the mean over seeds of the metric ``choose_by`` or, for a released
-    evaluator, of its own.  Ties go to the first trial.
+    rates; files with an equal rate are seeds.  ``diverged`` are the heads, or `JOINT`,
+    of trainings that diverged, which lack the predictions from then on; ``examples``
+    are those of the validation splits.  The score is the mean over seeds of the metric
+    ``choose_by`` or, for a released evaluator, of its own.  Ties go to the first trial.
     """
     # {head: {(learning rate, updates): scores}}
     values: dict[str, dict[tuple[float, int], list[float]]] = defaultdict(dict)
