@@ -42,11 +42,11 @@ def test_costs_are_scaled_from_the_record_with_the_nearest_size():
         Job(number, "index", True, published=size) for number, size in enumerate(sizes)
     ]
     found = estimates(jobs, "release", RECORDS)
+    # Half of the record of 10 MB, and twice that of 100 MB.
     assert found["core_seconds"].tolist()[:2] == [2.5, 80.0]
     assert found["disk_bytes"].tolist()[:2] == [5.0, 200.0]
-    assert (
-        found["core_seconds"][2:].isna().all()
-    )  # differs from every record by more than a factor of ten
+    # The others differ from every record by more than a factor of ten.
+    assert found["core_seconds"][2:].isna().all()
     assert estimates(jobs, "sample", RECORDS)["core_seconds"].isna().all()
 
 
@@ -108,22 +108,20 @@ def test_shared_jobs_count_in_each_table_and_once_in_total(jobs):
         ("no table", ""),
         ("all", ""),
     ]
+    # Each list has the values of these five lines.
     assert lines["jobs"].tolist() == [4, 3, 3, 1, 5]
-    assert lines["finished"].tolist() == [1, 1, 1, 0, 1]
-    assert lines["shared"].tolist() == [2, 2, 2, 0, 2]
+    assert lines["finished"].tolist() == [1, 1, 1, 0, 1]  # fetch
+    assert lines["shared"].tolist() == [2, 2, 2, 0, 2]  # data and train
     assert lines["verdicts"].tolist() == [7, 0, 7, 0, 7]
-    hours = (60 + 7200) / HOUR
+    hours = (60 + 7200) / HOUR  # data and train
     assert lines["core_hours"].tolist() == pytest.approx(
         [hours, hours, hours, 0, hours]
     )
+    # The tables and the report have no record.
     assert lines["core_hours_unknown"].tolist() == [2, 1, 1, 1, 3]
-    assert lines["download_bytes"].tolist() == [
-        7 * MB,
-        7 * MB,
-        7 * MB,
-        0,
-        7 * MB,
-    ]  # the weights count once
+    # 3 MB of data, and the weights of 4 MB, which count once.
+    size = 7 * MB
+    assert lines["download_bytes"].tolist() == [size, size, size, 0, size]
     assert lines["download_bytes_unknown"].tolist() == [0, 0, 0, 1, 1]
 
 

@@ -94,7 +94,7 @@ def test_frequent_categories_are_answered_with_the_whole_contract():
     categories, best = outputs.frequent_categories(questions, texts, golds, "F1")
     assert categories == ["a"]
     assert best["F1"] == pytest.approx(2 * 10 / (2 * 10 + 2))
-    # F2 of a alone is 50 / 58; with b it is 60 / 68.
+    # F2 of a alone is 5 * 10 / (5 * 10 + 4 * 2); with b it is 5 * 12 / (5 * 12 + 8).
     categories, best = outputs.frequent_categories(questions, texts, golds, "F2")
     assert categories == ["a", "b"]
     assert best["F2"] == pytest.approx(60 / 68)

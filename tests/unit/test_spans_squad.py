@@ -160,6 +160,7 @@ def test_drawn_contracts_depend_only_on_the_names_and_the_seed():
 
 def test_smaller_shares_are_subsets_of_larger_ones_and_never_empty():
     parts = [part(NAMES, percent, seed=0) for percent in (1, 3, 10, 30, 100)]
+    # 1 and 3 % of 40 contracts are 0.4 and 1.2.
     assert [len(names) for names in parts] == [1, 1, 4, 12, 40]
     assert all(smaller <= larger for smaller, larger in pairwise(parts))
 

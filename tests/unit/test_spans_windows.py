@@ -232,6 +232,7 @@ def test_a_long_question_is_truncated_and_the_contract_fills_the_window(tmp_path
         BERT.decode(dataset[1]["input_ids"])
         == "[CLS] highlight the parts [SEP] 6 7 8 9 10 11 12 13 [SEP]"
     )
+    # 14 places less 3 tokens of the question and 3 special ones are 8 of the contract.
     assert dataset.windows.token_to.tolist() == [8, 13, 18, 23, 25]
 
 
@@ -469,10 +470,9 @@ def test_the_collator_requires_a_tokenizer_with_a_padding_token():
         Collator.of(tokenizer)
 
 
+# Three windows with an answer and seven without; the answer of window 4 is one token.
 STARTS = np.array([0, 4, 0, 0, 7, 0, 0, 9, 0, 0], dtype=np.int32)
-ENDS = np.array(
-    [0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32
-)  # the answer of window 4 is one token
+ENDS = np.array([0, 6, 0, 0, 7, 0, 0, 12, 0, 0], dtype=np.int32)
 
 
 def test_balanced_keeps_answered_windows_and_samples_as_many_empty_ones():
