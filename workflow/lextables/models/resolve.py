@@ -68,6 +68,7 @@ class Parts(Entry):
     """
 
     packages: tuple[str, ...] = Field(min_length=1)
+    """Names in the package registry."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
@@ -89,12 +90,18 @@ class Model(Entry):
     """
 
     kind: Kind
+    """What it computes, such as `bi-encoder`."""
     architecture: Architecture | None = None
+    """Kind of transformer, such as `bert`; rehearsals have a tiny model of it."""
     labels: int | None = Field(default=None, gt=1)
     licence: str
+    """Licence of the weights."""
     use: str
+    """What the tables use it for."""
     hub: str | None = None
+    """Id on the hub; None for weights that are not there, and API models."""
     revision: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
+    """Commit on the hub."""
     package: str | None = None
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     parts: Parts | None = None

@@ -75,10 +75,15 @@ class Price(Entry):
     """Dollars per million tokens; one entry of `resources/prices.yaml`."""
 
     input: float = Field(ge=0)
+    """Price of tokens that are sent."""
     cached: float | None = Field(default=None, ge=0)
+    """Price of tokens sent that are in the API's cache; None: that of the others."""
     output: float = Field(ge=0)
+    """Price of tokens that are received."""
     date: date
+    """Day on which the source had this price."""
     source: str = Field(min_length=1)
+    """Page with the price."""
 
 
 class Cost(NamedTuple):

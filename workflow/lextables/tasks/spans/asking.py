@@ -288,4 +288,12 @@ def _predicted(words: str, start: int, end: int, probability: float) -> Predicte
     """Return the span with these words, a probability and its logit."""
     share = min(max(probability, _CERTAIN), 1 - _CERTAIN)
     logit = math.log(share) - math.log1p(-share)
-    return PredictedSpan(collapsed(words), words, start, end, logit, 0.0, probability)
+    return PredictedSpan(
+        released_text=collapsed(words),
+        text=words,
+        start=start,
+        end=end,
+        start_logit=logit,
+        end_logit=0.0,
+        probability=probability,
+    )

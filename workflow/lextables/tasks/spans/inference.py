@@ -530,12 +530,12 @@ class _Reader:
             own = slice(low, high)
             spans[int(examples[low])] = nbest(
                 best.of(own),
-                token_from[own],
-                token_to[own],
-                contract_from[own],
-                contract,
-                self.settings.n_best,
-                self.settings.max_answer_length,
+                token_from=token_from[own],
+                token_to=token_to[own],
+                contract_from=contract_from[own],
+                contract=contract,
+                n_best=self.settings.n_best,
+                max_answer_length=self.settings.max_answer_length,
             )
         return spans
 

@@ -515,7 +515,15 @@ def nbest(
 def _predicted(words: str, logit: float, start: int, end: int) -> PredictedSpan:
     """Return the span with these words, a logit and its probability."""
     probability = float(probabilities(np.array(logit)))
-    return PredictedSpan(words, words, start, end, logit, 0.0, probability)
+    return PredictedSpan(
+        released_text=words,
+        text=words,
+        start=start,
+        end=end,
+        start_logit=logit,
+        end_logit=0.0,
+        probability=probability,
+    )
 
 
 def save(model: SpanModel, path: str | Path) -> None:

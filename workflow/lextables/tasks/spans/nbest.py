@@ -20,7 +20,9 @@ class ScoringSettings(StepSettings):
     """The released evaluator."""
 
     relaxed: str | None
-    """Part of a category's name: there a prediction may contain the answer."""
+    """In categories whose name contains this text, a prediction may contain the answer;
+    None: in no category.
+    """
     low_thresholds: tuple[float, ...]
     """Thresholds of the released sweep below 0.01."""
 

@@ -55,7 +55,7 @@ class QuotingSettings(StepSettings):
     output: str | None = None
     """The fixed output; ${contract} is the contract's text."""
     category: str | None = None
-    """Part of the relaxed category's name."""
+    """For `relaxed` outputs: a text that the name of a relaxed category contains."""
 
 
 def passages(text: str, spans: ScoredSpans, least: float) -> list[str]:
@@ -219,13 +219,26 @@ def relaxed_spans(
     """Yield rows of `schema.NBEST`: the whole contract for questions whose category has
     ``category`` in its name, and the empty prediction for the others.
     """
-    empty = PredictedSpan("", "", -1, -1, 0.0, 0.0, 1.0)
+    empty = _certain("", -1, -1)
     for row in sorted(questions, key=itemgetter("question_id")):
         span = empty
         if category in row["category"]:
             text = texts[row["contract_id"]]
-            span = PredictedSpan(text, text, 0, len(text), 0.0, 0.0, 1.0)
+            span = _certain(text, 0, len(text))
         yield from span_rows(row["question_id"], [span])
+
+
+def _certain(text: str, start: int, end: int) -> PredictedSpan:
+    """Return a span that is predicted without a model, with the probability 1."""
+    return PredictedSpan(
+        released_text=text,
+        text=text,
+        start=start,
+        end=end,
+        start_logit=0.0,
+        end_logit=0.0,
+        probability=1.0,
+    )
 
 
 def contract_of(questions: Iterable[Row], split: str) -> dict[str, str]:

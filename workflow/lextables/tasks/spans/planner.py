@@ -130,6 +130,7 @@ class SpanTask(Entry):
     the highest value of the metric on its out-of-fold predictions.
     """
     models: Mapping[Key, Panel]
+    """The models of the tables, by key."""
     n_best: PositiveInt
     """Spans of a question, at most."""
     max_answer_length: PositiveInt = 512
@@ -137,7 +138,9 @@ class SpanTask(Entry):
     held_out: float | str = 0.1
     """Share of the training contracts on which the grid is searched, or their split."""
     relaxed: str | None = None
-    """Part of a category's name: there a prediction may contain the answer."""
+    """In categories whose name contains this text, a prediction may contain the answer;
+    None: in no category.
+    """
     low_thresholds: tuple[float, ...] = ()
     """Thresholds of the released sweep below 0.01."""
     checkpoints: str | None = None

@@ -64,7 +64,9 @@ NBEST = Table(
 class PredictedSpan:
     """A prediction for a question: characters [start, end) of the contract.
 
-    They are -1 and -1 for the empty one (`NBEST`, which has the other fields).
+    They are -1 and -1 for the empty one (`NBEST`, which has the other fields).  A model
+    with one logit for the whole span has it as ``start_logit``, and an ``end_logit`` of
+    0.
     """
 
     released_text: str
