@@ -82,7 +82,12 @@ class JobResources:
             texts = resources.load_texts(project.context.root / TEXTS)
             unknown = resources.UNKNOWN_TEXTS
         return ModelSizes(
-            project.specs, project.context.models, own, texts, self.shares, unknown
+            specs=project.specs,
+            models=project.context.models,
+            own=own,
+            texts=texts,
+            shares=self.shares,
+            unknown=unknown,
         )
 
     @cached_property

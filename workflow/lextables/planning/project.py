@@ -194,7 +194,14 @@ def load(root: Path, path: Path, defaults: Values, config: Values) -> Project:
     plans = paper_plan.share_trainings(plans, papers)
     paper_plan.check_excluded(checked.exclude_rows, plans, papers)
     project = Project(
-        path, defaults, context, source_registry, papers, contents, weight_paths, plans
+        path=path,
+        defaults=defaults,
+        context=context,
+        sources=source_registry,
+        papers=papers,
+        contents=contents,
+        weight_paths=weight_paths,
+        plans=plans,
     )
     _check_models(project)
     return project

@@ -167,9 +167,15 @@ def _row(system: str, line: Line, comparison: Comparison | None) -> RankedRow:
         for place, group in enumerate(comparison.groups, 1):
             if system in group:
                 groups.append(str(place))
-    score = line.reproduced or line.ours
-    run = line.runs.split()[0]
-    return RankedRow(system, score, line.low, line.high, seeds, ", ".join(groups), run)
+    return RankedRow(
+        system=system,
+        score=line.reproduced or line.ours,
+        low=line.low,
+        high=line.high,
+        seeds=seeds,
+        groups=", ".join(groups),
+        run=line.runs.split()[0],
+    )
 
 
 # The page

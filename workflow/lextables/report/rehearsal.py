@@ -84,8 +84,15 @@ def _rehearsed_row(
         status = "ran"
     elif not values or (not_run and not scored):
         status = "could not run"
-    reason = "; ".join(dict.fromkeys(reasons))
-    return RehearsedRow(paper, table, row, status, len(lines), values, reason)
+    return RehearsedRow(
+        paper=paper,
+        table=table,
+        row=row,
+        status=status,
+        cells=len(lines),
+        values=values,
+        reason="; ".join(dict.fromkeys(reasons)),
+    )
 
 
 def has_value(line: Line) -> bool:

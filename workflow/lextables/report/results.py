@@ -229,7 +229,15 @@ def read_part(
     tasks = {name: ""} | dict.fromkeys(raw.get("data", {}), "")
     for dataset, entry in raw.get("tasks", {}).items():
         tasks[dataset] = entry["task"]
-    return Part(name, paper.title, paper.citation, censuses[name], exhibits, day, tasks)
+    return Part(
+        name=name,
+        title=paper.title,
+        citation=paper.citation,
+        census=censuses[name],
+        exhibits=exhibits,
+        earlier=day,
+        tasks=tasks,
+    )
 
 
 def _census(results: Path, dataset: str) -> Path:
@@ -267,7 +275,15 @@ def _read_exhibit(
     if pairs:
         kinds.append("comparison.csv")
     files = {kind: f"tables/{folder.name}/{name}.{kind}" for kind in kinds}
-    return Exhibit(name, entry, lines, svg, files, pairs, sources)
+    return Exhibit(
+        name=name,
+        entry=entry,
+        lines=lines,
+        svg=svg,
+        files=files,
+        pairs=pairs,
+        sources=sources,
+    )
 
 
 def read_run(path: str | Path, *, earlier: bool = False) -> RunRecord:

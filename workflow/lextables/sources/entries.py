@@ -327,16 +327,24 @@ def _candidates(
     """
     if registered.released:
         variant, comparable, note = _published(registered)
-        size = registered.size
-        digest = registered.digest
-        yield Candidate(variant, file, size, digest, comparable, note)
+        yield Candidate(
+            variant=variant,
+            named=file,
+            size=registered.size,
+            digest=registered.digest,
+            comparable=comparable,
+            note=note,
+        )
     for variant, entry in registered.variants.items():
         if entry.digests and file not in entry.digests:
             continue
-        named = (entry.named or name).format(**values)
-        digest = entry.digests.get(file, entry.digest)
         yield Candidate(
-            variant, named, entry.size, digest, entry.comparable, entry.note
+            variant=variant,
+            named=(entry.named or name).format(**values),
+            size=entry.size,
+            digest=entry.digests.get(file, entry.digest),
+            comparable=entry.comparable,
+            note=entry.note,
         )
 
 
