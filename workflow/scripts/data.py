@@ -29,6 +29,12 @@ with job(snakemake.log[0]) as log:
     published = Published(files, facts, params.given, variants)
     folder = Path(snakemake.output.census).parent
     census = write_data_set(
-        params.name, reader, tables, published, sources, params.census, folder
+        params.name,
+        reader=reader,
+        tables=tables,
+        published=published,
+        sources=sources,
+        registered=params.census,
+        folder=folder,
     )
     log.info("%s", census["notes"])

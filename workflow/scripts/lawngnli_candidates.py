@@ -16,7 +16,7 @@ with job(snakemake.log[0]):
         snakemake.input.opinions,
         CaseIndex(snakemake.input.index),
         tokens,
-        output.candidates,
-        output.cites,
+        path=output.candidates,
+        cites=output.cites,
     )
     write_counts(counts, output.counts)

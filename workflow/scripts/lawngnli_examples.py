@@ -53,9 +53,9 @@ with job(snakemake.log[0]) as log:
         shards,
         encode,
         settings,
-        output.examples,
-        output.long_premises,
-        snakemake.resources.tmpdir,
+        examples=output.examples,
+        long_premises=output.long_premises,
+        scratch=snakemake.resources.tmpdir,
     )
     funnel = list((step_counts.funnel | last_counts).items())
     check_left(funnel)

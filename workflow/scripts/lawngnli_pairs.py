@@ -13,9 +13,9 @@ with job(snakemake.log[0]):
     write_pairs(
         inputs.examples,
         inputs.long_premises,
-        output.examples,
-        output.heads,
-        output.texts,
+        pairs=output.examples,
+        heads=output.heads,
+        texts=output.texts,
     )
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
     source_census = read_json(inputs.census, Census)

@@ -28,10 +28,10 @@ with job(snakemake.log[0]) as log:
     )
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
     # Encoded as in the runs of the task, so that both share the cached vectors.
-    encoders = [
+    encode_query, encode_document = (
         bi_encoder.cached(encode, encoder, params.encoder, params.vectors)
         for encode in (bi_encoder.encode_queries, bi_encoder.encode_documents)
-    ]
+    )
     examples_census = read_json(inputs.census, Census)
     # From a part of the collection the pools are not the paper's, even if the examples
     # are.
@@ -49,7 +49,13 @@ with job(snakemake.log[0]) as log:
     census_of_both = {"encoder": params.encoder["model"], "sources": sources}
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
-    counts = write_retrieval(inputs.examples, inputs.opinions, *encoders, paths)
+    counts = write_retrieval(
+        inputs.examples,
+        inputs.opinions,
+        encode_query=encode_query,
+        encode_document=encode_document,
+        tables=paths,
+    )
     check_left([("a test example that is Entail or Contradict", counts.queries)])
     tables_census = {table.name: census(table, paths[table.name]) for table in tables}
     write_census(
@@ -62,9 +68,10 @@ with job(snakemake.log[0]) as log:
         inputs.examples,
         inputs.unfiltered,
         inputs.opinions,
-        *encoders,
-        params.seed,
-        paths,
+        encode_query=encode_query,
+        encode_document=encode_document,
+        seed=params.seed,
+        tables=paths,
     )
     tables_census = {
         table.name: census(table, paths[table.name]) for table in RERANKING

@@ -17,12 +17,14 @@ with job(snakemake.log[0]):
             runs.append(PublishedRun(Path(path).parent, rows))
     export = gather(
         snakemake.wildcards.export,
-        About.model_validate(params.about),
-        [Path(path) for path in snakemake.input.census],
-        runs,
-        params.source_texts,
-        [Path(path) for path in not_run.without_reason(snakemake.input.weights)],
-        Origin(words(made_by()), params.command),
+        about=About.model_validate(params.about),
+        census=[Path(path) for path in snakemake.input.census],
+        runs=runs,
+        source_texts=params.source_texts,
+        weights=[
+            Path(path) for path in not_run.without_reason(snakemake.input.weights)
+        ],
+        origin=Origin(words(made_by()), params.command),
     )
     write(export, Path(snakemake.output[0]).parent)
     write_text(snakemake.output[0], "")

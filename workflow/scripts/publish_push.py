@@ -11,7 +11,14 @@ with job(snakemake.log[0]):
     params = snakemake.params
     census = [Path(path) for path in snakemake.input.census]
     about = About.model_validate(params.about)
-    export = gather(snakemake.wildcards.export, about, census, [], params.source_texts)
+    # Its runs are not needed to check whether the export may be redistributed.
+    export = gather(
+        snakemake.wildcards.export,
+        about=about,
+        census=census,
+        runs=[],
+        source_texts=params.source_texts,
+    )
     check_redistribution(export)
     address = push(Path(snakemake.input.exported).parent, params.repository)
     write_text(snakemake.output[0], f"{address}\n")

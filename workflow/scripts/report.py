@@ -16,12 +16,12 @@ with job(snakemake.log[0]):
     texts_of_papers = snakemake.params.source_texts
     parts, runs = results.read_all(
         root,
-        snakemake.input.papers,
-        snakemake.input.published,
-        texts_of_papers,
-        snakemake.input.census,
-        snakemake.input.runs,
-        earlier,
+        papers=snakemake.input.papers,
+        published_values=snakemake.input.published,
+        texts=texts_of_papers,
+        censuses=snakemake.input.census,
+        runs=snakemake.input.runs,
+        earlier=earlier,
     )
     texts = {}
     for texts_of_paper in texts_of_papers.values():

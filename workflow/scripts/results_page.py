@@ -14,12 +14,12 @@ with job(snakemake.log[0]):
     params = snakemake.params
     parts, runs = results.read_all(
         root,
-        snakemake.input.papers,
-        snakemake.input.published,
-        params.source_texts,
-        snakemake.input.census,
-        snakemake.input.runs,
-        params.earlier,
+        papers=snakemake.input.papers,
+        published_values=snakemake.input.published,
+        texts=params.source_texts,
+        censuses=snakemake.input.census,
+        runs=snakemake.input.runs,
+        earlier=params.earlier,
     )
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
     material = summary.Material(

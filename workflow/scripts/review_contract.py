@@ -31,7 +31,11 @@ with job(snakemake.log[0]) as log:
     notes = contract.notes
     if settings.get("kind") == LINEAR:
         prediction.read_with_linear_model(
-            contract.text, names, settings, params.weights, output.predictions
+            contract.text,
+            categories=names,
+            settings=settings,
+            weights=params.weights,
+            output=output.predictions,
         )
     else:
         # Imported here: torch takes seconds to load, and linear models do not need it.
@@ -43,11 +47,11 @@ with job(snakemake.log[0]) as log:
         wordings = question_texts(questions)
         windows = prediction.read_with_fine_tuned_model(
             contract.text,
-            {name: wordings[name] for name in names},
-            run / "reading",
-            params.weights or weights_folder(settings),
-            torch_device,
-            output.predictions,
+            wordings={name: wordings[name] for name in names},
+            reading=run / "reading",
+            weights=params.weights or weights_folder(settings),
+            device=torch_device,
+            output=output.predictions,
         )
         log.info(
             "read %d of %d windows on %s",

@@ -16,7 +16,7 @@ with job(snakemake.log[0]):
         read(Path(params.run) / "predictions.parquet"),
         test_questions,
         read(answers),
-        params.relaxed,
-        params.minimum,
+        relaxed=params.relaxed,
+        minimum=params.minimum,
     )
     write(marks.MARKS, counts, snakemake.output[0])
