@@ -233,6 +233,9 @@ def test_weak_reports_and_further_reports(parenthetical: str, rest: str | None) 
         "regulation at issue is void",
         "this statute is a measure of safety",
         "ferries pay; such tolls are due",
+        "Such tolls are due",
+        "these tolls are due",
+        "these courts may sit in June",
     ],
 )
 def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:
@@ -249,6 +252,11 @@ def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:
         "a ferry is taxed as such",
         "conditions such that no one can sail",
         "the fee is the same for ferries",
+        "sameness of price is no proof",
+        "that issue is moot",
+        "a ferry as such pays no toll",
+        "courts review findings, and such wholly untested new findings fail",
+        "tolls are due, and such court-ordered tolls are public",
     ],
 )
 def test_hypotheses_that_name_what_they_mean_are_kept(hypothesis: str) -> None:

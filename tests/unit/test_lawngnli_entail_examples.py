@@ -20,8 +20,9 @@ from lextables.papers.lawngnli.citations.candidates import (
 from lextables.papers.lawngnli.citations.candidates import FUNNEL as OF_CANDIDATES
 from lextables.papers.lawngnli.citations.case_index import CaseIndex, build_case_index
 from lextables.papers.lawngnli.hypotheses.accuracy import tokens_of
-from lextables.papers.lawngnli.premises.entail_examples import FUNNEL as OF_EXAMPLES
 from lextables.papers.lawngnli.premises.entail_examples import (
+    ALONE,
+    FIGURES,
     HISTORY,
     MAJORITY,
     METADATA,
@@ -36,6 +37,7 @@ from lextables.papers.lawngnli.premises.entail_examples import (
     MajorityOpinions,
     write_parentheticals,
 )
+from lextables.papers.lawngnli.premises.entail_examples import FUNNEL as OF_EXAMPLES
 from lextables.papers.lawngnli.steps import StepCounts
 from lextables.pipeline import dataset
 
@@ -73,6 +75,8 @@ CITING = {
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (citations omitted).": METADATA,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee is small) (Roe, J., dissenting).": MORE_METADATA,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (denying that the fee is small).": VERB,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (some such fee is due).": ALONE,
+    "Fee v. Paper, 1 U.S. 101, 102 (1950) (the fee of 1949 is due).": FIGURES,
     "Fee v. Paper, 1 U.S. 101, 102 (1950) (A fee is owed, by all).": ONCE,
 }
 KEPT = [value for value in CITING.values() if value not in FUNNEL]

@@ -37,6 +37,8 @@ def row(example_id, citing, cited, hypothesis, premise, place="us", label="neutr
     }
 
 
+# The limit of A.1.7, which a fixture takes away from the other tests.
+MAX_SUPPORT = neutralization.MAX_SUPPORT
 LEASE = "the tenant who holds over owes double rent"
 TAX = "a tax on imports needs the consent of the legislature"
 NOTICE = "notice by post is good when the letter is sent"
@@ -73,12 +75,15 @@ def test_premises_of_other_jurisdictions_are_excluded():
 
 
 def test_premises_with_most_words_of_the_hypothesis_are_excluded(monkeypatch):
-    monkeypatch.setattr(neutralization, "MAX_SUPPORT", 0.7)
-    hypothesis = "wardens may close piers, docks and ports"  # 5 content words
+    monkeypatch.setattr(neutralization, "MAX_SUPPORT", MAX_SUPPORT)
+    hypothesis = (
+        "wardens may close piers, docks, ports, rivers, lakes, inns, shops, farms"
+    )
     rows = [
         row(1, 1, 2, hypothesis, "nothing alike"),
-        row(2, 3, 4, "unlike", "ports, docks, a pier and a warden"),  # 4 of 5
-        row(3, 5, 6, "unlike", "ports, docks, a pier"),  # 3 of 5
+        # 7 and 6 of 10 content words.
+        row(2, 3, 4, "unlike", "farms, shops, inns, lakes, a river, a dock and a port"),
+        row(3, 5, 6, "unlike", "farms, shops, inns, lakes, a river and a dock"),
     ]
     pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), encode)[1]
     assert (pairing.premise_example_id, pairing.candidates) == (3, 1)

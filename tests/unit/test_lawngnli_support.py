@@ -40,7 +40,9 @@ def test_nothing_supports_words_on_an_empty_page() -> None:
     [
         ("the board levied 1,200 tolls", True),
         ("the board levied tolls", True),
+        ("the board levied 1,200, all due", True),
         ("the board levied 200 tolls", False),
+        ("the board levied 5 tolls", False),
         ("the Act of 1978 bars 1,200 tolls", False),
     ],
 )

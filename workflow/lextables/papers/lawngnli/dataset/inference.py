@@ -28,8 +28,8 @@ INFERENCE = Table(
     ),
     key=("example_id", "is_twin"),
 )
-# Examples that are read at once.
-BATCH = 256
+# Examples that are read at once; after them the log shows the progress.
+BATCH = 32
 
 
 def write_inference(
