@@ -227,18 +227,18 @@ def verb_form(tree: Tree, clause: Clause, group: Verbs) -> VerbForm:
     token = tree.tokens[group.first]
     word = token.lower
     if word in ("having", "being"):
-        return VerbForm.PARTICIPLE
+        return VerbForm.PARTICIPLE  # "claims being barred"
     if len(group.chain) > 1 or word in HAVE:
-        return VerbForm.FINITE
+        return VerbForm.FINITE  # "claims are barred"
     if token.tag not in ("VBN", "VBD", "VBG"):
-        return VerbForm.FINITE
+        return VerbForm.FINITE  # "statute bars claims"
     if not morphology.is_past(word):
         if morphology.finite_tag(word, token.tag) == "VBZ":
-            return VerbForm.FINITE
-        return VerbForm.PARTICIPLE
+            return VerbForm.FINITE  # "statute extends", with the tag of a past tense
+        return VerbForm.PARTICIPLE  # "statute barring claims"
     noun = head_noun(tree, clause.subject)
     if tree.word(noun) in NOMINATIVE or not morphology.is_participle(word):
-        return VerbForm.FINITE
+        return VerbForm.FINITE  # "he held", "court gave"
     return _past_form(tree, clause, group.first, noun)
 
 

@@ -116,7 +116,7 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
 
     None if the algorithm finds nothing to change in the clause that the row names.
     """
-    nlp = _words()
+    nlp = _word_pipeline()
     edits = _edits()
     results: list[str | None] = []
     to_change = []  # (place in results, row, text to parse)
@@ -139,7 +139,8 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
 
 
 @cache
-def _words() -> Any:
+def _word_pipeline() -> Any:
+    """Return spaCy's pipeline without the components that are not needed here."""
     components = ["ner", "lemmatizer", "tagger", "attribute_ruler"]
     return spacy_pipeline(SPACY_MODEL, components)
 

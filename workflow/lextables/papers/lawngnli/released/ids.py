@@ -98,6 +98,11 @@ class _Restricted(pickle.Unpickler):
         }
 
     def find_class(self, module: str, name: str) -> Any:
+        """Return what stands for a name in the pickle: a class, a function, or for a
+        class of indices its name, which `_index` reads.
+
+        Raises `UnpicklingError` for a name that is not expected.
+        """
         if (module, name) not in self.names:
             raise pickle.UnpicklingError(
                 f"it asks for {module}.{name}, which is not among what is expected"
