@@ -72,6 +72,11 @@ def made(tmp_path):
 
 
 def system(retriever, reranker=None, documents=("whole",), **changed):
+    """Return a row of the plan, with the keys that tables read.
+
+    ``documents`` are the ways in which the retriever reads documents.  The runs of the
+    first have the condition `text`, those of another way `text-<way>`.
+    """
     way = Retriever(row=retriever, kind="bi-encoder", documents=documents)
     read = {name: how for name, (_, how) in way.conditions(["text"]).items()}
     return {

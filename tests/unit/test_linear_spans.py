@@ -26,6 +26,9 @@ from lextables.models.linear import (
 )
 from lextables.pipeline.errors import BadInput
 from lextables.tasks.spans.candidates import (
+    FAR,
+    FORM_FEATURES,
+    WORD_WEIGHT,
     Candidates,
     candidate_features,
     candidates,
@@ -70,6 +73,14 @@ SETTINGS = LinearRun(
     share=0.3,
     percent=100,
 )
+# Columns of `text_features`: the form of a text, then the mentions of a part.
+FORM = slice(0, FORM_FEATURES)
+CAPITAL = 5
+AFTER_BREAK = 7
+MENTIONS = slice(FORM_FEATURES, None)
+DEFINED = FORM_FEATURES + 1
+QUOTED = FORM_FEATURES + 3
+SIGNED = FORM_FEATURES + 6
 CATEGORIES = ("Agreement Date", "Governing Law", "Parties")
 FILLER = "goods shall be sent to a place that each order names and paid for at once in full by cheque".split()
 
@@ -187,20 +198,24 @@ def test_out_of_fold_predictions_use_models_trained_without_that_fold(monkeypatc
     marked = {}
     for number, spans in enumerate(answers):
         marked[number] = spans if fold[number] else spans[:2]
-    sizes, grow = [], trees.fit
-    monkeypatch.setattr(
-        trees, "fit", lambda rows, labels: sizes.append(len(rows)) or grow(rows, labels)
-    )
-    asks = SETTINGS.model_copy(update={"out_of_fold": True})
-    fitted = fit(texts, marked, CATEGORIES, asks)
-    own, _ = fitted.out_of_fold[2]
-    everything, *others = sizes
-    assert (
-        len(others) == SETTINGS.folds
-        and sum(others) == (SETTINGS.folds - 1) * everything
-    )
-    # Without examples, the second model finds no probable candidate.
-    assert set(own.contract.tolist()) == set(np.flatnonzero(~fold).tolist())
+    sizes = []  # numbers of training rows, one a model
+    fit_trees = trees.fit
+
+    def fit_and_count(rows, labels):
+        sizes.append(len(rows))
+        return fit_trees(rows, labels)
+
+    monkeypatch.setattr(trees, "fit", fit_and_count)
+    settings = SETTINGS.model_copy(update={"out_of_fold": True})
+    fitted = fit(texts, marked, CATEGORIES, settings)
+    party_candidates, _ = fitted.out_of_fold[2]
+    everything, *without_a_fold = sizes
+    assert len(without_a_fold) == SETTINGS.folds
+    assert sum(without_a_fold) == (SETTINGS.folds - 1) * everything
+    # The contracts of this fold have no candidate: the model that predicts them was
+    # trained on the other folds, which have no party.
+    other_contracts = np.flatnonzero(~fold).tolist()
+    assert set(party_candidates.contract.tolist()) == set(other_contracts)
     without = fit(texts, marked, CATEGORIES, SETTINGS)
     assert_equal_predictions(fitted.model, without.model, texts)
 
@@ -288,8 +303,8 @@ def test_context_and_text_features():
     form = dict(zip(given.texts(units), text_features(given, units), strict=True))
     length, capitals, *_ = form["Acme"]
     assert (length, capitals) == (1, 1)
-    defined, quoted = form["Acme"][-6], form["Acme"][-4]
-    assert (defined, quoted, form["We"][-6]) == (1, 1, 0)
+    defined, quoted = form["Acme"][DEFINED], form["Acme"][QUOTED]
+    assert (defined, quoted, form["We"][DEFINED]) == (1, 1, 0)
     assert text_features(given.take(np.zeros(0, dtype=int)), units).shape == (
         0,
         len(form["Acme"]),
@@ -298,18 +313,17 @@ def test_context_and_text_features():
 
 def test_a_blank_between_quotes_is_no_defined_name():
     text = 'Acme Inc. (the "   ") pays ("Acme").'
-    assert features_of(text, "Acme Inc")[-6] == 0
-    (feature,) = {features_of(text, "Acme")[-6]}
-    assert feature == 1
+    assert features_of(text, "Acme Inc")[DEFINED] == 0
+    assert features_of(text, "Acme")[DEFINED] == 1
 
 
 @pytest.mark.parametrize("length", [600, 1_200, 3_100, 40_000])
 def test_a_name_is_looked_for_among_the_signatures_of_long_and_short_contracts(length):
     filling = "and so on. " * (length // 11)
     signed = f"{filling}Signed: Acme Inc. {filling[:1_400]}"
-    assert features_of(signed, "Acme Inc")[-1] == 1
+    assert features_of(signed, "Acme Inc")[SIGNED] == 1
     long_rest = f"Acme Inc. {filling}{'and so on. ' * 400}"
-    assert features_of(long_rest, "Acme Inc")[-1] == 0
+    assert features_of(long_rest, "Acme Inc")[SIGNED] == 0
 
 
 def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
@@ -318,9 +332,9 @@ def test_a_part_after_a_line_break_at_the_start_of_a_contract_has_its_feature():
     given = candidates(units, np.array([1.0, 0.0]), 2, ["name"])
     features = text_features(given, units)
     of_fee = features[given.start == 1]
-    assert len(of_fee) and (of_fee[:, 7] == 1).all()
-    # Its first character is a capital.
-    assert (of_fee[:, 5] == 1).all()
+    assert len(of_fee)
+    assert (of_fee[:, AFTER_BREAK] == 1).all()
+    assert (of_fee[:, CAPITAL] == 1).all()
 
 
 def features_of(text, span):
@@ -361,7 +375,7 @@ def features_of(text, span):
     ],
 )
 def test_the_form_of_a_part(span, form, before, after, breaks):
-    features = features_of(before + span + after, span)[:16]
+    features = features_of(before + span + after, span)[FORM]
     assert features == pytest.approx([*form[:7], *breaks, *form[7:]])
 
 
@@ -378,10 +392,10 @@ def test_the_form_of_a_part(span, form, before, after, breaks):
 )
 def test_the_mentions_of_a_part(span, text, features):
     count, is_defined, place, *others = features
-    distance = 14.0 if place is None else math.log(place + 1)
+    distance = FAR if place is None else math.log(place + 1)
     expected = [math.log(count), is_defined, distance, *others]
     contract = text.format(" z" * 2000)
-    assert features_of(contract, span)[16:] == pytest.approx(expected)
+    assert features_of(contract, span)[MENTIONS] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -417,7 +431,7 @@ def test_the_words_in_and_beside_a_part(text, part, words):
     given = Candidates(zero, zero, zero, *np.array(ends), np.array([True, False]))
     hasher = FeatureHasher(2**14, input_type="string")
     expected = hasher.transform([words.split("|"), []]).toarray()
-    assert (part_words(given, units).toarray() == 2 * expected).all()
+    assert (part_words(given, units).toarray() == WORD_WEIGHT * expected).all()
 
 
 def test_the_features_of_candidates_by_hand():
@@ -478,7 +492,7 @@ def test_names_at_the_end_of_a_contract_are_signatures(
     text = "Roe " + "z" * characters
     at = characters - from_the_end
     text = text[:at] + "Roe" + text[at + 3 : characters]
-    assert features_of(text, "Roe")[22] == signed
+    assert features_of(text, "Roe")[SIGNED] == signed
 
 
 def test_trees_equal_scikit_learns_and_learn_interactions():
@@ -509,14 +523,11 @@ def test_an_answer_is_new_if_no_higher_ranked_candidate_finds_it():
     matched = [frozenset(), frozenset({0}), frozenset({0})]
     new, used = new_answers(given, scores_, matched)
     assert (new.tolist(), used.tolist()) == ([False, False, True], [True, False, True])
-    known = overlap_features(given, scores_)
-    overlapping = known[:, 1]
-    assert overlapping.tolist() == [
-        0,
-        1,
-        0,
-    ]  # only the run overlaps a higher-ranked candidate
-    assert known[1, 2] == 2.0
+    features = overlap_features(given, scores_)
+    _, overlaps_higher, highest_overlapping = features.T[:3]
+    # Only the run overlaps a higher-ranked candidate.
+    assert overlaps_higher.tolist() == [0, 1, 0]
+    assert highest_overlapping[1] == 2.0
 
 
 def test_candidates_of_different_contracts_do_not_overlap():

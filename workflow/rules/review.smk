@@ -75,8 +75,8 @@ rule review_contract:
         **RESOURCES.of_small_model(minutes=60),
     params:
         code=lambda wildcards: fingerprint_of("review_contract.py"),
-        # A param that depends on the output is not compared: the output's name has the
-        # content's digest. The path is no input, because it may have characters that
+        # The unused argument `output` keeps Snakemake from comparing this param: the
+        # output's name has the content's digest. The path is no input, because it may have characters that
         # are special in Snakemake.
         contract=lambda wildcards, output: CONFIG.contract,
         run=REVIEWS.reviewer_folder,

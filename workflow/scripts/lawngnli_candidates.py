@@ -1,5 +1,5 @@
 """Write the parentheticals of one shard of opinions that resolve to a case of the
-corpus (A.1.1).
+corpus (A.1.1), and all pairs of a citing and a cited case.
 """
 
 from lextables.papers.lawngnli.citations.candidates import write_candidates
@@ -9,7 +9,7 @@ from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    # Compiled patterns belong to this machine and not to the results.
+    # Its compiled patterns are in this machine's cache, outside the results.
     tokens = tokenizer()
     output = snakemake.output
     counts = write_candidates(

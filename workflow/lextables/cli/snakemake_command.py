@@ -38,9 +38,9 @@ def configuration(
     """Return the keys after ``--config``; ``settings`` are texts ``key=value``, the
     last ones count.
 
-    Models that are not on this machine are left out, and papers are those of the
-    targets, unless ``settings`` say otherwise.  Raises `BadInput` for a setting without
-    ``=``.
+    With the released data, models that are not on this machine are left out.  Papers
+    are those of the targets, unless ``settings`` say otherwise.  Raises
+    `BadInput` for a setting without ``=``.
     """
     values = {"data": data}
     if data == "release":

@@ -200,10 +200,11 @@ def finetune(
 ) -> int:
     """Fine-tune in place; ``visit(n)`` is called after each n of the settings' updates.
 
-    The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2; with a decaying
-    schedule each number of updates would need its own run).  Checkpoints are written to
-    ``work``; an interrupted run resumes from there, including batches, optimiser and
-    random state.  Returns the update from which it resumed (0 without a checkpoint).
+    The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2).  The learning
+    rate does not decay, so one run gives the model after each number of updates.
+    Checkpoints are written to ``work``; an interrupted run resumes from there,
+    including batches, optimiser and random state.  Returns the
+    update from which it resumed (0 without a checkpoint).
     """
     last = max(settings.updates)
     queries, clauses = zip(*pairs, strict=True)

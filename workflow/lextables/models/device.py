@@ -39,8 +39,8 @@ def pick(choice: DeviceChoice) -> torch.device:
     """Return the device for the config's choice; `BadSetting` if there is no GPU to
     use.
 
-    The GPU is reserved for this job until its process ends, and the only visible one
-    (`gpu_lease`).
+    The GPU is reserved for this job until its process ends, and becomes the only
+    visible one (`gpu_lease`).
     """
     import torch  # does not initialise CUDA yet
 

@@ -118,7 +118,9 @@ def _scored(
 def _scores(runs: ScoredRuns) -> pd.DataFrame:
     """Return the scores of one row's runs, as `score` describes them."""
     folders = runs.folders
+    # A row of a plan, of which all files are runs under one condition.
     inputs = runs.inputs([{"runs": {"all": folders}}])
+    # Some scores have an interval only in a cell of a table.
     of_tables = _intervals(runs)
     rows = []
     for (metric, group), (_, n) in inputs.scores[folders[0]].items():
@@ -131,7 +133,8 @@ def _scores(runs: ScoredRuns) -> pd.DataFrame:
             "data_set": runs.data_set_name,
             "metric": metric.removesuffix(STRICT),
             "mode": "strict" if metric.endswith(STRICT) else "paper",
-            "group": group.removeprefix(f"{SUBMITTED}, "),  # a task with views
+            # In a task with views a group begins with its view, here "submitted".
+            "group": group.removeprefix(f"{SUBMITTED}, "),
             "value": inputs.mean(folders, metric, group, scale=1),
             "low": low,
             "high": high,

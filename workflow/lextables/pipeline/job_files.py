@@ -43,9 +43,9 @@ class Progress:
     def add(self, amount: float) -> None:
         """Add to what is done, and write the share unless it was just written.
 
-        With the seconds ``left`` at the pace of the last ``measured`` seconds.  They
-        begin after the first amount: the time before it is spent on loading a model,
-        or the first amount is what an earlier job did.
+        The file also has the seconds ``left``, at the pace of the last ``measured``
+        seconds.  They begin after the first amount: the time before it is spent on
+        loading a model, or the first amount is what an earlier job did.
         """
         self.done += amount
         now = time.monotonic()

@@ -109,8 +109,8 @@ def _with_two_decimals(tag: re.Match[str]) -> str:
 
 
 def drawing(svg: str, style: str = INK) -> str:
-    """Return a drawing as a separate file; its places have two decimals, and numbers in
-    its texts keep theirs.
+    """Return a drawing as a separate file; its coordinates are cut to two decimals, and
+    numbers in its texts keep theirs.
     """
     svg = re.sub(r"<[^>]+>", _with_two_decimals, svg)
     return re.sub(r"(<svg [^>]*>)", lambda tag: tag[1] + style, svg, count=1)

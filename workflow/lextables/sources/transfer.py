@@ -337,7 +337,8 @@ def download(
     ``size`` is the registered number of bytes.  ``check_space`` is called with the
     number of bytes to download before the first one, and raises if the disk is too
     small.  Raises `DownloadFailed` if the address answers with something else, or after
-    the client's last attempt.  While attempts add a mebibyte, more are made.
+    the client's last attempt.  After its last attempt the client starts again if its
+    attempts together added a mebibyte.
     """
     attempt = partial(_attempt, address, part, size, tuple(kinds), check_space, client)
     while True:

@@ -198,7 +198,8 @@ def rated(
             ratings.append(None)
             continue
         shares = enumerate(answer.shares, 1)
-        ratings.append(sum(rating * share for rating, share in shares) or None)
+        mean = sum(rating * share for rating, share in shares)
+        ratings.append(mean or None)  # 0: no rating has a probability
         outside.append(answer.outside)
     written = _written(model, [prompts[place] for place in unweighed])
     for place, rating in zip(unweighed, written, strict=True):

@@ -27,6 +27,7 @@ def run(job: Job) -> None:
     where = device.pick(job.device)
     with recorded(job.output("record"), settings.plain()) as record:
         record["device"] = device.describe(where)
+        # A checkpoint is resumed only with the same texts, code, device and settings.
         digests = [sha256_of(path) for path in contracts]
         owner = identity(digests, job.code, device.kind(where))
         key = {"settings": settings.plain(), "identity": owner}
