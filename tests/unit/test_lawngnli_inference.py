@@ -9,10 +9,13 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForSequenceClassification, set_seed
 
 from helpers.wordpiece import wordpiece
-from lextables.models import inference
-from lextables.models.inference import LABELS, label_probabilities
+from lextables.papers.lawngnli.dataset import inference
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES
-from lextables.papers.lawngnli.dataset.inference import write_inference
+from lextables.papers.lawngnli.dataset.inference import (
+    label_probabilities,
+    write_inference,
+)
+from lextables.papers.lawngnli.dataset.labels import LABELS
 from lextables.pipeline import dataset
 from lextables.pipeline.errors import BadInput
 

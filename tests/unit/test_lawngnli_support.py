@@ -7,8 +7,8 @@ import pytest
 
 from lextables import ROOT
 from lextables.papers.lawngnli.dataset.support import (
+    content_lemmas,
     has_figures_of,
-    premise_lemmas,
     support,
 )
 
@@ -28,11 +28,11 @@ PREMISE = "The harbor boards had levied 1,200 tolls on smaller vessels."
     ],
 )
 def test_support_is_the_share_of_content_words(hypothesis: str, share: float) -> None:
-    assert support(hypothesis, premise_lemmas(PREMISE)) == pytest.approx(share)
+    assert support(hypothesis, content_lemmas(PREMISE)) == pytest.approx(share)
 
 
 def test_nothing_supports_words_on_an_empty_page() -> None:
-    assert support("the toll is due", premise_lemmas("")) == 0.0
+    assert support("the toll is due", content_lemmas("")) == 0.0
 
 
 @pytest.mark.parametrize(

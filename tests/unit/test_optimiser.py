@@ -76,14 +76,20 @@ def trainer_of(folder, optimiser, updates, save_every=0):
     )
 
 
-@pytest.mark.parametrize("warmup", [0, 3])
-def test_a_warm_up_that_ends_before_the_training_is_not_recorded(tmp_path, warmup):
+def train_with_warmup(folder, warmup):
+    """Train for four updates; return the learning rate of each, and the record."""
     optimiser = Optimiser(**CONSTANT | {"warmup": warmup})
-    trainer = trainer_of(tmp_path, optimiser, updates=4)
+    trainer = trainer_of(folder, optimiser, updates=4)
     rates = []
     trainer.add_callback(Rates(rates))
-    with recorded(tmp_path / "run.json", {}) as record:
-        checkpoints.train(trainer, tmp_path)
+    with recorded(folder / "run.json", {}) as record:
+        checkpoints.train(trainer, folder)
+    return rates, record
+
+
+@pytest.mark.parametrize("warmup", [0, 3])
+def test_a_warm_up_that_ends_before_the_training_is_not_recorded(tmp_path, warmup):
+    rates, record = train_with_warmup(tmp_path, warmup)
     assert max(rates) == pytest.approx(LEARNING_RATE)
     assert record.get("warm_up") is None
 
@@ -96,12 +102,7 @@ def test_a_warm_up_that_ends_before_the_training_is_not_recorded(tmp_path, warmu
 def test_a_warm_up_that_is_longer_than_the_training_is_recorded(
     tmp_path, caplog, warmup, highest_rate
 ):
-    optimiser = Optimiser(**CONSTANT | {"warmup": warmup})
-    trainer = trainer_of(tmp_path, optimiser, updates=4)
-    rates = []
-    trainer.add_callback(Rates(rates))
-    with recorded(tmp_path / "run.json", {}) as record:
-        checkpoints.train(trainer, tmp_path)
+    rates, record = train_with_warmup(tmp_path, warmup)
     assert max(rates) == pytest.approx(highest_rate)
     assert record.get("warm_up") == {
         "updates": 4,

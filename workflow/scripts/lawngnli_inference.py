@@ -2,9 +2,9 @@
 LawngNLI.
 """
 
-from lextables.models import device, inference
+from lextables.models import device
 from lextables.models.weights import weights_folder
-from lextables.papers.lawngnli.dataset.inference import write_inference
+from lextables.papers.lawngnli.dataset import inference
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
@@ -14,4 +14,4 @@ with job(snakemake.log[0]):
         device.pick(snakemake.params.device),
         settings["max_length"],
     )
-    write_inference(snakemake.input.examples, model, snakemake.output[0])
+    inference.write_inference(snakemake.input.examples, model, snakemake.output[0])

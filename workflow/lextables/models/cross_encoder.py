@@ -203,8 +203,8 @@ def finetune(
     The loss is the cross-entropy with ``targets`` in 0..1 (ACORD F.2).  The learning
     rate does not decay, so one run gives the model after each number of updates.
     Checkpoints are written to ``work``; an interrupted run resumes from there,
-    including batches, optimiser and random state.  Returns the
-    update from which it resumed (0 without a checkpoint).
+    including batches, optimiser and random state.  Returns the update from which it
+    resumed (0 without a checkpoint).
     """
     last = max(settings.updates)
     queries, clauses = zip(*pairs, strict=True)

@@ -29,7 +29,7 @@ from lextables.papers.lawngnli.dataset.labels import (
     contradicted,
     labelled,
 )
-from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
+from lextables.papers.lawngnli.dataset.support import content_lemmas, support
 from lextables.papers.lawngnli.hypotheses.difficulty import difficulty_fault
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES, outcomes
@@ -386,7 +386,7 @@ def _with_twins(rows: Iterable[Row]) -> Iterator[Row]:
     citations.
     """
     without = lru_cache(SHORT_PREMISES)(remove_citations)
-    lemmas = lru_cache(SHORT_PREMISES)(premise_lemmas)
+    lemmas = lru_cache(SHORT_PREMISES)(content_lemmas)
     for row in twinned(rows):
         original = row["short_premise"]
         yield {

@@ -1,19 +1,26 @@
 """The probability of each label by a model of inference, for each example.
 
 Like the column `support`, it lets a user leave out examples whose label is doubtful.
+The model is a classifier that others fine-tuned on pairs of sentences, such as SNLI's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import torch
 from sentence_transformers import CrossEncoder
 from tqdm import tqdm
 
-from lextables.models.inference import LABELS, label_probabilities
+from lextables.models import loading
+from lextables.models.files import check_named_code
+from lextables.papers.lawngnli.dataset.labels import LABELS
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
+from lextables.pipeline.errors import BadInput, loading_weights
+from lextables.pipeline.finite import finite
 
 INFERENCE = Table(
     name="inference",
@@ -53,3 +60,60 @@ def _rows(examples: str | Path, model: CrossEncoder) -> Iterator[Row]:
                 key = {name: row[name] for name in INFERENCE.key}
                 yield key | dict(zip(LABELS, values, strict=True))
             progress.update(len(batch))
+
+
+@loading_weights()
+def load(folder: str, device: torch.device, max_length: int) -> CrossEncoder:
+    """Load a classifier of pairs in single precision.
+
+    ``max_length`` is that of a pair in tokens; the longer text of a longer pair is cut.
+    Raises `BadInput` for a model whose configuration names code, that lacks weights or
+    a tokenizer, that reads fewer tokens, or that has other labels than the three.
+    """
+    check_named_code(folder)
+    fault, advice = loading.fault_of(folder, "classifier", max_length)
+    if fault:
+        other = f"use a complete classifier of pairs that reads {max_length} tokens"
+        raise BadInput(fault, where=folder, do=advice or other)
+    model = CrossEncoder(folder, device=str(device), max_length=max_length)
+    loading.check_finite(folder, model)
+    _columns(model, folder)
+    return model.float()
+
+
+def label_probabilities(
+    model: CrossEncoder, pairs: Sequence[tuple[str, str]], batch_size: int = 16
+) -> np.ndarray:
+    """Return the probability of each of `LABELS`, of the shape (pairs, 3).
+
+    ``pairs`` are premises with their hypotheses.  Raises `BadInput` if the model
+    returns numbers that are not finite.
+    """
+    probabilities = model.predict(
+        list(pairs),
+        batch_size=batch_size,
+        activation_fn=torch.nn.Softmax(dim=1),
+        show_progress_bar=False,
+    )
+    columns = _columns(model, "the model")
+    return finite(probabilities[:, columns], "the probabilities", where="inference")
+
+
+def _columns(model: CrossEncoder, where: str) -> list[int]:
+    """Return the column of each of `LABELS`, whose names begin with these words."""
+    names = _label_names(model)
+    columns = []
+    for label in LABELS:
+        named = [at for at, name in enumerate(names) if name.startswith(label)]
+        columns += named[:1]
+    if len(columns) != len(LABELS) or len(names) != len(LABELS):
+        what = f"its labels are {', '.join(names)}"
+        do = f"use a model whose id2label has {', '.join(LABELS)}"
+        raise BadInput(what, where=where, do=do)
+    return columns
+
+
+def _label_names(model: CrossEncoder) -> list[str]:
+    """Return the lower-case names of the labels in a model's configuration."""
+    names: dict[int, str] = getattr(model.config, "id2label", {})
+    return [str(names[number]).lower() for number in sorted(names)]

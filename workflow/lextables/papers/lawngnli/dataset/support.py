@@ -31,9 +31,9 @@ def content_words(text: str) -> set[str]:
     return {word for word in words if word not in STOP_WORDS and len(word) > 1}
 
 
-def premise_lemmas(premise: str) -> frozenset[str]:
-    """Return the lemmas of the content words of a premise."""
-    return frozenset().union(*map(_lemmas, content_words(premise)))
+def content_lemmas(text: str) -> frozenset[str]:
+    """Return the lemmas of the content words of a text."""
+    return frozenset().union(*map(_lemmas, content_words(text)))
 
 
 def support(hypothesis: str, lemmas: frozenset[str]) -> float:

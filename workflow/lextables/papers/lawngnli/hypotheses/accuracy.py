@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lextables.papers.lawngnli.dataset.support import premise_lemmas
+from lextables.papers.lawngnli.dataset.support import content_lemmas
 from lextables.papers.lawngnli.hypotheses.vocabulary import REPORTS
 from lextables.pipeline.errors import BadInput
 
@@ -153,8 +153,8 @@ def points_outside(hypothesis: str) -> bool:
     if _POINTING.search(hypothesis):
         return True
     for such in _SUCH.finditer(hypothesis):
-        named = premise_lemmas(hypothesis[: such.start()])
-        if named.isdisjoint(premise_lemmas(such[1])):
+        named = content_lemmas(hypothesis[: such.start()])
+        if named.isdisjoint(content_lemmas(such[1])):
             return True
     return False
 

@@ -20,7 +20,7 @@ from lextables.papers.lawngnli.hypotheses.clause_words import (
     participle_of,
     word_before,
 )
-from lextables.papers.lawngnli.hypotheses.polarity import Change, Rejected
+from lextables.papers.lawngnli.hypotheses.polarity import Change, Rejected, phrase_at
 from lextables.papers.lawngnli.hypotheses.pronouns import indefinite_pronoun
 from lextables.papers.lawngnli.hypotheses.tree import (
     Clause,
@@ -177,7 +177,7 @@ def _has_reason(tree: Tree, clause: Clause) -> bool:
         if in_clause_below(clause, i):
             continue
         word = tree.word(i)
-        if word in REASONS or _starts_phrase(tree, i, REASON_PHRASES):
+        if word in REASONS or phrase_at(tree, i, REASON_PHRASES):
             return True
         opened = [node for node in path_to(clause.node, i) if node.start == i]
         labels = {node.label for node in opened}
@@ -195,14 +195,9 @@ def _has_concession(tree: Tree, clause: Clause) -> bool:
     narrow".
     """
     for i in range(clause.predicate.start + 1, clause.node.end):
-        if not in_clause_below(clause, i) and _starts_phrase(tree, i, CONCESSIONS):
+        if not in_clause_below(clause, i) and phrase_at(tree, i, CONCESSIONS):
             return True
     return False
-
-
-def _starts_phrase(tree: Tree, i: int, phrases: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether one of ``phrases`` starts at token ``i``."""
-    return any(tuple(tree.words(i, i + len(phrase))) == phrase for phrase in phrases)
 
 
 def _is_unnamed_event(tree: Tree, clause: Clause) -> bool:

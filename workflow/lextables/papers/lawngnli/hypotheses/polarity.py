@@ -109,17 +109,28 @@ def _has_negative_phrase(tree: Tree, clause: Clause, start: int) -> bool:
     "At all times" and "whatever the cause" do not need one.
     """
     for i in range(start, clause.node.end):
-        words = tuple(tree.words(i, i + 3))
-        for phrase in NEGATIVE_PHRASES:
-            end = i + len(phrase)
-            if words[: len(phrase)] != phrase:
-                continue
-            following = tree.tokens[end].tag if end < len(tree.tokens) else ""
-            follows_noun = tree.tokens[i - 1].tag.startswith("NN")
-            is_open = following.startswith(("NN", "DT", "JJ", "CD", "PRP"))
-            if not is_open and (len(phrase) > 1 or follows_noun):
-                return True
+        phrase = phrase_at(tree, i, NEGATIVE_PHRASES)
+        if phrase is None:
+            continue
+        end = i + len(phrase)
+        following = tree.tokens[end].tag if end < len(tree.tokens) else ""
+        follows_noun = tree.tokens[i - 1].tag.startswith("NN")
+        is_open = following.startswith(("NN", "DT", "JJ", "CD", "PRP"))
+        if not is_open and (len(phrase) > 1 or follows_noun):
+            return True
     return False
+
+
+def phrase_at(
+    tree: Tree, i: int, phrases: Iterable[tuple[str, ...]]
+) -> tuple[str, ...] | None:
+    """Return the first of ``phrases``, in lower case, that starts at token ``i``, or
+    None.
+    """
+    for phrase in phrases:
+        if tuple(tree.words(i, i + len(phrase))) == phrase:
+            return phrase
+    return None
 
 
 def with_negation(

@@ -35,7 +35,7 @@ import numpy as np
 
 from lextables.models.okapi import OkapiBM25
 from lextables.papers.lawngnli.dataset.labels import NEUTRAL
-from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
+from lextables.papers.lawngnli.dataset.support import content_lemmas, support
 from lextables.papers.lawngnli.hypotheses.difficulty import (
     MAX_OVERLAP,
     bigrams,
@@ -216,7 +216,7 @@ def _pairings(
     for position, (case_id, _) in enumerate(premises):
         positions_of[case_id].append(position)
     bm25 = OkapiBM25(texts)
-    lemmas = lru_cache(LEMMAS)(lambda position: premise_lemmas(texts[position]))
+    lemmas = lru_cache(LEMMAS)(lambda position: content_lemmas(texts[position]))
     index = _index(encode, texts)
     by_id = sorted(queries, key=lambda query: query.example_id)
     for start in range(0, len(by_id), QUERY_BATCH):

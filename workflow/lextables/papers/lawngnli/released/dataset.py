@@ -18,7 +18,7 @@ from typing import Any
 
 from lextables.models.token_count import TokenCounter
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
-from lextables.papers.lawngnli.dataset.support import premise_lemmas, support
+from lextables.papers.lawngnli.dataset.support import content_lemmas, support
 from lextables.papers.lawngnli.evaluation.statistics import table2, with_long_premises
 from lextables.papers.lawngnli.premises.citation_removal import remove_citations
 from lextables.papers.lawngnli.premises.long_premises import (
@@ -194,7 +194,7 @@ class Released:
         premise = self._without_citations("short", short, row)
         return {
             **row,
-            "support": support(row["hypothesis"], premise_lemmas(premise)),
+            "support": support(row["hypothesis"], content_lemmas(premise)),
             "cited_jurisdiction": case["jurisdiction"],
             "premise_example_id": source,
             "short_premise_original": short,
