@@ -236,6 +236,10 @@ def test_weak_reports_and_further_reports(parenthetical: str, rest: str | None) 
         "Such tolls are due",
         "these tolls are due",
         "these courts may sit in June",
+        "[T]hese tolls are due",
+        "“This toll is due”",
+        '"[s]uch tolls" are due',
+        "‘same rule’ governs tolls",
     ],
 )
 def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:
@@ -257,6 +261,10 @@ def test_hypotheses_that_point_outside_are_detected(hypothesis: str) -> None:
         "a ferry as such pays no toll",
         "courts review findings, and such wholly untested new findings fail",
         "tolls are due, and such court-ordered tolls are public",
+        "same-day service needs consent",
+        "same notice as that of a sale is due",
+        "courts may grant such other relief as is just",
+        "owners used such force that the ferry sank",
     ],
 )
 def test_hypotheses_that_name_what_they_mean_are_kept(hypothesis: str) -> None:

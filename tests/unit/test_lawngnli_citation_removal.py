@@ -5,6 +5,7 @@ import pytest
 
 from lextables.papers.lawngnli.premises.citation_removal import (
     _is_name,
+    keeps_figures_of,
     remove_citations,
     removed_spans,
 )
@@ -18,6 +19,29 @@ CASES = [json.loads(line) for line in GOLDEN.read_text(encoding="utf-8").splitli
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_remove_citations(case):
     assert remove_citations(case["text"]) == case["left"]
+
+
+PREMISE = (
+    "The boards had levied 1,200 tolls. See Roe v. Wade, 410 U.S. 113, 153 (1973)."
+)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "is_covered"),
+    [
+        ("the board levied 1,200 tolls", True),
+        ("the board levied tolls", True),
+        ("the board levied 1,200, all due", True),
+        ("the board levied 200 tolls", False),
+        ("the board levied 5 tolls", False),
+        ("the Act of 1978 bars 1,200 tolls", False),
+        ("the decision of 1973 bars 1,200 tolls", False),
+    ],
+)
+def test_every_figure_must_be_in_the_premise_and_not_only_in_its_citations(
+    hypothesis: str, is_covered: bool
+) -> None:
+    assert keeps_figures_of(PREMISE, hypothesis) == is_covered
 
 
 def test_paragraphs_with_only_citations_are_removed():

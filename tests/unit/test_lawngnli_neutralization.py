@@ -89,6 +89,16 @@ def test_premises_with_most_words_of_the_hypothesis_are_excluded(monkeypatch):
     assert (pairing.premise_example_id, pairing.candidates) == (3, 1)
 
 
+def test_premises_without_a_figure_of_the_hypothesis_are_excluded():
+    rows = [
+        row(1, 1, 2, "the tenant of 1950 owes double rent", "nothing alike"),
+        row(2, 3, 4, "unlike", "here a tenant of 1949 pays"),
+        row(3, 5, 6, "unlike", "here one pays in 1950"),
+    ]
+    pairing = neutral_premises(rows, CitationNetwork([(1, 2)]), encode)[1]
+    assert (pairing.premise_example_id, pairing.candidates) == (3, 1)
+
+
 def test_premises_that_share_half_of_the_bigrams_are_excluded():
     rows = [
         row(1, 1, 2, "the tenant owes double rent", "nothing alike"),
@@ -180,8 +190,9 @@ def test_results_equal_those_of_a_search_without_an_index(monkeypatch):
     rows = []
     for i in range(80):
         cases = drawn.randrange(30), drawn.randrange(30)
-        hypothesis = f"q{drawn.randrange(9)} w{drawn.randrange(9)}"
-        rows.append(row(i, *cases, hypothesis, f"w{i % 9} q{i % 7} e{i}"))
+        hypothesis = f"{'q' * drawn.randrange(1, 10)} {'w' * drawn.randrange(1, 10)}"
+        premise = f"{'w' * (i % 9 + 1)} {'q' * (i % 7 + 1)} {'e' * (i + 1)}"
+        rows.append(row(i, *cases, hypothesis, premise))
     network = CitationNetwork([(r["citing_case_id"], r["cited_case_id"]) for r in rows])
     found = neutral_premises(rows, network, encode, top=3)
     shuffled = neutral_premises(drawn.sample(rows, len(rows)), network, encode, top=3)

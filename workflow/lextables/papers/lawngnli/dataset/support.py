@@ -48,9 +48,8 @@ def support(hypothesis: str, lemmas: frozenset[str]) -> float:
     return sum(not _lemmas(word).isdisjoint(lemmas) for word in words) / len(words)
 
 
-def has_figures_of(premise: str, hypothesis: str) -> bool:
-    """Return whether every figure of the hypothesis is in the premise.
-
-    Figures are written in digits: a year, a sum, the number of a section.
+def figures(text: str) -> set[str]:
+    """Return the distinct figures of a text that are written in digits: a year, a sum,
+    the number of a section.
     """
-    return set(_FIGURE.findall(hypothesis)) <= set(_FIGURE.findall(premise))
+    return set(_FIGURE.findall(text))

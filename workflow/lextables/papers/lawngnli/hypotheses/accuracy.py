@@ -77,12 +77,17 @@ _MANDATIVE = frozenset(
 )
 # What a hypothesis says of something that only the citing opinion names.
 _POINTING = re.compile(
-    r"^(?:this|these) (?!court\b)|^(?:the )?same\b|\bat issue\b", re.IGNORECASE
+    r"^(?:this|these) (?!court\b)|^(?:the )?same (?!\w+ as\b)|\bat issue\b",
+    re.IGNORECASE,
 )
-# "Such" and its noun, with words between; "such as" and "as such" do not point back.
+# "Such" and its noun, with words between.  "As such" does not point back, and "such
+# as", "such relief as" and "such force that" point forward.
 _SUCH = re.compile(
-    r"(?<!\bas )\bsuch(?! as\b| that\b)((?: [\w-]+){1,4})", re.IGNORECASE
+    r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,3} (?:as|that)\b)((?: [\w-]+){1,4})",
+    re.IGNORECASE,
 )
+# Marks of quoted and changed words: "[T]hese tolls".
+_MARKS = str.maketrans("", "", '[]"“”')
 _FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
 
 # In "didn't" and "hadn't" spaCy's norm of the verb is its present.
@@ -150,10 +155,11 @@ def points_outside(hypothesis: str) -> bool:
     As "some such persons are exempt", "same rule applies" and "regulation at issue is
     void".  A noun after "such" that stands before it is named.
     """
-    if _POINTING.search(hypothesis):
+    plain = hypothesis.translate(_MARKS).lstrip("'‘ ")
+    if _POINTING.search(plain):
         return True
-    for such in _SUCH.finditer(hypothesis):
-        named = content_lemmas(hypothesis[: such.start()])
+    for such in _SUCH.finditer(plain):
+        named = content_lemmas(plain[: such.start()])
         if named.isdisjoint(content_lemmas(such[1])):
             return True
     return False

@@ -192,10 +192,14 @@ def _has_concession(tree: Tree, clause: Clause) -> bool:
     """Return whether a concession after the verb is said of the clause.
 
     It would no longer fit the contradiction: "the ban is void, even though it is
-    narrow".
+    narrow" or "however narrow".
     """
     for i in range(clause.predicate.start + 1, clause.node.end):
-        if not in_clause_below(clause, i) and phrase_at(tree, i, CONCESSIONS):
+        if in_clause_below(clause, i):
+            continue
+        following = [token.tag for token in tree.tokens[i + 1 : i + 2]]
+        is_graded = tree.word(i) == "however" and following in (["JJ"], ["RB"])
+        if is_graded or phrase_at(tree, i, CONCESSIONS):
             return True
     return False
 

@@ -36,14 +36,16 @@ REASON_PHRASES = (
 CONCESSIONS = (
     ("although",),
     ("though",),
-    ("even", "if"),
-    ("even", "though"),
-    ("even", "when"),
-    ("even", "where"),
+    ("albeit",),
+    ("even",),
     ("despite",),
     ("notwithstanding",),
-    ("regardless", "of"),
+    ("regardless",),
+    ("irrespective",),
+    ("whereas",),
+    (",", "while"),
     ("in", "spite", "of"),
+    ("no", "matter"),
 )
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 

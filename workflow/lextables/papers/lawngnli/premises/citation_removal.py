@@ -43,6 +43,7 @@ from eyecite.tokenizers import Tokenizer
 
 from lextables.papers.lawngnli.citations.resolution import citations_of, searchable
 from lextables.papers.lawngnli.citations.resolution import tokenizer as hyperscan
+from lextables.papers.lawngnli.dataset.support import figures
 from lextables.papers.lawngnli.hypotheses import morphology
 
 _REMOVED = (
@@ -280,6 +281,16 @@ def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
         if shorter.strip() or not paragraph.strip():
             paragraphs.append(shorter)
     return "\n".join(paragraphs)
+
+
+def keeps_figures_of(premise: str, hypothesis: str) -> bool:
+    """Return whether the premise without its citations has every figure of the
+    hypothesis.
+    """
+    stated = figures(hypothesis)
+    if not stated <= figures(premise):
+        return False
+    return not stated or stated <= figures(remove_citations(premise))
 
 
 def removed_spans(

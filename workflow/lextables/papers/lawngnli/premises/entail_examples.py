@@ -25,7 +25,6 @@ from lextables.papers.lawngnli.citations.candidates import (
     PARENTHETICAL,
 )
 from lextables.papers.lawngnli.citations.case_index import CaseIndex, volume_key
-from lextables.papers.lawngnli.dataset.support import has_figures_of
 from lextables.papers.lawngnli.hypotheses.accuracy import (
     Pipeline,
     hypothesis_of,
@@ -33,6 +32,7 @@ from lextables.papers.lawngnli.hypotheses.accuracy import (
     more_metadata,
     points_outside,
 )
+from lextables.papers.lawngnli.premises.citation_removal import keeps_figures_of
 from lextables.papers.lawngnli.steps import CITING, SPANS, STRINGS, StepCounts
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Column, Row, Table
@@ -282,7 +282,7 @@ def _accurate(
     if points_outside(hypothesis):
         return None
     counts[ALONE] += 1
-    if not has_figures_of(premise, hypothesis):
+    if not keeps_figures_of(premise, hypothesis):
         return None
     counts[FIGURES] += 1
     return hypothesis

@@ -20,6 +20,8 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 - A premise with `MAX_SUPPORT` or more of the hypothesis's content words is no
   candidate: of seven such Neutral pairs that were read, five were wrong
   (resources/readings/lawngnli_labels.csv).
+- Nor is a premise without a figure of the hypothesis: the hypotheses of the other
+  labels have all their figures in their premises, which would give the label away.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 
@@ -42,6 +44,7 @@ from lextables.papers.lawngnli.hypotheses.difficulty import (
     overlap,
     spaced,
 )
+from lextables.papers.lawngnli.premises.citation_removal import keeps_figures_of
 from lextables.pipeline import dataset
 from lextables.pipeline.dataset import Row
 
@@ -235,7 +238,9 @@ def _pairings(
             for position in sorted(similarities):
                 if overlap(hypothesis_bigrams, spaced_texts[position]) >= MAX_OVERLAP:
                     continue
-                if support(hypothesis, lemmas(position)) < MAX_SUPPORT:
+                if support(hypothesis, lemmas(position)) >= MAX_SUPPORT:
+                    continue
+                if keeps_figures_of(texts[position], hypothesis):
                     allowed.append(position)
             if not allowed:
                 yield query.example_id, None
