@@ -465,6 +465,29 @@ def test_a_failed_report_or_export_keeps_the_previous_one(panel):
     assert planned(project, targets=targets).keys() >= {*rules}
 
 
+def test_an_export_with_other_content_is_uploaded_again(panel):
+    """Also if a command without ``push`` made it."""
+    project = panel("exports")
+    uploaded = RESULTS / "publish/pushed/acord.txt"
+    (project / uploaded).parent.mkdir()
+    (project / uploaded).touch()
+    words = (uploaded, "--cores", "2", "--nolock", "--config", "push=me/tables")
+    config = ("papers=[acord]", "extra_models=[]", "extra_predictions=[]")
+
+    def planned_jobs(*arguments):
+        run = forked.snakemake(project, *words, *config, *arguments, project=project)
+        assert run.code == 0, run.output[-3000:]
+        return run.output
+
+    planned_jobs("--touch", "--forceall")
+    assert "Nothing to be done" in planned_jobs("--dry-run")
+    exported = project / RESULTS / "publish/acord/.complete"
+    exported.touch()
+    assert "Nothing to be done" in planned_jobs("--dry-run")
+    exported.write_text("sha256:other\n")
+    assert re.search(r"push +1\n", planned_jobs("--dry-run"))
+
+
 def prompt(name):
     return registered(f"prompts/{name}.txt", "an experienced", "a patient")
 

@@ -378,6 +378,8 @@ def test_the_export_of_every_paper_has_the_same_tables(finished, published):
         *("acord", "cuad", "lawngnli", "maud", "privacy", "lawngnli_parentheticals")
     }
     assert names == papers | {"printed"}
+    digests = {(published / name / ".complete").read_text() for name in papers}
+    assert len(digests) == len(papers)
     for name in papers:
         assert {"README.md", "croissant.json", "LICENSE.md", "CITATION.bib"} <= {
             path.name for path in (published / name).iterdir()

@@ -18,7 +18,8 @@ from lextables.planning.publish import Exports
 EXPORTS = Exports(PROJECT, TABLES)
 PUBLISH = f"{RESULTS}/publish"
 # Written last, like that of the report: an export that fails leaves the previous one as
-# it is.
+# it is.  It holds the digest of the export, so that other content is uploaded again, also
+# after a command without `push`.
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
 
@@ -96,10 +97,6 @@ rule push:
         code=code("publish_push.py"),
         about=lambda wildcards, output: EXPORTS.about(wildcards),
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),
-        # An export that is made again by the same command is uploaded again.  The digests
-        # cover one that was made again by an earlier command without `push`.
-        about_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
-        source_texts_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
         repository=lambda wildcards: f"{CONFIG.push}-{wildcards.export}",
     message:
         "Uploading the export {wildcards.export} to {params.repository}."

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from lextables.pipeline import not_run
 from lextables.pipeline.atomic import write_text
+from lextables.pipeline.content import folder_content
 from lextables.pipeline.job import job
 from lextables.pipeline.version import made_by, words
 from lextables.publish.export import About, Origin, PublishedRun, gather
@@ -26,5 +27,7 @@ with job(snakemake.log[0]):
         ],
         origin=Origin(words(made_by()), params.command),
     )
-    write(export, Path(snakemake.output[0]).parent)
-    write_text(snakemake.output[0], "")
+    folder = Path(snakemake.output[0]).parent
+    write(export, folder)
+    # An export with other content is uploaded again.
+    write_text(snakemake.output[0], f"{folder_content(folder)}\n")
