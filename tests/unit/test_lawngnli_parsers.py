@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.brackets import to_brackets
-from lextables.papers.lawngnli.hypotheses import parsers
+from lextables.papers.lawngnli.hypotheses import constituents, parsers
 from lextables.papers.lawngnli.hypotheses.tree import Token, well_formed
 from lextables.pipeline.errors import BadInput
 
@@ -28,7 +28,7 @@ def converted(written: str) -> str:
         (int(head) - 1 if int(head) else i, label)
         for i, (*_, head, label) in enumerate(rows)
     ]
-    tree = parsers._dependency_tree(tokens, arcs)
+    tree = constituents.constituency_tree(tokens, arcs)
     assert well_formed(tree)
     return to_brackets(tree)
 
@@ -47,8 +47,8 @@ def test_dependencies_are_converted_to_constituents(row):
 
 def test_crossing_arcs_are_lifted():
     # 0 ← 2 crosses 1 ← 3: a word below a later word is moved to the head of that word.
-    assert parsers._projective([2, 3, 2, 2]) == [2, 2, 2, 2]
-    assert parsers._projective([1, 1, 1]) == [1, 1, 1]
+    assert constituents._projective([2, 3, 2, 2]) == [2, 2, 2, 2]
+    assert constituents._projective([1, 1, 1]) == [1, 1, 1]
 
 
 def test_white_space_tokens_are_added_to_the_previous_token():
@@ -73,7 +73,9 @@ def test_white_space_tokens_are_added_to_the_previous_token():
         word.head = words[2]
     blank = token(3, "\n\n", "_SP", "", blank=True)
     blank.head = blank
-    ((tokens, arcs),) = parsers._arcs(SimpleNamespace(sents=[words, [blank]]))
+    ((tokens, arcs),) = parsers._sentences_with_arcs(
+        SimpleNamespace(sents=[words, [blank]])
+    )
     assert tokens == [Token("tax", "NN", " \n"), Token("ends", "VBZ", "\n\n")]
     assert arcs == [(1, "ROOT"), (1, "ROOT")]
 
