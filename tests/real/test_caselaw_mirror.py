@@ -112,7 +112,9 @@ def test_parentheticals_of_a_volume_are_extracted(
     shards = []
     for volume in VOLUMES:
         shards.append(tmp_path / f"{volume}.parquet")
-        write_opinions([CASELAW / f"us/{volume}.zip"], shards[-1], set_aside=False)
+        write_opinions(
+            [CASELAW / f"us/{volume}.zip"], shards[-1], skip_unreadable=False
+        )
     build_case_index(shards, tmp_path / "index")
     index = CaseIndex(tmp_path / "index")
     majorities = MajorityOpinions(shards)
@@ -153,7 +155,7 @@ def test_tables_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
         "from lextables.papers.lawngnli.citations.resolution import tokenizer\n"
         "from lextables.papers.lawngnli.citations.candidates import write_candidates\n"
         "volume, out = map(Path, sys.argv[1:])\n"
-        "write_opinions([volume], out / 'o', set_aside=False)\n"
+        "write_opinions([volume], out / 'o', skip_unreadable=False)\n"
         "build_case_index([out / 'o'], out / 'index')\n"
         "write_candidates(out / 'o', CaseIndex(out / 'index'), tokenizer(), out / 'c', out / 'e')\n"
     )

@@ -300,7 +300,7 @@ def test_the_report_lists_volumes_that_were_set_aside_with_reasons():
         "opinions": 12,
         "cases left out": 3,
         "set_aside": ["us/2", "us/3"],
-        "faults": ["us/2: it could not be had; the volume is set aside.", str(fault)],
+        "faults": ["us/2: it was not available; the volume is set aside.", str(fault)],
     }
 
 

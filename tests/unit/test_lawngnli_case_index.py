@@ -25,7 +25,7 @@ def shard(folder: Path, name: str, *cases: tuple) -> Path:
         folder / f"{name}.zip",
         {str(c[0]): (metadata(c[0], c[1], **c[3]), c[2]) for c in cases},
     )
-    write_opinions([volume], folder / f"{name}.parquet", set_aside=False)
+    write_opinions([volume], folder / f"{name}.parquet", skip_unreadable=False)
     return folder / f"{name}.parquet"
 
 

@@ -107,7 +107,7 @@ def corpus(folder: Path) -> list[Path]:
         entries = {str(entry["id"]): (entry, body) for entry, body in part}
         volume = write_zip(folder / f"{name}.zip", entries)
         shards.append(folder / f"{name}.parquet")
-        write_opinions([volume], shards[-1], set_aside=False)
+        write_opinions([volume], shards[-1], skip_unreadable=False)
     return shards
 
 
@@ -192,7 +192,7 @@ def test_excluded_volumes_do_not_change_the_result(
     tmp_path: Path, tables: tuple
 ) -> None:
     (tmp_path / "z.zip").write_bytes(b"no zip")
-    write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", set_aside=True)
+    write_opinions([tmp_path / "z.zip"], tmp_path / "z.parquet", skip_unreadable=True)
     outcomes, *found = built(tmp_path, [*corpus(tmp_path), tmp_path / "z.parquet"])
     assert found == list(tables[1:])
     assert not any(n for outcome in outcomes[-2:] for n in outcome.funnel.values())

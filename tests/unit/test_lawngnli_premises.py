@@ -120,7 +120,7 @@ def test_opinions_are_read_by_their_position(
     }
     volume = write_zip(tmp_path / "v.zip", cases)
     shard = tmp_path / "v.parquet"
-    write_opinions([volume], shard, set_aside=False)
+    write_opinions([volume], shard, skip_unreadable=False)
     rows = list(dataset.read(shard))
     found = MajorityOpinions([shard])
     for row in (79, 0, 33, 31, 32, 1):

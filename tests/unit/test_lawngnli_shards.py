@@ -49,7 +49,7 @@ def build(folder: Path, size: int, tools) -> tuple[dict[str, int], dict[str, byt
     cuts = [VOLUMES[at : at + size] for at in range(0, len(VOLUMES), size)]
     opinions = [folder / f"opinions-{n}.parquet" for n in range(len(cuts))]
     for volumes, path in zip(cuts, opinions, strict=True):
-        write_opinions(volumes, path, set_aside=False)
+        write_opinions(volumes, path, skip_unreadable=False)
     build_case_index(opinions, folder / "index")
     index = CaseIndex(folder / "index")
     majorities = MajorityOpinions(opinions)

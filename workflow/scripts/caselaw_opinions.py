@@ -14,7 +14,7 @@ with job(snakemake.log[0]) as log:
     record = read_json(record_path, ingest.FetchedVolumes)
     volumes = ingest.paths(record, record_path.parent)
     ingested = ingest.write_opinions(
-        volumes, snakemake.output.opinions, set_aside=snakemake.params.skip
+        volumes, snakemake.output.opinions, skip_unreadable=snakemake.params.skip
     )
     report = ingest.report(record, ingested)
     for fault in report["faults"]:

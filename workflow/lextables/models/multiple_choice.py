@@ -25,8 +25,8 @@ from lextables.pipeline.files import JsonObject
 
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
-# The letter may follow words such as "The answer is", or precede a punctuation mark; "A
-# clause" is no letter.
+# The letter in: "The answer is B", "b" on a line, "B) …" or "B.", "(b)".  "A clause" has
+# none.
 _LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"
 # How answers begin that are written in LaTeX or in a block of JSON.
 _FORM = r"(?:boxed\b\W*|json\b\W*)?"
@@ -164,9 +164,9 @@ def parsed(text: str, options: Sequence[str]) -> int | None:
 def counts(answers: Iterable[Answered]) -> JsonObject:
     """Return counts over ``answers`` for `run.json`.
 
-    Of the orders of the options: ``first_listed`` is the share in which the first
-    option won, ``ties`` have several winners, ``unanswered`` ones name no option, and
-    ``answered`` are the others.
+    The unit of most counts is a question in one order of its options: ``answered`` ones
+    have a winner, ``unanswered`` none, ``ties`` several; ``first_listed`` is the share
+    whose winner is the first option alone.
     """
     answers = list(answers)
     orders: list[Picked] = []
@@ -177,6 +177,7 @@ def counts(answers: Iterable[Answered]) -> JsonObject:
     by_chance = [1 / len(order.shares) for order in orders]
     return {
         "questions": len(answers),
+        # An order with reported probabilities is one request.
         "requests": sum(number or 1 for number in drawn),
         "drawn": sum(drawn),
         "unparseable": sum(order.unparseable for order in orders),

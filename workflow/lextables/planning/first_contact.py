@@ -234,7 +234,7 @@ def contact_case_law(volume: str, source: fetching.Source, folder: Path) -> Atte
         volumes = ingest.paths(record, source.folder)
         folder.mkdir(parents=True, exist_ok=True)
         done = ingest.write_opinions(
-            volumes, folder / "opinions.parquet", set_aside=False
+            volumes, folder / "opinions.parquet", skip_unreadable=False
         )
         return f"volume {volume}: {_counts({'opinions': done.opinions})}"
 

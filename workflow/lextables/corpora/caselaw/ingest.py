@@ -22,8 +22,9 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import doubt
 from lextables.sources.archives import BOUNDS, Bounds
 
-NAMED = 10  # cases of a volume that are left out and named; the others are counted
-AGAIN = "fetch it again with --forcerun caselaw_volumes"
+# Left-out cases of a volume that the report names; the others are only counted.
+MAX_NAMED_CASES = 10
+FETCH_AGAIN = "fetch it again with --forcerun caselaw_volumes"
 _PAGE = pa.struct(
     [pa.field("label", pa.string(), False), pa.field("offset", pa.int32(), False)]
 )
@@ -88,14 +89,14 @@ OPINIONS = Table(
 class Ingested:
     """The number of rows written, the faults in order, and what was left out.
 
-    ``left_out`` is the number of cases; ``faults`` names the first `NAMED` of each
-    volume.  ``set_aside`` are the files of the volumes that were left out.
+    ``left_out`` is the number of cases; ``faults`` names the first `MAX_NAMED_CASES` of
+    each volume.  ``unreadable`` are the files of the volumes that were left out.
     """
 
     opinions: int
     faults: tuple[Fault, ...]
     left_out: int
-    set_aside: tuple[Path, ...]
+    unreadable: tuple[Path, ...]
 
 
 class _LostVolume(Exception):
@@ -123,7 +124,11 @@ class _Attempt:
                 yield from self._of_volume(volume)
 
     def _of_volume(self, volume: Path) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a volume; raise `_LostVolume` if it cannot be read."""
+        """Yield the rows of a volume, and collect its faults.
+
+        A fault loses the volume (raises `_LostVolume`), a case, an opinion's pages or
+        nothing (`Fault.lost`).
+        """
         left_out = 0
         for item in read_volume(volume, self._bounds, self._seen):
             if isinstance(item, Opinion):
@@ -131,11 +136,13 @@ class _Attempt:
                 continue
             if item.lost == "volume":
                 raise _LostVolume(volume, item)
-            left_out += item.lost == "case"
-            if item.lost != "case" or left_out <= NAMED:
-                self.faults.append(item)
-        if left_out > NAMED:
-            what = f"{left_out - NAMED:,} more cases are left out"
+            if item.lost == "case":
+                left_out += 1
+                if left_out > MAX_NAMED_CASES:
+                    continue
+            self.faults.append(item)
+        if left_out > MAX_NAMED_CASES:
+            what = f"{left_out - MAX_NAMED_CASES:,} more cases are left out"
             self.faults.append(Fault(volume.name, "", what, "nothing"))
         self.left_out += left_out
 
@@ -144,17 +151,17 @@ def write_opinions(
     volumes: Sequence[str | Path],
     path: str | Path,
     *,
-    set_aside: bool,
+    skip_unreadable: bool,
     bounds: Bounds = BOUNDS,
 ) -> Ingested:
     """Write the opinions of ``volumes``, in their order, to ``path`` as a table of
     `OPINIONS`.
 
     A case that is invalid, or whose id an earlier case has, is left out and counted.  A
-    volume that cannot be read raises `BadInput`; with ``set_aside`` it is left out and
-    named in the result. If a volume fails half-way, the table is written again without
-    it, so that memory is bounded by one row group, a volume's metadata and the ids of
-    the cases.
+    volume that cannot be read raises `BadInput`; with ``skip_unreadable`` it is left
+    out and named in the result.  If a volume fails half-way, the table is written again
+    without it, so that memory is bounded by one row group, a volume's metadata and the
+    ids of the cases.
     """
     files = [Path(volume) for volume in volumes]
     lost: dict[Path, Fault] = {}
@@ -163,16 +170,18 @@ def write_opinions(
         try:
             count = dataset.write(OPINIONS, attempt.rows(files), path)
         except _LostVolume as broken:
+            # The next run fetches the volume again if it may be damaged.
             doubt([broken.volume])
-            if not set_aside:
+            if not skip_unreadable:
                 do = "mend the volume, or set bad_volumes to skip"
                 raise BadInput(
                     broken.fault.what, where=str(broken.volume), do=do
                 ) from None
             lost[broken.volume] = broken.fault
         else:
-            absent = tuple(file for file in files if file in lost)
-            return Ingested(count, tuple(attempt.faults), attempt.left_out, absent)
+            unreadable = tuple(file for file in files if file in lost)
+            faults = tuple(attempt.faults)
+            return Ingested(count, faults, attempt.left_out, unreadable)
 
 
 def read_opinions(
@@ -196,7 +205,7 @@ def read_opinions(
 
 
 class FetchedVolume(BaseModel):
-    """A volume that was fetched, which has more keys."""
+    """The keys of a fetched volume's record that are read here; it has more."""
 
     file: str
     digest: str
@@ -218,12 +227,12 @@ def paths(record: Mapping[str, Any], folder: str | Path) -> list[Path]:
     files = [Path(folder, volume["file"]) for volume in record["volumes"]]
     for path, volume in zip(files, record["volumes"], strict=True):
         if not path.is_file():
-            raise BadInput("the volume is missing", where=str(path), do=AGAIN)
+            raise BadInput("the volume is missing", where=str(path), do=FETCH_AGAIN)
         if f"sha256:{sha256_of(path)}" != volume["digest"]:
             raise BadInput(
                 "the volume differs from the one that was fetched",
                 where=str(path),
-                do=AGAIN,
+                do=FETCH_AGAIN,
             )
     return files
 
@@ -249,11 +258,11 @@ def report(record: Mapping[str, Any], done: Ingested) -> dict[str, Any]:
         "cases left out": done.left_out,
         "set_aside": [
             *absent,
-            *(f"{path.parent.name}/{path.stem}" for path in done.set_aside),
+            *(f"{path.parent.name}/{path.stem}" for path in done.unreadable),
         ],
         "faults": [
             *(
-                f"{volume}: it could not be had; the volume is set aside."
+                f"{volume}: it was not available; the volume is set aside."
                 for volume in absent
             ),
             *map(str, done.faults),

@@ -44,18 +44,20 @@ def predictions(
 ) -> Submitted:
     """Return submitted answers as rows of `PREDICTIONS`.
 
-    ``data`` are questions, responses and paragraphs.  Pairs that nobody answered are
-    skipped.  Raises `BadInput`, naming the line, for an unknown question or option, a
-    repeated option, and an invalid distribution; and if an answered pair has no
-    prediction, although the file has other predictions for its document or the document
-    has a text.
+    ``data`` are questions, responses and paragraphs.  A row whose document nobody
+    answered the question about, or that does not exist, is skipped and counted.  Raises
+    `BadInput`, naming the line, for an unknown question or option, a repeated option,
+    and an invalid distribution.  Also raises it if an answered pair has no prediction,
+    and its document has a text or other predictions in the file.
     """
     collection = load(data, task["names"])
     answers: dict[tuple[str, str], Distribution] = {}
     skipped = set()
     for place, row in read_rows(FORMS[form](file), AnswerRow):
+        # `identified` raises `BadInput` for an unknown id, `known` does not.
         name = identified(row.question_id, collection.questions, "question", place)
         document = known(row.document_id, collection.shares[name])
+        # Pairs without an answer are skipped: a submission may cover all documents.
         if document not in collection.shares[name]:
             skipped.add((document, name))
             continue
@@ -66,6 +68,8 @@ def predictions(
     if not answers:
         what = "no document of the data set is answered"
         raise BadInput(what, where=file.name, do="correct the ids")
+    # All answered pairs of these documents need a prediction: documents with text, and
+    # those that the file predicts anyway.
     documents = collection.paragraphs.keys() | {document for _, document in answers}
     answered_pairs = [
         (name, each) for each, name in pairs(collection.shares, documents)

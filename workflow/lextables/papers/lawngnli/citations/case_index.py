@@ -65,15 +65,16 @@ _log = logging.getLogger("lextables")
 
 @cache
 def reporter_name(reporter: str) -> str:
-    """Return the standard abbreviation of a reporter, or ``reporter`` if it has none or
-    several.
+    """Return the standard abbreviation of a reporter without white space (``U.S.``).
+
+    It is ``reporter`` without white space if it has none or several.
     """
-    editions = dict.fromkeys(
-        edition.short_name for edition in EDITIONS_LOOKUP.get(reporter, ())
-    )
-    if reporter in editions or len(editions) != 1:
-        return "".join(reporter.split())
-    return "".join(next(iter(editions)).split())
+    editions = EDITIONS_LOOKUP.get(reporter, ())
+    names = {edition.short_name for edition in editions}
+    name = reporter
+    if reporter not in names and len(names) == 1:
+        (name,) = names
+    return "".join(name.split())
 
 
 def citation_key(citation: str) -> str | None:
@@ -119,9 +120,10 @@ def build_case_index(
     to ``folder``.
 
     Returns counts: cases, those with a single majority opinion, citations, and
-    citations that belong to two cases.  Reads no opinion's text.  The result does not
-    depend on the files and the order of the cases.  Of a case in two files the first is
-    used, and the other is logged.  Raises `BadInput` if there is no case.
+    citations that belong to two cases.  Reads no opinion's text.  Apart from shards and
+    rows, the index does not depend on how the cases are divided into files.  A case in
+    two files is taken from the first; the other is logged.  Raises `BadInput` if there
+    is no case.
     """
     codes: dict[str, int] = {}
     names = [Path(path).name for path in shards]
@@ -181,18 +183,15 @@ class CaseIndex:
             with damage_named(path):
                 verify(path)
                 arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
-        self._citations, self._cases, self._parties = arrays.values()
+        self._citations = arrays["citations"]
+        self._cases = arrays["cases"]
+        self._parties = arrays["parties"]
         record = read_json(folder / "index.json", _Index)
         # A search needs its keys side by side: 8 bytes for each citation, case and name
         # in memory.
-        self._citation_keys, self._case_ids, self._party_keys = (
-            np.ascontiguousarray(array[field])
-            for array, field in (
-                (self._citations, "key"),
-                (self._cases, "case"),
-                (self._parties, "key"),
-            )
-        )
+        self._citation_keys = np.ascontiguousarray(self._citations["key"])
+        self._case_ids = np.ascontiguousarray(self._cases["case"])
+        self._party_keys = np.ascontiguousarray(self._parties["key"])
         self.shards: tuple[str, ...] = tuple(record["shards"])
         self._jurisdictions: list[str] = record["jurisdictions"]
 
@@ -209,10 +208,10 @@ class CaseIndex:
 
     def record(self, case_id: int) -> CaseRecord:
         """Return the record of a case; KeyError if the corpus has no such case."""
-        at = int(np.searchsorted(self._case_ids, case_id))
-        if at == len(self._case_ids) or self._case_ids[at] != case_id:
+        position = int(np.searchsorted(self._case_ids, case_id))
+        if position == len(self._case_ids) or self._case_ids[position] != case_id:
             raise KeyError(case_id)
-        _, shard, row, code = self._cases[at].item()
+        _, shard, row, code = self._cases[position].item()
         jurisdiction = self._jurisdictions[code]
         majority = None
         if row >= 0:
@@ -221,10 +220,11 @@ class CaseIndex:
 
     def met_again(self, case: "CaseHeading") -> bool:
         """Return whether a later case has the same party names, in the same or reverse
-        order (A.1.2).
+        order.
 
-        Later is by date, as far as both dates are given; where those are equal, by
-        volume and page of one reporter.
+        It may have overturned this one, so the paper drops the parentheticals of this
+        one (A.1.2).  Later is by date, as far as both dates are given; where those are
+        equal, by volume and page of one reporter.
         """
         if not parties(case.name):
             return False
@@ -264,6 +264,10 @@ def parties(name: str) -> tuple[str, ...]:
 
 
 def _heading_entry(case: CaseHeading) -> np.void:
+    """The entry of a case in the array of `_PARTIES`.
+
+    Its key does not depend on the order of the parties.
+    """
     values = (
         _hash("parties " + " | ".join(sorted(parties(case.name)))),
         _date(case.date),
@@ -276,6 +280,7 @@ def _heading_entry(case: CaseHeading) -> np.void:
 
 
 def _later(other: np.void, entry: np.void) -> bool:
+    """Whether an entry of `_PARTIES` is of a later case than ``entry``."""
     if other["case"] == entry["case"]:
         return False
     for first, second in zip(
@@ -301,6 +306,7 @@ def _date(date: str) -> int:
 
 
 def _parts(date: int) -> tuple[int, int, int]:
+    """Year, month and day of a date as YYYYMMDD."""
     return date // 10_000, date // 100 % 100, date % 100
 
 
@@ -315,10 +321,11 @@ def _hash(text: str) -> int:
 
 
 def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
+    """The start and the end of the entries equal to ``key`` in sorted ``keys``."""
     unsigned = np.uint64(key)
-    return int(np.searchsorted(keys, unsigned, "left")), int(
-        np.searchsorted(keys, unsigned, "right")
-    )
+    start = int(np.searchsorted(keys, unsigned, "left"))
+    end = int(np.searchsorted(keys, unsigned, "right"))
+    return start, end
 
 
 def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
@@ -354,23 +361,25 @@ def _shard(number: int, path: Path, codes: dict[str, int]) -> _Tables:
     """The cases, citations and parties of one file; a new jurisdiction gets the next
     number of ``codes``.
     """
+    # {case id: a row of `_CASE`}; its row is -1 until a single majority opinion is met.
     cases: dict[int, tuple[int, int, int, int]] = {}
     citations: list[tuple[int, int]] = []
     headings: list[np.void] = []
-    at = -1
+    row_number = -1
     for batch in batches(path, _COLUMNS):
         for row in batch.to_pylist():
-            at += 1
+            row_number += 1
             case_id = row["case_id"]
-            place = codes.setdefault(row["jurisdiction"], len(codes))
+            code = codes.setdefault(row["jurisdiction"], len(codes))
             if case_id not in cases:
-                cases[case_id] = (case_id, number, -1, place)
+                cases[case_id] = (case_id, number, -1, code)
                 keys = (citation_key(citation) for citation in row["citations"])
                 citations += [(_hash(key), case_id) for key in keys if key is not None]
                 headings.append(_heading_entry(CaseHeading.of(row)))
             if row["opinion_type"] == MAJORITY and row["majorities"] == 1:
-                cases[case_id] = (case_id, number, at, place)
-    rows = (list(cases.values()), citations, headings)
-    return tuple(
-        np.array(*pair) for pair in zip(rows, (_CASE, _CITATION, _PARTIES), strict=True)
+                cases[case_id] = (case_id, number, row_number, code)
+    return (
+        np.array(list(cases.values()), _CASE),
+        np.array(citations, _CITATION),
+        np.array(headings, _PARTIES),
     )

@@ -86,7 +86,7 @@ _SUCH = re.compile(
     r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,3} (?:as|that)\b)((?: [\w-]+){1,4})",
     re.IGNORECASE,
 )
-# Marks of quoted and changed words: "[T]hese tolls".
+# Marks of quoted and changed words: "[O]nce".
 _MARKS = str.maketrans("", "", '[]"“”')
 _FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
 

@@ -1,11 +1,10 @@
-"""The hypotheses of the released LawngNLI, half of which its contradiction algorithm
-makes.
+"""The hypotheses of the released LawngNLI.
 
-Half of the released hypotheses are not in the opinions: ``src/reconstruct_nli.py`` of
-the released code rebuilds them from the sentence and the clause that the ID file names,
-and then replaces words in 36 of them (`resources/facts/lawngnli_edits.csv`).  This
-module does the same, mistakes included (docs/lawngnli.md); the trees must be those of
-benepar_en3.
+Half are parentheticals as written; the other half are made by its contradiction
+algorithm.  ``src/reconstruct_nli.py`` of the released code rebuilds these from the
+sentence and the clause that the ID file names, and then replaces words in 36 of them
+(`resources/facts/lawngnli_edits.csv`).  This module does the same, mistakes included
+(docs/lawngnli.md); the trees must be those of benepar_en3.
 """
 
 import csv
@@ -73,8 +72,8 @@ def write_shard(
         case_ids.update((row["citing_case_id"], row["cited_case_id"]))
     case_by_id = {row["case_id"]: row for row in cases(volumes, case_ids)}
     dataset.write(CASES, case_by_id.values(), cases_path)
-    # Both twins are of one parenthetical.
     shard_rows = [row for row in named if row["citing_case_id"] in case_by_id]
+    # The order of `HYPOTHESES`.  Twins are of one case, so both are in this shard.
     shard_rows.sort(key=itemgetter("example_id", "is_twin"))
     parentheticals = []
     for row in shard_rows:
@@ -114,10 +113,14 @@ def _parenthetical(row: Row, case: Row) -> str | None:
 def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | None]:
     """Return the hypotheses of (row of `ids.ROWS`, its parenthetical).
 
-    None if the algorithm finds nothing to change in the clause that the row names.
+    Columns of a row say how its parenthetical becomes the hypothesis.  ``expanded``:
+    contractions are written out first.  ``contradicted``: the algorithm makes the other
+    text of the pair; ``flipped``: that other text is the hypothesis.  So only rows with
+    both are changed; ``sentence`` and ``clause`` say where.  The hypothesis is None if
+    the algorithm finds nothing to change there.
     """
     nlp = _word_pipeline()
-    edits = _edits()
+    edits_by_row = _edits_by_row()
     results: list[str | None] = []
     to_change = []  # (place in results, row, text to parse)
     for row, text in rows:
@@ -132,7 +135,7 @@ def hypotheses(rows: Sequence[tuple[Row, str]], parser: Parser) -> list[str | No
     for (place, row, _), sentences in zip(to_change, trees, strict=True):
         changed = _contradicted(sentences, row, parser)
         if changed is not None:
-            for edit in edits.get(row["index"], ()):
+            for edit in edits_by_row.get(row["index"], ()):
                 changed = edit.applied(changed)
         results[place] = changed
     return results
@@ -147,21 +150,21 @@ def _word_pipeline() -> Any:
 
 @dataclass(frozen=True)
 class _Edit:
-    """``text`` in the place of some characters; without a place it goes to the end."""
+    """A replacement of some characters; without a place it goes to the end."""
 
     start: int | None
     end: int | None
-    text: str
+    replacement: str
 
     def applied(self, text: str) -> str:
         """Return ``text`` after the edit."""
         if self.start is None:
-            return text + self.text
-        return text[: self.start] + self.text + text[self.end :]
+            return text + self.replacement
+        return text[: self.start] + self.replacement + text[self.end :]
 
 
 @cache
-def _edits() -> Mapping[int, Sequence[_Edit]]:
+def _edits_by_row() -> Mapping[int, Sequence[_Edit]]:
     """{index of a row: its edits, the last one in the text first}."""
     edits = defaultdict(list)
     with EDITS.open(newline="", encoding="utf-8") as file:
@@ -205,7 +208,7 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
     """The text with the clause of one sentence changed; None if it is not found."""
     if row["sentence"] >= len(sentences):
         return None
-    changed = _changed(sentences[row["sentence"]], row["clause"], parser)
+    changed = _changed_sentence(sentences[row["sentence"]], row["clause"], parser)
     if changed is None:
         return None
     texts = [tree.text.rstrip() for tree in sentences]
@@ -213,24 +216,26 @@ def _contradicted(sentences: Sequence[Tree], row: Row, parser: Parser) -> str | 
     return " ".join(texts)
 
 
-def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
-    """The sentence with the clause changed to which ``path`` leads, an S a step from
-    the root.
+def _changed_sentence(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
+    """The sentence with one clause changed.
+
+    Walk from the root along ``path``: each step is the number of an S among the
+    children.  The first node with exactly one NP and one VP (or ADJP) is changed.  None
+    if there is no such node or step.
     """
     node = tree.root
     steps = iter(path)
     while True:
-        children = _chain(node)[1]
-        labels = [_chain(child)[0] for child in children]
+        _, children = _labels_and_children(node)
+        labels = [_labels_and_children(child)[0] for child in children]
         if labels.count(("NP",)) == 1:
             subject = children[labels.index(("NP",))]
+            # The released code leaves a sentence as it is if the subject begins so.
             if tree.tokens[subject.start].text.lower() in _NOT:
                 return None
-            words = _text(tree.tokens[subject.start : subject.end])
-            for old, new in (("no one", "someone"), ("No one", "Someone")):
-                if old in words:
-                    someone = words.replace(old, new, 1)
-                    return _replaced(tree, subject.start, words, someone)
+            changed = _with_someone(tree, subject)
+            if changed is not None:
+                return changed
             for label in (("VP",), ("ADJP",)):
                 if labels.count(label) == 1:
                     place = labels.index(label)
@@ -242,9 +247,24 @@ def _changed(tree: Tree, path: Sequence[int], parser: Parser) -> str | None:
         node = children[clauses[step]]
 
 
-def _chain(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
-    """The labels of a node and its only descendants, without a word's tag, and the
-    children of the last.
+def _with_someone(tree: Tree, subject: Node) -> str | None:
+    """The sentence with "someone" for "no one" in its subject; None without "no
+    one".
+    """
+    words = _text(tree.tokens[subject.start : subject.end])
+    for old, new in (("no one", "someone"), ("No one", "Someone")):
+        if old in words:
+            someone = words.replace(old, new, 1)
+            return _replaced(tree, subject.start, words, someone)
+    return None
+
+
+def _labels_and_children(node: Node) -> tuple[tuple[str, ...], tuple[Node, ...]]:
+    """The labels from a node down to the first descendant with several children, and
+    that descendant's children.
+
+    A word's tag is left out: ``("NP",)`` for an NP of one word or of several children,
+    ``()`` for a word.
     """
     labels = []
     while not node.is_leaf:
@@ -262,18 +282,18 @@ def _negated_phrase(
     place: int,
     parser: Parser,
 ) -> str | None:
-    """The sentence with its predicate negated; with an adverb before it, it is parsed
-    again by itself.
-    """
+    """The sentence with its predicate, ``children[place]``, negated."""
     start = children[place].start
     end = children[place].end
     tokens = tree.tokens[start:end]
     is_adjective = labels[place] == ("ADJP",)
+    # An adverb or word before the predicate belongs to it: both are parsed again, as
+    # the released code does.
     if place and labels[place - 1] in ((), ("ADVP",)):
         start = children[place - 1].start
         (sentences,) = parser.parse([_text(tree.tokens[start:end])])
         tokens = sentences[0].tokens
-        is_adjective = _chain(sentences[0].root)[0] == ("ADJP",)
+        is_adjective = _labels_and_children(sentences[0].root)[0] == ("ADJP",)
     negated = _negated(tokens, is_adjective)
     if negated is None:
         return None
@@ -310,6 +330,7 @@ def _negated(tokens: Sequence[Token], is_adjective: bool) -> str | None:
     if after:
         following = after[0].text
         next_tag = after[0].tag
+    # "cannot" is two tokens without a space between.
     if not is_adjective and (head.text, following) == ("can", "not"):
         return f"{up_to_head} {_text(after[1:])}"
     if before and before[-1].text in _NOT:
