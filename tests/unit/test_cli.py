@@ -208,7 +208,7 @@ print(json.dumps([name for name in ("torch", "snakemake", "transformers", "spacy
 
 def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_path):
     (tmp_path / "acord").mkdir()
-    monkeypatch.setenv(doctor.KEY, "x")
+    monkeypatch.setenv(doctor.API_KEY, "x")
     monkeypatch.setattr(doctor, "_is_installed", lambda name: name != "snakemake")
     lines = [*doctor.lines([tmp_path, tmp_path / "none"])]
     text = "\n".join(lines)
@@ -224,7 +224,7 @@ def test_the_doctor_names_what_is_there_and_what_is_missing(monkeypatch, tmp_pat
         "weights         ok       packages with the registered digests: all-mini"
         in text
     )
-    assert doctor.KEY == api.KEY
+    assert doctor.API_KEY == api.KEY
 
 
 def test_the_commands_are_those_of_the_reference():

@@ -8,7 +8,7 @@ import pytest
 
 from lextables.papers.lawngnli.census import (
     NOTE,
-    check_left,
+    check_examples_left,
     ingested,
     total,
     volume_sources,
@@ -120,7 +120,7 @@ def test_the_error_for_an_empty_data_set_names_the_step_that_emptied_it(
     counts, sentence
 ):
     with pytest.raises(BadInput) as error:
-        check_left(counts)
+        check_examples_left(counts)
     do = "name more volumes in caselaw, such as those that these cite."
     assert str(error.value) == f"LawngNLI: no example is left: {sentence}; {do}"
-    check_left([("citations", 200), ("balanced", 6), ("with twins", 12)])
+    check_examples_left([("citations", 200), ("balanced", 6), ("with twins", 12)])

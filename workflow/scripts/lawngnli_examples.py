@@ -4,7 +4,12 @@ and their census with the number of candidates after each step.
 
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
-from lextables.papers.lawngnli.census import check_left, ingested, total, volume_sources
+from lextables.papers.lawngnli.census import (
+    check_examples_left,
+    ingested,
+    total,
+    volume_sources,
+)
 from lextables.papers.lawngnli.dataset.examples import (
     EXAMPLES,
     UNFILTERED,
@@ -24,7 +29,7 @@ with job(snakemake.log[0]) as log:
     params = snakemake.params
     step_counts = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
-    check_left(step_counts.funnel.items())
+    check_examples_left(step_counts.funnel.items())
 
     shards = []
     for parentheticals, contradictions, cites, long_premises in zip(
@@ -44,7 +49,10 @@ with job(snakemake.log[0]) as log:
     encoder = bi_encoder.load(
         weights_folder(params.encoder), device.pick(params.device)
     )
+    # Neutral premises are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
+    # One encoding for hypotheses and premises; a text's vector does not depend on the
+    # other texts.
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )
@@ -57,8 +65,8 @@ with job(snakemake.log[0]) as log:
         long_premises=output.long_premises,
         scratch=snakemake.resources.tmpdir,
     )
-    funnel = list((step_counts.funnel | last_counts).items())
-    check_left(funnel)
+    funnel = step_counts.funnel | last_counts
+    check_examples_left(funnel.items())
     write_unfiltered(shards, output.unfiltered)
 
     notes, set_aside = ingested(map(read_json, inputs.opinions))
@@ -72,11 +80,11 @@ with job(snakemake.log[0]) as log:
         {
             "data": {table.name: census(table, path) for table, path in tables},
             "notes": step_counts.counts | notes,
-            "funnel": funnel,
+            "funnel": list(funnel.items()),
             "set_aside": set_aside,
             "parser": params.parser,
             "encoder": params.encoder["model"],
             "sources": volume_sources(map(read_json, inputs.provenance)),
         },
     )
-    log.info("%s", funnel)
+    log.info("%s", list(funnel.items()))

@@ -4,7 +4,7 @@ their census.
 
 from itertools import chain
 
-from lextables.papers.lawngnli.census import check_left, total, volume_sources
+from lextables.papers.lawngnli.census import check_examples_left, total, volume_sources
 from lextables.papers.lawngnli.premises.entail_examples import PARENTHETICALS
 from lextables.pipeline.dataset import census, read, write, write_census
 from lextables.pipeline.files import read_json
@@ -14,7 +14,7 @@ with job(snakemake.log[0]):
     inputs = snakemake.input
     output = snakemake.output
     steps = total(map(read_json, inputs.counts))
-    check_left(steps.funnel.items())
+    check_examples_left(steps.funnel.items())
     rows = chain.from_iterable(map(read, inputs.parentheticals))
     write(PARENTHETICALS, rows, output.parentheticals)
     counts_of_table = census(PARENTHETICALS, output.parentheticals)

@@ -5,7 +5,11 @@ says how its counts differ from the paper's Table 2.
 from pathlib import Path
 
 from lextables import ROOT
-from lextables.papers.lawngnli.census import check_left, ingested, volume_sources
+from lextables.papers.lawngnli.census import (
+    check_examples_left,
+    ingested,
+    volume_sources,
+)
 from lextables.papers.lawngnli.dataset.examples import EXAMPLES, UNFILTERED
 from lextables.papers.lawngnli.premises.long_premises import LONG_PREMISES
 from lextables.papers.lawngnli.released.dataset import Released, differences, judged
@@ -23,7 +27,7 @@ with job(snakemake.log[0]) as log:
     params = snakemake.params
     masks = read_masks(inputs.masks[0]) if inputs.masks else None
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
-    check_left(released.funnel())
+    check_examples_left(released.funnel())
     released.write(output.examples, output.long_premises, output.unfiltered)
     other_parser = (
         ""

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from lextables.models import bi_encoder, device, own_settings
 from lextables.models.weights import weights_folder
-from lextables.papers.lawngnli.census import check_left
+from lextables.papers.lawngnli.census import check_examples_left
 from lextables.papers.lawngnli.dataset.retrieval import (
     DOCUMENTS,
     JUDGEMENTS,
@@ -56,7 +56,9 @@ with job(snakemake.log[0]) as log:
         encode_document=encode_document,
         tables=paths,
     )
-    check_left([("a test example that is Entail or Contradict", counts.queries)])
+    check_examples_left(
+        [("a test example that is Entail or Contradict", counts.queries)]
+    )
     tables_census = {table.name: census(table, paths[table.name]) for table in tables}
     write_census(
         output.census, census_of_both | {"data": tables_census, "pools": asdict(counts)}

@@ -17,8 +17,9 @@ from lextables.models.weights import check_package
 from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 
-SHOWN = 4  # missing packages in a line
-KEY = "OPENAI_API_KEY"  # `models.api.KEY`, whose module imports openai
+MAX_MISSING_SHOWN = 4  # packages in a line
+# `models.api.KEY`, repeated: importing that module would import openai.
+API_KEY = "OPENAI_API_KEY"
 GIB = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -47,10 +48,10 @@ def lines(mirrors: Sequence[Path]) -> Iterator[str]:
             yield _line("mirror", "ok", f"{mirror}: {', '.join(sources)}")
         else:
             yield _line("mirror", "missing", f"{mirror} is no folder")
-    if os.environ.get(KEY):
-        yield _line("API key", "ok", f"{KEY} is set; --set llm=<address> uses it")
+    if os.environ.get(API_KEY):
+        yield _line("API key", "ok", f"{API_KEY} is set; --set llm=<address> uses it")
     else:
-        what = f"{KEY} is not set; rows of language models behind an API need it"
+        what = f"{API_KEY} is not set; rows of language models behind an API need it"
         yield _line("API key", "missing", what)
 
 
@@ -71,7 +72,7 @@ def _extra(extra: str, requirements: Sequence[str]) -> str:
     missing = [name for name in names if name not in installed]
     if not missing:
         return _line(f"extra {extra}", "ok", f"{len(names)} packages")
-    shown = ", ".join(missing[:SHOWN])
+    shown = ", ".join(missing[:MAX_MISSING_SHOWN])
     what = f"{len(missing)} of {len(names)} packages, such as {shown}"
     do = f"pip install 'lextables[{extra}]'"
     return _line(f"extra {extra}", "missing", f"{what}; {do}")
@@ -101,7 +102,7 @@ def _models(mirrors: Sequence[Path]) -> str:
         if model.kind in ("embedding-api", "language-model-api"):
             continue
         local += 1
-        if not isinstance(resolve(name, model, "available", folders, ""), Missing):
+        if not isinstance(resolve(name, model, "available", folders, llm=""), Missing):
             present.append(name)
     found = f"{len(present)} of {local} are here"
     if present:
@@ -114,15 +115,15 @@ def _packages() -> str:
     """Return the line of the weights in installed packages, whose digests are
     checked.
     """
-    names = []
-    with TemporaryDirectory() as cache:
+    packages = []
+    with TemporaryDirectory() as folder:
         for name, model in load_models(ROOT / "resources/models.yaml").items():
             if not (model.package and model.sha256):
                 continue
             try:
-                if check_package(model.package, model.sha256, Contents(cache)):
-                    names.append(name)
+                if check_package(model.package, model.sha256, Contents(folder)):
+                    packages.append(name)
             except BadInput as error:
                 return _line("weights", "wrong", f"{error.what}; {error.do}")
-    listed = ", ".join(names) or "none"
+    listed = ", ".join(packages) or "none"
     return _line("weights", "ok", f"packages with the registered digests: {listed}")

@@ -25,8 +25,8 @@ from lextables.pipeline.files import JsonObject
 
 # Enough for the text of most options.
 ANSWER_TOKENS = 16
-# The letter in: "The answer is B", "b" on a line, "B) …" or "B.", "(b)".  "A clause" has
-# none.
+# The letter in: "The answer is B", "b" on a line, "B) …" or "B.", "(b)".
+# "A clause" has none.
 _LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"
 # How answers begin that are written in LaTeX or in a block of JSON.
 _FORM = r"(?:boxed\b\W*|json\b\W*)?"

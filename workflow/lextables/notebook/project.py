@@ -25,25 +25,23 @@ def registry() -> dict[str, Paper]:
     return packages.load_all({file.stem: str(file) for file in files})
 
 
-def known(name: str, names: Collection[str], kind: str) -> str:
-    """Return ``name``; `BadInput` suggests the most similar of ``names`` if it is
-    none.
-    """
+def check_name(name: str, names: Collection[str], kind: str) -> None:
+    """Raise `BadInput`, with the most similar name, if ``names`` has no ``name``."""
     if name in [*names]:
-        return name
+        return
     choices = f"choose from {', '.join(sorted(names))}"
     do = did_you_mean(str(name), names) or choices
     raise BadInput(f"there is no {kind} {name!r}", where="lextables", do=do)
 
 
-def path_of(argument: str | Path, is_there: bool = False) -> Path:
-    """Return an argument as an absolute path; ``is_there`` resolves links.
+def path_of(argument: str | Path, must_exist: bool = False) -> Path:
+    """Return an argument as an absolute path; ``must_exist`` resolves links.
 
-    Raises `BadInput` if it is no path or, with ``is_there``, if nothing is there.
+    Raises `BadInput` if it is no path or, with ``must_exist``, if nothing is there.
     """
     try:
         path = Path(argument).expanduser().absolute()
-        return path.resolve(strict=True) if is_there else path
+        return path.resolve(strict=True) if must_exist else path
     except (OSError, RuntimeError, TypeError, ValueError) as error:
         what = f"{argument!r} cannot be used as a path ({error})"
         raise BadInput(what, where="lextables", do="give another") from None
@@ -91,6 +89,7 @@ class DataSet:
         command = ["lextables", "run", str(self._census), "--data", self.data]
         for mirror in self._mirrors():
             command += ["--mirror", str(mirror)]
+        # The census, which is the target, may exist although a table is missing.
         command += ["--set", f"papers={self.paper}", "--", "--force"]
         what = f"the data set {self.name} is not built: {missing[0]} is missing"
         do = f"run in this folder: {shlex.join(command)}"
@@ -101,6 +100,7 @@ class DataSet:
         file = self.folder / "results/config.yaml"
         if self.data == "sample" or not file.is_file():
             return []
+        # Relative folders are below the project's root.
         folders = mapping(file).get("mirror", [])
         return [(ROOT / folder).resolve() for folder in folders]
 
@@ -110,7 +110,7 @@ class SampleWarning(UserWarning):
 
 
 def paper_of() -> dict[str, str]:
-    """Return {data set, or paper: its paper}."""
+    """Return {name: its paper} for the names of papers and of their data sets."""
     papers = {}
     for paper, entry in registry().items():
         papers.update(dict.fromkeys((paper, *entry.data, *entry.tasks), paper))
@@ -126,12 +126,12 @@ def data_set(name: str, data: Data, folder: str | Path | None) -> DataSet:
     Raises `BadInput` for an unknown name or folder.
     """
     papers = paper_of()
-    known(name, papers, "data set")
-    known(data, ("sample", "release"), "data")
+    check_name(name, papers, "data set")
+    check_name(data, ("sample", "release"), "data")
     if folder is None:
         use_clone = not Path("results").is_dir() and (ROOT / "results").is_dir()
         folder = ROOT if use_clone else Path.cwd()
     if data == "sample":
         text = f"{name}: the sample's texts are invented; its numbers say nothing about a paper"
         warnings.warn(text, SampleWarning, stacklevel=3)
-    return DataSet(name, papers[name], data, path_of(folder, is_there=True))
+    return DataSet(name, papers[name], data, path_of(folder, must_exist=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from lextables import ROOT
-from lextables.notebook.project import Data, data_set, known
+from lextables.notebook.project import Data, check_name, data_set
 from lextables.pipeline.dataset import read_table
 from lextables.tables import published as published_values
 
@@ -30,7 +30,7 @@ def published(paper: str | None = None, table: str | None = None) -> pd.DataFram
     files = sorted(ROOT.glob("resources/published/*.csv"))
     names = [file.stem for file in files]
     if paper is not None:
-        known(paper, names, "paper")
+        check_name(paper, names, "paper")
         files = [files[names.index(paper)]]
     text = published_values.to_csv(files)
     # Words such as NaN and N/A are published values.
@@ -42,7 +42,7 @@ def published(paper: str | None = None, table: str | None = None) -> pd.DataFram
     )
     values = values.rename(columns={"where": "place"})
     if table is not None:
-        known(table, values["table"].unique().tolist(), "table")
+        check_name(table, values["table"].unique().tolist(), "table")
         values = values[values["table"] == table].reset_index(drop=True)
     return values
 

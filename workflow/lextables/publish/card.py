@@ -32,9 +32,10 @@ CATEGORIES = {
 
 def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
     """Return the card; ``formats`` are the other formats of each data set."""
-    other = [source for source in export.sources if not source["comparable"]]
-    warned = [source for source in other if source["variant"] != SAMPLE]
-    statements = []
+    not_comparable = [each for each in export.sources if not each["comparable"]]
+    # The card of a sample begins with a warning of its own.
+    warned = [each for each in not_comparable if each["variant"] != SAMPLE]
+    statements = []  # (title, its sentences), without those that the entry lacks
     for name, value in export.responsible.model_dump(exclude_defaults=True).items():
         title = Responsible.model_fields[name].title
         statements.append((title, [value] if isinstance(value, str) else value))
@@ -43,7 +44,7 @@ def card(export: Export, formats: Mapping[str, Sequence[Format]]) -> str:
         formats=formats,
         split=SPLIT,
         files=source_files(export.sources),
-        other=source_files(other),
+        not_comparable=source_files(not_comparable),
         warned=source_files(warned),
         statements=statements,
         bibtex=bibtex(export),
@@ -105,8 +106,8 @@ def cell(text: str) -> str:
     """
     text = text.replace("|", "\\|").replace("\n", " ")
     parts = []
+    # Parts with odd numbers are between backticks: a tag there is shown as it is.
     for place, part in enumerate(text.split("`")):
-        # Between backticks a tag is shown as it is.
         parts.append(part if place % 2 else part.replace("<", "&lt;"))
     return "`".join(parts)
 

@@ -49,9 +49,9 @@ def rehearsed_rows(
 
     ``tables`` are {table: its csv}.  Raises `BadInput` for a damaged csv.
     """
-    places: dict[tuple[str, str], list[str]] = {}
+    columns_of_row: dict[tuple[str, str], list[str]] = {}
     for cell in cells:
-        places.setdefault((cell.table, cell.row), []).append(cell.column)
+        columns_of_row.setdefault((cell.table, cell.row), []).append(cell.column)
     lines: dict[tuple[str, str, str], Line] = {}
     for table, path in tables.items():
         with damage_named(path):
@@ -59,7 +59,7 @@ def rehearsed_rows(
             for line in from_csv(path.read_text(encoding="utf-8")):
                 lines[table, line.row, line.column] = line
     rows = []
-    for (table, row), columns in places.items():
+    for (table, row), columns in columns_of_row.items():
         shown = [lines.get((table, row, column)) for column in columns]
         rows.append(_rehearsed_row(paper, table, row, shown))
     return rows
@@ -78,6 +78,8 @@ def _rehearsed_row(
             scored = scored or bool(line.runs)
         else:
             reasons.append(line.reason if line is not None else NO_TABLE)
+    # A row whose scores are "not run" could not run, although a column such as the
+    # model's size has a value.
     not_run = any(line is not None and line.verdict == "not run" for line in lines)
     status: Status = "ran in part"
     if values == len(lines):
@@ -166,15 +168,21 @@ def speeds(paths: Iterable[Path]) -> str:
     writer = csv.DictWriter(out, costs.RECORD, lineterminator="\n")
     writer.writeheader()
     for (experiment, dataset, model, device), throughputs in sorted(groups.items()):
+        # The job with the median of the seconds, the later of two.
         middle = sorted(throughputs, key=itemgetter("seconds"))[len(throughputs) // 2]
-        row: dict[str, Any] = {
+        row = {
             "data": "rehearsal",
             "rule": experiment,
             "dataset": dataset,
+            "model": model,
+            "device": device,
+            "jobs": len(throughputs),
+            "updates": middle["updates"],
+            "tokens": middle["tokens"],
+            "seconds": middle["seconds"],
+            "memory_mib": middle["gpu_mib"],
+            "measured": "job",
         }
-        row |= {"model": model, "device": device, "jobs": len(throughputs)}
-        row |= {name: middle[name] for name in ("updates", "tokens", "seconds")}
-        row |= {"memory_mib": middle["gpu_mib"], "measured": "job"}
         writer.writerow(row)
     return out.getvalue()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lextables.metrics import HIGH, LOW
 from lextables.pipeline.dataset import read
-from lextables.pipeline.version import words
+from lextables.pipeline.version import words as version_text
 from lextables.report import tables
 from lextables.report.commands import Settings, command, cost
 from lextables.report.exhibits import cut
@@ -22,20 +22,17 @@ TEMPLATE = "run.html.j2"
 # Linked from the page.  The record and the log are for this machine: they may name its
 # folders and servers.
 FILES = ("scores.parquet", "units.parquet", "predictions.parquet")
-LETTERS = 600  # of a setting, such as a prompt
-SCORES = 60  # rows shown at most
+MAX_SETTING_LENGTH = 600  # characters, such as those of a prompt
+MAX_SCORES = 60
 ENDS = (LOW, HIGH)  # of the names of an interval's ends
-# The folder of a run that another run's settings name.
+# Settings name other runs by their folders (weights, choice, inputs), at any depth.
 OF_RUN = re.compile(r'runs/(?:[^/\s"]+/){4}seed\d+')
 # Keys of a run's record that its page shows elsewhere.
 ELSEWHERE = frozenset(
-    (
-        *("settings", "libraries", "lextables", "device", "seconds"),
-        *("peak_memory_mib", "throughput", "trained", "validation"),
-        *("asked", "work"),
-    )
+    "settings libraries lextables device seconds peak_memory_mib throughput trained "
+    "validation asked work".split()
 )
-LOCAL = ("api",)  # settings of a run that pages do not show: the address of a server
+HIDDEN_SETTINGS = ("api",)  # the address of a server
 
 
 @dataclass(frozen=True)
@@ -71,6 +68,7 @@ class Links:
         reads: dict[str, list[RunRecord]] = defaultdict(list)
         readers: dict[str, list[RunRecord]] = defaultdict(list)
         for run in runs:
+            # As text, because folders are named at any depth.
             settings = json.dumps(run.record["settings"])
             for folder in dict.fromkeys(OF_RUN.findall(settings)):
                 if folder in by_folder and folder != run.folder:
@@ -90,7 +88,7 @@ class Links:
 def _first_rows(exhibit: Exhibit) -> dict[str, str]:
     """Return {run folder: the first row that shows it}.
 
-    A row of several systems is the name of none: "".
+    It is "" if the row shows the runs of several systems.
     """
     rows: dict[str, str] = {}
     for line in exhibit.lines:
@@ -159,8 +157,8 @@ def page(run: RunRecord, links: Links, config: Settings, root: str) -> Page:
             ("The same with other seeds", _linked(links.siblings(run))),
         ],
         trials=_trials(record.get("validation") or []),
-        scores=scores[:SCORES],
-        more_scores=max(0, len(scores) - SCORES),
+        scores=scores[:MAX_SCORES],
+        more_scores=max(0, len(scores) - MAX_SCORES),
         settings=_settings(record["settings"]),
         trainings=[_training(each, record["settings"]) for each in run.trainings],
         counts=_settings(record.get("asked") or {}) + _settings(others),
@@ -194,7 +192,7 @@ def _facts(run: RunRecord) -> Facts:
     if run.trainings:
         facts.append(("With its training", cost([run])))
     if made_by:
-        facts.append(("Made by", f"lextables {words(made_by)}"))
+        facts.append(("Made by", f"lextables {version_text(made_by)}"))
     libraries = sorted(record["libraries"].items())
     versions = [f"{name} {version}" for name, version in libraries]
     facts.append(("Libraries", ", ".join(versions)))
@@ -205,14 +203,14 @@ def _settings(settings: Settings) -> Facts:
     """Settings as texts: nested names are joined with dots, and long values are cut."""
     texts = []
     for name, value in sorted(settings.items()):
-        if name in LOCAL:
+        if name in HIDDEN_SETTINGS:
             continue
         if isinstance(value, Mapping) and value:
             for inner, text in _settings(value):
                 texts.append((f"{name}.{inner}", text))
             continue
         shown = "none" if value is None else str(value)
-        texts.append((name, cut(shown, LETTERS)))
+        texts.append((name, cut(shown, MAX_SETTING_LENGTH)))
     return texts
 
 

@@ -27,8 +27,8 @@ _AROUND_WORDS = ".,;:()[]\"'“”"
 
 
 def is_readable(text: str) -> bool:
-    """Return whether a text has letters, and enough common English words unless it is
-    short.
+    """Return whether most characters of a text are mapped to letters, and whether
+    enough words are common English ones; short texts pass.
     """
     unmapped = len(_UNMAPPED.findall(text))
     if unmapped >= MIN_UNMAPPED and unmapped > MAX_UNMAPPED_SHARE * len(text):

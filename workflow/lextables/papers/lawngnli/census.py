@@ -30,7 +30,7 @@ def total(steps: Iterable[Record]) -> StepCounts:
     return StepCounts(dict(funnel), dict(counts))
 
 
-def check_left(counts: Iterable[tuple[str, int]]) -> None:
+def check_examples_left(counts: Iterable[tuple[str, int]]) -> None:
     """Raise `BadInput` with the first step that left nothing: training on an empty data
     set is impossible.
     """
