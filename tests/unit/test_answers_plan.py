@@ -34,7 +34,7 @@ def planned(config=(), given=(), **changes):
     )
     context = Context(settings, MODELS, ROOT, False, {"asked": [*given]})
     planner = AnswersPlanner("asked", AnswersTask(**TASK | changes), context)
-    rows = {row.row: row for row in [*planner.rows(), *planner.submitted()]}
+    rows = {row.row: row for row in [*planner.rows(), *planner.submitted_rows()]}
     return rows, {
         (run.experiment, run.model): spec.settings
         for run, spec in planner.specs.items()

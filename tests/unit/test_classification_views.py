@@ -165,7 +165,7 @@ def plan_both(tmp_path):
         }
         for planner in planners.values():
             planner.others = planners
-        rows = [*planners["second"].rows(), *planners["second"].submitted()]
+        rows = [*planners["second"].rows(), *planners["second"].submitted_rows()]
         return (
             {row.row: row for row in rows},
             planners["first"].specs,

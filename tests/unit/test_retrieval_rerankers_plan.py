@@ -117,7 +117,7 @@ def test_a_classifier_from_a_data_set_that_is_not_planned_is_missing():
     planner = RetrievalPlanner(
         "lawngnli_retrieval", task, context("lawngnli", models="paper")
     )
-    classifiers = planner.classifiers(task.rerankers["minilm-lawngnli"])
+    classifiers = planner.classifier_trainings(task.rerankers["minilm-lawngnli"])
     reason = "lawngnli_reranking is not a data set of this configuration"
     assert classifiers == Missing(reason)
 

@@ -102,7 +102,7 @@ DIFFERENCES = [Difference("grid=paper", "small budget: 40 updates"), *fewer_seed
 
 
 def test_a_row_with_other_settings_than_the_paper_appears_twice():
-    empty, ours = planner().placed(ROWS[1], DIFFERENCES)
+    empty, ours = planner().rows_by_settings(ROWS[1], DIFFERENCES)
     assert (empty.row, empty.additional, empty.runs) == ("RoBERTa", False, {})
     assert empty.reason == "needs grid=paper and three seeds, as in the paper"
     assert (ours.row, ours.additional) == (
@@ -122,7 +122,7 @@ def test_a_row_with_other_settings_than_the_paper_appears_twice():
     ids=["as the paper's", "ours anyway", "not run"],
 )
 def test_other_rows_are_unchanged(row, differences):
-    assert planner().placed(row, differences) == [row]
+    assert planner().rows_by_settings(row, differences) == [row]
 
 
 @pytest.mark.parametrize(

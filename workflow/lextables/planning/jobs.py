@@ -4,6 +4,7 @@ A `PlannedJob` is a plain record that can be printed.  A rule takes everything f
 job that its wildcards name (`RuleJobs`), and `Jobs` makes the jobs of all runs.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,7 +36,7 @@ TASKS: Mapping[str, type[TaskJobs]] = {
 }
 # Experiments whose jobs take seconds and run where Snakemake runs.
 COMBINING = ("fuse", "join")
-# Experiments of runs that predict, of which each job makes one; each has a rule.
+# Experiments that predict.  Each has a rule, and a job of it makes one run.
 PREDICTING = (
     *COMBINING,
     "read",
@@ -47,17 +48,21 @@ PREDICTING = (
     "answer",
     "mark",
 )
-# Experiments of systems that are not trained here, of which each job makes all runs.
+# Experiments of systems that are not trained here.  A job makes all runs of a system.
 RANKING = ("retrieve", "rerank", ASK)
+# Actions of a retrieval task whose jobs make one run; jobs of the other actions make
+# all runs of a system.
+SINGLE_RUN_ACTIONS = ("search", "train", "choose", "submitted")
 
 
 @dataclass(frozen=True)
 class PlannedJob:
     """A job: its action, the files that it reads by role, and what the action is given.
 
-    ``params`` are compared between runs of the pipeline, and ``places`` are folders and
-    limits, which change no result.  ``work`` is what a model does on this machine, for
-    its time and memory; None for other jobs.
+    Snakemake compares ``params``, and reruns the job when they change.  It does not
+    compare ``places``: folders of caches and checkpoints, and limits on spending, which
+    change no result.  ``work`` returns what a model does on this machine, from which
+    time and memory are estimated; None for other jobs.
     """
 
     action: Action
@@ -75,14 +80,15 @@ class PlannedJob:
         return fingerprint_of(SCRIPT, *(f"lextables.tasks.{name}" for name in names))
 
 
-# Snakemake searches the texts of input functions for patterns, and a pattern is in a
-# folder.
+# With repr=False because Snakemake searches the repr of input functions for wildcards.
+# The functions are bound methods, so their repr has that of the object, and ``folder``
+# contains wildcards.
 @dataclass(frozen=True, repr=False)
 class RuleJobs:
     """What a rule takes from its jobs: functions of the rule's wildcards.
 
-    ``job_of`` returns the job that wildcards name, and ``folder`` is the pattern of the
-    folders of its run.
+    ``job_of`` returns the job that wildcards name.  ``folder`` is the pattern of the
+    folders of the rule's runs, with wildcards.
     """
 
     job_of: Callable[[Wildcards], PlannedJob]
@@ -91,7 +97,7 @@ class RuleJobs:
 
     @cached_property
     def _planned(self) -> dict[tuple[tuple[str, str], ...], PlannedJob]:
-        """{wildcards: their job}."""
+        """{wildcards: their job}, of the jobs made so far."""
         return {}
 
     def job(self, wildcards: Wildcards) -> PlannedJob:
@@ -208,7 +214,7 @@ class Jobs:
 
     def folder(self, **fixed: str | int) -> str:
         """Return the pattern of the folders of runs, such as
-        ``results/runs/{dataset}/…``.
+        ``results/runs/{dataset}/…``; parts in ``fixed`` are no wildcards.
         """
         parts = {}
         for name in PARTS:
@@ -216,8 +222,8 @@ class Jobs:
         return f"{self.project.results}/{FOLDER.format(**parts)}"
 
     def rule(self, **fixed: str | int) -> RuleJobs:
-        """Return the jobs of a rule that makes one run; ``fixed`` are no wildcards of
-        it.
+        """Return the jobs of a rule whose jobs make one run each; ``fixed`` are the
+        parts of the runs that are no wildcards of the rule.
         """
 
         def of_wildcards(wildcards: Wildcards) -> PlannedJob:
@@ -234,7 +240,7 @@ class Jobs:
         return RuleJobs(of_wildcards, self.resources, self.folder())
 
     def ranking(self, rule: RankingRule) -> RuleJobs:
-        """Return the jobs of a rule for systems."""
+        """Return the jobs of a rule whose jobs make all runs of a system."""
 
         def of_wildcards(wildcards: Wildcards) -> PlannedJob:
             runs = []
@@ -250,7 +256,7 @@ class Jobs:
         return ranking_rules(self.project.specs, retrieved)
 
     def asked_data_sets(self) -> list[str]:
-        """Return the data sets with runs of language models that do not rank."""
+        """Return the data sets whose language models answer and do not rank."""
         asked = {run.data_set for run in self.project.specs if run.experiment == ASK}
         return sorted(name for name in asked if not _ranks(self.tasks[name]))
 
@@ -300,12 +306,13 @@ class Jobs:
         }
 
     def of_runs(self, run: Run, *others: Run) -> PlannedJob:
-        """Return the job that makes a run, or all runs of a system.
+        """Return the job that makes ``run`` and ``others``.
 
-        Runs of a system share everything but the settings of a ranking and what they
-        read.
+        A ranking by a system that is not trained here has one job for all its runs:
+        ``others`` are its runs with other conditions.  They have the task, action and
+        part of ``run``; only settings and inputs differ.
         """
-        specs = {each: self.spec(each) for each in (run, *others)}
+        specs = {each_run: self.spec(each_run) for each_run in (run, *others)}
         spec = specs[run]
         task = self.tasks[run.data_set]
         name = task.action(run, spec.settings)
@@ -320,6 +327,9 @@ class Jobs:
         if action.model:
             params["device"] = self.project.config.device
         places = {"vectors": self.vectors, "asking": self.asking, "work": ""}
+        # Trainings and pretraining store checkpoints in a work folder of their run.  A
+        # training reads the census, so that checkpoints are only reused for the same
+        # data; no other action that makes a run reads it.
         if action.census or run.experiment == "pretrain":
             parts = run.folder.removeprefix("runs/")
             places["work"] = f"{self.project.results}/work/{parts}"
@@ -331,15 +341,17 @@ class Jobs:
         return PlannedJob(action, self._inputs(name, specs), params, places, work)
 
     def _inputs(self, action_name: str, specs: Mapping[Run, Spec]) -> dict[str, Files]:
-        """Return what the job of these runs reads, by role; the first run has the
-        weights.
+        """Return what the job of these runs reads, by role.
+
+        Weights, choice and published files are those of the first run: they are the
+        same for all.
         """
         run, spec = next(iter(specs.items()))
         task = self.tasks[run.data_set]
         action = task.ACTIONS[action_name]
         needed: list[Run] = []
-        for each in specs.values():
-            needed += each.needs
+        for each_spec in specs.values():
+            needed += each_spec.needs
         inputs = {"data": task.tables(action)}
         for role, runs in task.needs(action_name, needed).items():
             inputs[role] = self.files(runs, "predictions.parquet")
@@ -350,29 +362,31 @@ class Jobs:
         inputs["choice"] = self.files(choices, "run.json")
         if action.census:
             inputs["census"] = [self.project.census(run.data_set)]
-        for each_run, each in specs.items():
-            for role, files in task.features(action_name, each_run, each).items():
+        for each_run, each_spec in specs.items():
+            features = task.features(action_name, each_run, each_spec)
+            for role, files in features.items():
                 paths = [*inputs.get(role, []), *files]
                 inputs[role] = list(dict.fromkeys(paths))
         inputs |= self._sources(run, spec)
         return inputs
 
     def _settings(self, action_name: str, specs: Mapping[Run, Spec]) -> Params:
-        """Return the settings of the only run, or for a ranking {condition: its
-        settings}.
+        """Return the settings of the only run, or, for the action of a ranking,
+        {condition: settings of its run}.
         """
         run, spec = next(iter(specs.items()))
         ranks = _ranks(self.tasks[run.data_set])
-        if not ranks or action_name in ("search", "train", "choose", "submitted"):
+        if not ranks or action_name in SINGLE_RUN_ACTIONS:
             return self.project.identified(spec.settings)
         by_condition = {}
-        for each, own_spec in specs.items():
-            by_condition[each.condition] = self.project.identified(own_spec.settings)
+        for each_run, each_spec in specs.items():
+            settings = self.project.identified(each_spec.settings)
+            by_condition[each_run.condition] = settings
         return by_condition
 
     def _task_values(self, action_name: str, run: Run) -> Params:
-        """Return what an action is given of its task: the registry's fields, and
-        values.
+        """Return what an action is given of its task: fields of the registry's task
+        (`TaskJobs.fields`) and computed values (`TaskJobs.values`).
         """
         task = self.tasks[run.data_set]
         fields = task.fields(task.ACTIONS[action_name])
@@ -470,14 +484,17 @@ def ranking_rules(
     for (dataset, experiment, kind, model), names in conditions.items():
         parts = (dataset, experiment, kind, tuple(names))
         models.setdefault(parts, []).append(model)
-    rules: dict[str, RankingRule] = {}
+    rules = []
+    rules_of_kind: Counter[str] = Counter()
     for parts, systems in sorted(models.items()):
         dataset, experiment, kind, shared_conditions = parts
-        name = f"{dataset}_{experiment}_{kind}"
-        number = sum(each.startswith(name) for each in rules)
-        if number:  # systems of this kind with other conditions have a rule already
-            name += f"_{number}"
-        rules[name] = RankingRule(
+        name = kind_name = f"{dataset}_{experiment}_{kind}"
+        # Systems of one kind with other conditions have a rule of their own.
+        if number := rules_of_kind[kind_name]:
+            name = f"{kind_name}_{number}"
+        rules_of_kind[kind_name] += 1
+        rule = RankingRule(
             name, dataset, experiment, tuple(sorted(systems)), shared_conditions
         )
-    return list(rules.values())
+        rules.append(rule)
+    return rules

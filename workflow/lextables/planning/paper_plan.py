@@ -53,7 +53,7 @@ def plan(
         planner.others = planners
     rows: dict[str, list[Row]] = {}
     for name, planner in planners.items():
-        rows[name] = [*planner.rows(), *planner.submitted()]
+        rows[name] = [*planner.rows(), *planner.submitted_rows()]
         if context.config.rehearsal:
             rows[name] = [row for row in rows[name] if not row.additional]
     specs: dict[Run, Spec] = {}

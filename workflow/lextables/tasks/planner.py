@@ -382,7 +382,7 @@ class Planner(ABC):
     def rows(self) -> list[Row]:
         """The rows of the registry, then those of the user's models."""
 
-    def submitted(self) -> list[Row]:
+    def submitted_rows(self) -> list[Row]:
         """The rows of submitted predictions."""
         extras = self.context.submitted.get(self.name, ())
         return [self.submitted_row(extra) for extra in extras]
@@ -487,7 +487,7 @@ class Planner(ABC):
     def seeds(self, grid: Grid) -> tuple[int, ...]:
         return self.context.config.seeds[: grid.seeds]
 
-    def trained(
+    def add_trainings(
         self,
         model: str,
         condition: str,
@@ -503,14 +503,14 @@ class Planner(ABC):
         """
         choice = None
         if search:
-            choice = self.choice(model, condition, search, weights_of)
+            choice = self.add_choice(model, condition, search, weights_of)
         runs = []
         for seed in self.seeds(grid):
             run = self.run(experiment, model, condition, seed)
             runs.append(self.add(run, settings, weights_of=weights_of, choice=choice))
         return runs
 
-    def choice(
+    def add_choice(
         self, model: str, condition: str, search: Search, weights_of: Run | None
     ) -> Run:
         """Register a training of each trial and seed, scored on validation data, and
@@ -527,7 +527,7 @@ class Planner(ABC):
         run = self.run(CHOICE, model, condition)
         return self.add(run, search.choosing, needs=(*search.ranks, *searched))
 
-    def predicted(
+    def add_inference(
         self, training: Run, settings: JsonObject, experiment: str = READ
     ) -> Run:
         """Register the predictions with the weights of a training.
@@ -541,7 +541,9 @@ class Planner(ABC):
         """Path of a run's weights folder."""
         return f"{self.context.config.results}/{run.folder}/weights"
 
-    def placed(self, row: Row, differences: Sequence[Difference]) -> list[Row]:
+    def rows_by_settings(
+        self, row: Row, differences: Sequence[Difference]
+    ) -> list[Row]:
         """The published row with its runs.
 
         If settings differ, it has no runs, and an additional row has them.
@@ -552,7 +554,9 @@ class Planner(ABC):
         name = additional_name(row.row, differences)
         return [published, replace(row, row=name, additional=True)]
 
-    def budget(self, grid: Grid, descriptions: Sequence[str]) -> list[Difference]:
+    def budget_differences(
+        self, grid: Grid, descriptions: Sequence[str]
+    ) -> list[Difference]:
         """The difference between the grid and the paper's, with ``descriptions``."""
         if self.context.grid == PAPER_GRID:
             return []

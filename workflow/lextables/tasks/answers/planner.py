@@ -200,7 +200,7 @@ class AnswersPlanner(Planner):
 
     def baseline_row(self, key: str, panel: Panel) -> Row:
         """The row of a model that answers and is no language model."""
-        encoder = self.encoder(panel)
+        encoder = self.encoder_settings(panel)
         if isinstance(encoder, Missing):
             return self.row(ANSWERING_PART, panel, reason=encoder.reason)
         settings: JsonObject = {"kind": panel.kind, **encoder}
@@ -222,7 +222,7 @@ class AnswersPlanner(Planner):
             return self.row(MARKING_PART, marker, reason=marker.unpublished)
         if marker.kind == "language-model":
             return self.asked_marker_row(key, marker)
-        encoder = self.encoder(marker)
+        encoder = self.encoder_settings(marker)
         if isinstance(encoder, Missing):
             return self.row(MARKING_PART, marker, reason=encoder.reason)
         settings: JsonObject = {"kind": marker.kind, **encoder}
@@ -234,7 +234,7 @@ class AnswersPlanner(Planner):
         runs = {self.MAIN: (run,)}
         return self.row(MARKING_PART, marker, runs=runs, trained=is_trained)
 
-    def encoder(self, panel: Panel | Marker) -> JsonObject | Missing:
+    def encoder_settings(self, panel: Panel | Marker) -> JsonObject | Missing:
         """The settings of a panel's encoder, if it has one, or why it is missing."""
         if panel.kind != "vectors":
             return {}

@@ -154,8 +154,8 @@ class ClassificationGrid(Grid):
         return {**shared, "passes": self.passes, "head": self.head, "heads": self.heads}
 
     @property
-    def tried(self) -> list[int]:
-        """The numbers of updates that are tried."""
+    def tried_updates(self) -> list[int]:
+        """The numbers of updates that trials try, also where the grid has epochs."""
         epoch_updates = [epochs * self.updates_per_epoch for epochs in self.epochs]
         return [*self.updates, *epoch_updates]
 
@@ -299,7 +299,8 @@ class ClassificationTask(Entry):
 class Start:
     """The initial weights of a training, their tokenizer, and the run that makes them.
 
-    ``cut_by`` is the registered model that the ``tokenizer`` belongs to.
+    ``cut_by`` is the name of the model that the ``tokenizer`` belongs to.  A linear
+    model over words has no weights.
     """
 
     weights: Weights | None
@@ -309,7 +310,11 @@ class Start:
 
 
 class ClassificationPlanner(Planner):
-    """Plans a classification task; conditions of a row are shares of the examples."""
+    """Plans a classification task.
+
+    The conditions of a row are shares of the training examples.  The methods that
+    return a `Run` or several also register them (`add`).
+    """
 
     STAGES = (READ, "single-task", ASK, SUBMITTED)
     FORMS: ClassVar = {"csv": (".csv",), "jsonl": (".jsonl",)}
@@ -333,21 +338,25 @@ class ClassificationPlanner(Planner):
         return rows
 
     def panel_rows(self, key: str, panel: ClassificationPanel) -> list[Row]:
-        """The rows of a panel: one, or one for each of `SETTINGS`."""
+        """The rows of a panel: one, or one for each of its `SETTINGS`; each may have an
+        additional row (`rows_by_settings`).
+        """
         if panel.kind == "language-model":
-            return self.asked(key, panel)
+            return self.asked_rows(key, panel)
         if self.task.views:
-            row = self.viewed(key, panel)
+            row = self.row_with_views(key, panel)
             if not row.trained:
                 return [row]
-            return self.placed(row, self.differences(row, panel, "multi"))
+            return self.rows_by_settings(row, self.differences(row, panel, "multi"))
         if panel.kind == "linear":
-            return [self.linear(key, panel)]
+            return [self.linear_row(key, panel)]
         rows = []
         for setting in SETTINGS:
             if getattr(panel, setting):
-                row = self.row(key, panel, setting)
-                rows += self.placed(row, self.differences(row, panel, setting))
+                row = self.encoder_row(key, panel, setting)
+                rows += self.rows_by_settings(
+                    row, self.differences(row, panel, setting)
+                )
         return rows
 
     def selection(self, panel: ClassificationPanel) -> JsonObject:
@@ -363,7 +372,7 @@ class ClassificationPlanner(Planner):
             return {}
         return {"min_test": self.task.min_test, "test": self.task.test}
 
-    def asked(self, key: str, panel: ClassificationPanel) -> list[Row]:
+    def asked_rows(self, key: str, panel: ClassificationPanel) -> list[Row]:
         """The row of a language model that is asked; none if it cannot be."""
         model = self.language_model(panel.model)
         if isinstance(model, Missing):
@@ -388,7 +397,7 @@ class ClassificationPlanner(Planner):
         about = {"setting": "asked", "heads": ", ".join(self.heads(panel))}
         return [self.asked_row(key, panel, settings.plain(), about)]
 
-    def linear(self, key: str, panel: ClassificationPanel) -> Row:
+    def linear_row(self, key: str, panel: ClassificationPanel) -> Row:
         """The row of linear models, one per head; those over words need no weights."""
         weights: Weights | Missing | None = None
         if panel.features in OF_VECTORS:
@@ -416,11 +425,13 @@ class ClassificationPlanner(Planner):
         weights: Weights | None,
         percent: int,
     ) -> Run:
-        """The run that predicts the test examples; its training is a separate run."""
+        """Register the run that predicts the test examples, and its training, which is
+        a separate run.
+        """
         settings = self.linear_settings(panel, weights, percent=percent, view=None)
         name = panel.kind if percent == WHOLE else f"{panel.kind}-p{percent}"
         training = self.add(self.run(TRAIN, key, name), settings)
-        return self.predicted(training, settings)
+        return self.add_inference(training, settings)
 
     @property
     def linear_grid(self) -> LinearGrid:
@@ -448,9 +459,9 @@ class ClassificationPlanner(Planner):
     def grid(self, panel: ClassificationPanel, setting: str) -> ClassificationGrid:
         return self.task.grids[self.context.grid][panel.grid or setting]
 
-    def by_authors(self, panel: ClassificationPanel) -> str | None:
-        """The model's name in the authors' settings, if the configuration uses
-        these.
+    def published_name(self, panel: ClassificationPanel) -> str | None:
+        """The model's name in the authors' settings; None if the configuration does not
+        use these.
         """
         uses = self.context.config.hyperparameters == "published"
         return panel.published if uses else None
@@ -464,22 +475,25 @@ class ClassificationPlanner(Planner):
         if grid.passes is not None:
             passes = "pass" if grid.passes == 1 else "passes"
             descriptions.append(f"{grid.passes:g} {passes} over the examples")
-        elif not self.by_authors(panel):
-            count = grid.tried[-1]
+        elif not self.published_name(panel):
+            count = grid.tried_updates[-1]
             updates = "update" if count <= 1 else "updates"
             descriptions.append(f"{count} {updates} of {grid.batch_size} examples")
         descriptions.append(f"texts cut at {grid.max_length} tokens")
         if grid.heads is not None and setting == "single":
             descriptions.append(f"{grid.heads} heads")
-        differences = self.budget(grid, descriptions)
-        if panel.published and not self.by_authors(panel):
+        differences = self.budget_differences(grid, descriptions)
+        if panel.published and not self.published_name(panel):
             ours = "settings of our own search"
             differences.append(Difference("hyperparameters=published", ours))
         seeds = len(row.runs.get(self.MAIN, ()))
         return differences + fewer_seeds(seeds, self.task.averages)
 
-    def row(self, key: str, panel: ClassificationPanel, setting: str) -> Row:
-        """The row of a panel in a task without views."""
+    def encoder_row(self, key: str, panel: ClassificationPanel, setting: str) -> Row:
+        """The row of an encoder in a task without views.
+
+        ``setting`` is one of `SETTINGS`.
+        """
         weights = self.context.weights(panel.model)
         grid = self.grid(panel, setting)
         reason = ""
@@ -491,7 +505,7 @@ class ClassificationPlanner(Planner):
             if panel.shares and setting == "single":
                 percents = grid.percents
             for percent in percents:
-                runs_of_share = self.runs(key, panel, setting, weights, percent)
+                runs_of_share = self.encoder_runs(key, panel, setting, weights, percent)
                 runs[str(percent)] = tuple(runs_of_share)
         return self.panel_row(
             panel,
@@ -502,7 +516,7 @@ class ClassificationPlanner(Planner):
             about={"setting": setting},
         )
 
-    def runs(
+    def encoder_runs(
         self,
         key: str,
         panel: ClassificationPanel,
@@ -510,34 +524,36 @@ class ClassificationPlanner(Planner):
         weights: Weights,
         percent: int,
     ) -> list[Run]:
-        """The runs that predict the test examples, one per seed.
+        """Register the runs that predict the test examples, one per seed, and the runs
+        that they depend on.
 
-        The runs that they depend on are registered, too.
+        A multi-task training keeps its weights, and a separate run predicts.  The
+        single-task models of a seed are trained by one run, which also predicts.
         """
         grid = self.grid(panel, setting)
         name = f"{setting}-{self.context.grid}"
         if percent != WHOLE:
             name += f"-p{percent}"
         start = Start(weights, weights, panel.model)
-        tried = len(grid.learning_rates) * len(grid.tried)
+        tried = len(grid.learning_rates) * len(grid.tried_updates)
         training = self.training_settings(
             grid,
             start,
             setting=setting,
             percent=percent,
-            published=self.by_authors(panel),
+            published=self.published_name(panel),
             tried=tried,
             view=None,
             only=(),
             where=None,
             learning_rate=grid.learning_rates[0],
-            updates=grid.tried[:1],
+            updates=grid.tried_updates[:1],
         )
         search = None
         if training.published or tried > 1:
             search = self.search(training, grid)
         experiment = "single-task" if setting == "single" else TRAIN
-        trainings = self.trained(
+        trainings = self.add_trainings(
             key, name, training.plain(), grid, experiment=experiment, search=search
         )
         if setting == "single":
@@ -552,17 +568,17 @@ class ClassificationPlanner(Planner):
                 grid=self.context.grid,
                 tokenizer=training.tokenizer,
             )
-            runs.append(self.predicted(run, inference.plain()))
+            runs.append(self.add_inference(run, inference.plain()))
         return runs
 
     def search(self, training: TrainingSettings, grid: ClassificationGrid) -> Search:
-        """The search for the settings of a training; without trials if the authors'
+        """The search for the settings of a training; it has no trials if the authors'
         settings are chosen.
         """
         seeds = self.seeds(grid)
         trials = []
         if not training.published:
-            trials = rate_trials(grid.learning_rates, grid.tried)
+            trials = rate_trials(grid.learning_rates, grid.tried_updates)
         rates = []  # of each training
         for trial in trials:
             rates += [trial.settings["learning_rate"]] * len(seeds)
@@ -597,10 +613,11 @@ class ClassificationPlanner(Planner):
 
     # Tasks with views.
 
-    def viewed(self, key: str, panel: ClassificationPanel) -> Row:
-        """The row of a model that is trained with some views.
+    def row_with_views(self, key: str, panel: ClassificationPanel) -> Row:
+        """The row of a model in a task with views.
 
-        One run for each seed predicts with all of these.
+        The model is trained once for each seed and training view.  One run for each
+        seed predicts with the weights of all these trainings.
         """
         seeds: tuple[int, ...] = (0,)
         if panel.kind == "encoder":
@@ -613,7 +630,7 @@ class ClassificationPlanner(Planner):
         else:
             seed_runs = []
             for seed, start in starts.items():
-                seed_runs.append(self.read(key, panel, start, seed))
+                seed_runs.append(self.inference_run(key, panel, start, seed))
             runs = {self.MAIN: tuple(seed_runs)}
         return self.panel_row(
             panel,
@@ -629,7 +646,9 @@ class ClassificationPlanner(Planner):
         return list(panel.heads or self.task.heads)
 
     def submitted_row(self, extra: SubmittedFiles) -> Row:
-        """The row; in a task with views, with its heads as a field."""
+        """The row of submitted predictions; in a task with views, its field ``heads``
+        has the heads of the task.
+        """
         row = super().submitted_row(extra)
         if not self.task.views:
             return row
@@ -654,7 +673,7 @@ class ClassificationPlanner(Planner):
         if panel.after:
             other = self.others[panel.after]
             assert isinstance(other, ClassificationPlanner)
-            return other.made(panel.model, seed)
+            return other.start_after_training(panel.model, seed)
         if panel.kind == "linear" and panel.features not in OF_VECTORS:
             return Start(None)
         weights = self.context.weights(panel.model)
@@ -662,11 +681,12 @@ class ClassificationPlanner(Planner):
             return weights
         return Start(weights, weights, panel.model)
 
-    def made(self, model: str, seed: int) -> Start | Missing:
-        """The weights of a model after training on this data set, for another one.
+    def start_after_training(self, model: str, seed: int) -> Start | Missing:
+        """The weights of a model after training on this data set, from which its
+        training on another data set starts.
 
-        A seed of the other data set goes on from the training with the same seed here,
-        or from the first if the grid has fewer seeds here.
+        A training with a seed starts from the training with the same seed here, or from
+        that with the first seed if this data set's grid has fewer seeds.
         """
         keys = [key for key, panel in self.task.models.items() if panel.model == model]
         if not keys:
@@ -680,22 +700,22 @@ class ClassificationPlanner(Planner):
                 return Start(ready, ready, panel.checkpoint)
         if self.name in self.context.absent:
             return Missing(self.context.absent[self.name])
-        (view,) = self.trained_on(panel)
+        (view,) = self.training_views(panel)
         seeds = self.seeds(self.grid(panel, "multi"))
         if seed not in seeds:
             seed = seeds[0]
         start = self.start(panel, seed)
         if isinstance(start, Missing):
             return start
-        run = self.training(key, panel, start, view, seed)
+        run = self.training_run(key, panel, start, view, seed)
         assert start.weights is not None  # a model with a name has weights
         origin = f"{start.weights.found}, then {self.name}"
         weights = Weights(self.weights_folder(run), None, origin)
         return Start(weights, start.tokenizer, start.cut_by, run)
 
     def view_trainings(self, key: str, view: str) -> tuple[Run, ...] | Missing:
-        """The trainings of a model under a view, one per seed, for runs that use
-        them.
+        """Register the trainings of a model under a view, one per seed, for runs of
+        another data set's planner.
         """
         panel = self.task.models[key]
         starts = self.starts(panel, self.seeds(self.grid(panel, "multi")))
@@ -703,10 +723,10 @@ class ClassificationPlanner(Planner):
             return starts
         runs = []
         for seed, start in starts.items():
-            runs.append(self.training(key, panel, start, view, seed))
+            runs.append(self.training_run(key, panel, start, view, seed))
         return tuple(runs)
 
-    def trained_on(self, panel: ClassificationPanel) -> list[str]:
+    def training_views(self, panel: ClassificationPanel) -> list[str]:
         """The training views of a panel's model with this grid, in the task's order."""
         views = set(panel.trained_on or self.task.readings)
         if panel.kind == "encoder":
@@ -714,11 +734,12 @@ class ClassificationPlanner(Planner):
             views &= set(grid_views or views)
         return [view for view in self.task.readings if view in views]
 
-    def training(
+    def training_run(
         self, key: str, panel: ClassificationPanel, start: Start, view: str, seed: int
     ) -> Run:
-        """The run that trains with a view; with `UNTRAINED` it keeps the initial
-        weights.
+        """Register the run that trains with a view.
+
+        With the view `UNTRAINED` it makes no update: it stores the initial weights.
         """
         text_view = view
         if view == UNTRAINED:
@@ -738,7 +759,7 @@ class ClassificationPlanner(Planner):
             "tried": 1,
             "view": columns,
             "learning_rate": grid.learning_rates[0],
-            "updates": grid.tried[:1],
+            "updates": grid.tried_updates[:1],
             "max_length": self.max_length(panel, text_view),
             "model": panel.model,
         }
@@ -751,16 +772,15 @@ class ClassificationPlanner(Planner):
         run = self.run(TRAIN, key, f"{view}-{self.context.grid}", seed)
         return self.add(run, typed.plain(), weights_of=start.run)
 
-    def read(
+    def inference_run(
         self, key: str, panel: ClassificationPanel, start: Start, seed: int
     ) -> Run:
-        """The run that predicts with all views, using the training of each view.
-
-        A linear model reads whole texts, so it has no views with a length limit.
+        """Register the run that predicts with all views (`readings`), and the trainings
+        whose weights it reads, one for each training view.
         """
         trainings = [
-            self.training(key, panel, start, view, seed)
-            for view in self.trained_on(panel)
+            self.training_run(key, panel, start, view, seed)
+            for view in self.training_views(panel)
         ]
         readings = self.readings(panel)
         if panel.kind == "linear":
@@ -785,9 +805,12 @@ class ClassificationPlanner(Planner):
         return run
 
     def readings(self, panel: ClassificationPanel) -> list[Reading]:
-        """How each training of a panel's model reads the test examples."""
+        """How each training of a panel's model reads the test examples.
+
+        A linear model reads whole texts, so it has no views with a length limit.
+        """
         readings = []
-        for source, trained in enumerate(self.trained_on(panel)):
+        for source, trained in enumerate(self.training_views(panel)):
             for name in self.task.readings[trained]:
                 view = self.task.views[name]
                 length = {}

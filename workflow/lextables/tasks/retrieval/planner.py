@@ -40,7 +40,7 @@ USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 DocumentForm = Literal["whole", "paragraphs", "filtered"]
 RowType = TypeVar("RowType", "Reranker", "Finetuned")
-Found = dict[str, tuple[Run, ...]] | Missing
+RunsOrMissing = dict[str, tuple[Run, ...]] | Missing
 READ_WHOLE = ("bm25", "fusion", "linear", "prior")  # kinds
 NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
 NO_PROMPT = (
@@ -361,7 +361,7 @@ class RetrievalPlanner(Planner):
     def __init__(self, name: str, task: RetrievalTask, context: Any) -> None:
         super().__init__(name, task, context)
         self.MAIN = task.forms[0]
-        self.found: list[Row] = []
+        self.shown_rows: list[Row] = []
 
     def rows(self) -> list[Row]:
         """The rows of retrievers, then those of fine-tuned retrievers and of
@@ -369,29 +369,29 @@ class RetrievalPlanner(Planner):
         """
         retrievers = self.retrievers()
         fusions = {}
-        first: dict[str, Found] = {}
+        first: dict[str, RunsOrMissing] = {}
         for key, retriever in retrievers.items():
             if retriever.kind == "fusion":
                 fusions[key] = retriever
             else:
-                first[key] = self.retrieve(key, retriever)
+                first[key] = self.retriever_runs(key, retriever)
         for key, retriever in retrievers.items():
             if key in fusions:
                 continue
-            self.show(retriever, None, first[key])
+            self.add_row(retriever, None, first[key])
             is_api = retriever.kind == "embedding-api"
             if is_api or not retriever.reranked or retriever.index == "corpus":
                 continue
             hits = self.hits_to_rerank(retriever, first[key])
-            self.zero_shot(key, retriever, hits)
+            self.add_zero_shot_rows(key, retriever, hits)
             if not retriever.additional:
-                self.tuned(key, retriever, hits)
-        for key, tuned in self.finetuned("bi-encoder").items():
-            first[key] = self.tuned_retriever(key, tuned)
-            self.show(tuned, None, first[key])
+                self.add_tuned_rows(key, retriever, hits)
+        for key, tuned in self.finetuned_of_kind("bi-encoder").items():
+            first[key] = self.tuned_retriever_runs(key, tuned)
+            self.add_row(tuned, None, first[key])
         for key, fusion in fusions.items():
-            self.show(fusion, None, self.fuse(key, fusion, first))
-        return self.found
+            self.add_row(fusion, None, self.fusion_runs(key, fusion, first))
+        return self.shown_rows
 
     def retrievers(self) -> dict[str, Retriever]:
         """The retrievers of the registry, then the user's, which read documents like
@@ -411,23 +411,23 @@ class RetrievalPlanner(Planner):
         """The row of submitted predictions, for the first form of the queries only."""
         submitted = super().submitted_row(extra)
         retriever = Retriever(row=submitted.row, kind="bm25", additional=True)
-        row = self.system(retriever, None, submitted.runs)
+        row = self.system_row(retriever, None, submitted.runs)
         reason = f"the predictions are for the {self.MAIN} form of the queries"
         about = {**row.about, "read": {self.MAIN: "whole"}}
         return replace(row, submitted=True, reason=reason, parameters=None, about=about)
 
-    def finetuned(self, kind: str) -> dict[str, Finetuned]:
+    def finetuned_of_kind(self, kind: str) -> dict[str, Finetuned]:
         return {
             key: tuned
             for key, tuned in self.task.finetuned.items()
             if tuned.kind == kind
         }
 
-    def system(
+    def system_row(
         self,
         retriever: Retriever | Finetuned,
         reranker: Reranker | Finetuned | None,
-        outcome: Found,
+        outcome: RunsOrMissing,
         pairwise: bool = False,
     ) -> Row:
         """The row of a retriever, alone or with a reranker: its runs, or the reason
@@ -478,15 +478,15 @@ class RetrievalPlanner(Planner):
             },
         )
 
-    def show(
+    def add_row(
         self,
         retriever: Retriever | Finetuned,
         reranker: Reranker | Finetuned | None,
-        outcome: Found,
+        outcome: RunsOrMissing,
         pairwise: bool = False,
     ) -> None:
         """Add a row (`system`)."""
-        self.found.append(self.system(retriever, reranker, outcome, pairwise))
+        self.shown_rows.append(self.system_row(retriever, reranker, outcome, pairwise))
 
     def parts(
         self, retriever: Retriever | Finetuned, reranker: Reranker | Finetuned | None
@@ -509,11 +509,11 @@ class RetrievalPlanner(Planner):
                 models.append(part.model)
         return models
 
-    def wanted(self, form: str) -> list[str] | None:
+    def ranked_queries(self, form: str) -> list[str] | None:
         """The queries that are ranked in this form; None for all."""
         return None if form == self.MAIN else sorted(self.task.form_queries)
 
-    def retrieve(self, key: str, retriever: Retriever) -> Found:
+    def retriever_runs(self, key: str, retriever: Retriever) -> RunsOrMissing:
         """The runs of a retriever without training, by condition."""
         settings: JsonObject = {"kind": retriever.kind, "pool": self.task.pool}
         settings["top"] = self.task.top
@@ -540,13 +540,15 @@ class RetrievalPlanner(Planner):
             form_settings = {
                 "form": form,
                 "documents": read,
-                "queries": self.wanted(form),
+                "queries": self.ranked_queries(form),
             }
             run = self.run("retrieve", key, condition)
             runs[condition] = (self.add(run, {**settings, **form_settings}),)
         return runs
 
-    def hits_to_rerank(self, retriever: Retriever, found: Found) -> Found:
+    def hits_to_rerank(
+        self, retriever: Retriever, found: RunsOrMissing
+    ) -> RunsOrMissing:
         """{form: the runs whose hits rerankers get}."""
         if isinstance(found, Missing):
             return found
@@ -563,7 +565,9 @@ class RetrievalPlanner(Planner):
         """The system of a fusion with this key."""
         return self.task.retrievers.get(key) or self.task.finetuned[key]
 
-    def fuse(self, key: str, fusion: Retriever, first: Mapping[str, Found]) -> Found:
+    def fusion_runs(
+        self, key: str, fusion: Retriever, first: Mapping[str, RunsOrMissing]
+    ) -> RunsOrMissing:
         """The runs of a fusion: for each form that all its systems have, one per seed
         of a trained system.
         """
@@ -577,10 +581,10 @@ class RetrievalPlanner(Planner):
         for form in self.task.forms:
             form_runs = [part[form] for part in parts if form in part]
             if len(form_runs) == len(parts):
-                fused[form] = self.fused(key, form, form_runs, fusion)
+                fused[form] = self.fusion_runs_of_form(key, form, form_runs, fusion)
         return fused
 
-    def fused(
+    def fusion_runs_of_form(
         self, key: str, form: str, parts: Sequence[tuple[Run, ...]], fusion: Retriever
     ) -> tuple[Run, ...]:
         """The runs of a fusion for a form of the queries, one per seed."""
@@ -591,7 +595,7 @@ class RetrievalPlanner(Planner):
             settings: JsonObject = {
                 "kind": "fusion",
                 "form": form,
-                "queries": self.wanted(form),
+                "queries": self.ranked_queries(form),
                 "of": [needed.folder for needed in needs],
                 "shares": list(fusion.shares or (1.0,) * len(parts)),
                 "top": self.task.top,
@@ -612,7 +616,9 @@ class RetrievalPlanner(Planner):
         registered = self.context.models.get(model)
         return registered.max_length if registered else None
 
-    def zero_shot(self, key: str, retriever: Retriever, first: Found) -> None:
+    def add_zero_shot_rows(
+        self, key: str, retriever: Retriever, first: RunsOrMissing
+    ) -> None:
         """Add the rows of rerankers that are not trained here, for a retriever's
         hits.
         """
@@ -625,19 +631,19 @@ class RetrievalPlanner(Planner):
         rerankers.update(self.user_language_models(Reranker))
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
-                self.classified(key, name, retriever, reranker, first)
+                self.add_classifier_rows(key, name, retriever, reranker, first)
             elif reranker.kind == "language-model":
-                self.asked(key, name, retriever, reranker, first)
+                self.add_asked_rows(key, name, retriever, reranker, first)
             else:
-                self.compared(key, name, retriever, reranker, first)
+                self.add_reranker_row(key, name, retriever, reranker, first)
 
-    def compared(
+    def add_reranker_row(
         self,
         key: str,
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: Found,
+        first: RunsOrMissing,
     ) -> None:
         """Add the row of a reranker that compares texts: an encoder or BM25."""
         settings: JsonObject = {
@@ -663,22 +669,22 @@ class RetrievalPlanner(Planner):
         else:
             reranked: dict[str, tuple[Run, ...]] = {}
             for form, hits in outcome.items():
-                form_settings = {"form": form, "queries": self.wanted(form)}
+                form_settings = {"form": form, "queries": self.ranked_queries(form)}
                 run = self.run("rerank", f"{key}+{name}", form)
                 added = self.add(run, {**settings, **form_settings}, needs=hits)
                 reranked[form] = (added,)
             outcome = reranked
         if name not in self.task.rerankers:
             reranker = reranker.model_copy(update={"additional": True})
-        self.show(retriever, reranker, outcome)
+        self.add_row(retriever, reranker, outcome)
 
-    def asked(
+    def add_asked_rows(
         self,
         key: str,
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: Found,
+        first: RunsOrMissing,
     ) -> None:
         """The rows of a language model that reranks a retriever's hits; pairwise only
         for BM25's hits.
@@ -695,7 +701,7 @@ class RetrievalPlanner(Planner):
         if not reranker.additional:
             for way in ways:
                 missing = Missing(NO_PROMPT)
-                self.show(retriever, reranker, missing, way == "pairwise")
+                self.add_row(retriever, reranker, missing, way == "pairwise")
         model = self.language_model(reranker.model)
         if isinstance(model, Missing) or isinstance(first, Missing):
             return  # an additional row without a value is not shown
@@ -704,13 +710,13 @@ class RetrievalPlanner(Planner):
         for way, forms in ways.items():
             outcome: dict[str, tuple[Run, ...]] = {}
             for form in forms:
-                form_settings = {"form": form, "queries": self.wanted(form)}
-                settings = {**model, **self.question(way), **form_settings}
+                form_settings = {"form": form, "queries": self.ranked_queries(form)}
+                settings = {**model, **self.asking_settings(way), **form_settings}
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
                 outcome[form] = (self.add(run, settings, needs=first[form]),)
-            self.show(retriever, reranker, outcome, way == "pairwise")
+            self.add_row(retriever, reranker, outcome, way == "pairwise")
 
-    def question(self, way: str) -> JsonObject:
+    def asking_settings(self, way: str) -> JsonObject:
         """The settings of a language model for this way of asking."""
         asking = self.task.asking
         assert asking is not None  # a task with language models has it
@@ -723,22 +729,22 @@ class RetrievalPlanner(Planner):
             "documents": "whole",
         }
 
-    def classified(
+    def add_classifier_rows(
         self,
         key: str,
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: Found,
+        first: RunsOrMissing,
     ) -> None:
         """The row of a classifier that reranks a retriever's hits, with one run per
         seed of its training.
         """
-        trained = self.classifiers(reranker)
+        trained = self.classifier_trainings(reranker)
         if isinstance(trained, Missing) or isinstance(first, Missing):
             missing = trained if isinstance(trained, Missing) else first
             if not (retriever.additional or reranker.additional):
-                self.show(retriever, reranker, missing)
+                self.add_row(retriever, reranker, missing)
             return
         outcome = {}
         for form, hits in first.items():
@@ -757,11 +763,11 @@ class RetrievalPlanner(Planner):
             difference = [Difference(f"grid={PAPER_GRID}", ours)]
             if not retriever.additional:
                 reason = reason_not_run(difference)
-                self.show(retriever, reranker, Missing(reason))
+                self.add_row(retriever, reranker, Missing(reason))
             reranker = _additional(reranker, difference)
-        self.show(retriever, reranker, outcome)
+        self.add_row(retriever, reranker, outcome)
 
-    def classifiers(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
+    def classifier_trainings(self, reranker: Reranker) -> tuple[Run, ...] | Missing:
         """The trainings of a classifier, one per seed."""
         other = self.others.get(reranker.of)
         if not isinstance(other, ClassificationPlanner):
@@ -784,30 +790,34 @@ class RetrievalPlanner(Planner):
             "score": reranker.score,
         }
 
-    def tuned(self, key: str, retriever: Retriever, first: Found) -> None:
+    def add_tuned_rows(
+        self, key: str, retriever: Retriever, first: RunsOrMissing
+    ) -> None:
         """The rows of fine-tuned cross-encoders; each retriever's hits select the best
         trial.
         """
-        for name, tuned in self.finetuned("cross-encoder").items():
+        for name, tuned in self.finetuned_of_kind("cross-encoder").items():
             weights = self.context.weights(tuned.model)
             if isinstance(weights, Missing) or isinstance(first, Missing):
                 missing = weights if isinstance(weights, Missing) else first
-                self.show(retriever, tuned, missing)
+                self.add_row(retriever, tuned, missing)
                 continue
-            runs = self.reranked(key, name, tuned, weights, first[self.MAIN])
+            runs = self.tuned_reranking_runs(
+                key, name, tuned, weights, first[self.MAIN]
+            )
             differences = []
             if not tuned.additional:
                 differences = self.differences(self.grid(tuned), len(runs))
             if differences:
                 reason = reason_not_run(differences)
-                self.show(retriever, tuned, Missing(reason))
+                self.add_row(retriever, tuned, Missing(reason))
                 tuned = _additional(tuned, differences)
-            self.show(retriever, tuned, {self.MAIN: runs})
+            self.add_row(retriever, tuned, {self.MAIN: runs})
 
     def grid(self, tuned: Finetuned) -> RetrievalGrid:
         return tuned.grids.get(self.context.grid) or self.task.grids[self.context.grid]
 
-    def reranked(
+    def tuned_reranking_runs(
         self,
         key: str,
         name: str,
@@ -822,11 +832,11 @@ class RetrievalPlanner(Planner):
         model = f"{key}+{name}"
         for training in self.tuned_trainings(name, tuned, weights, model, hits):
             run = self.run("rerank-tuned", model, self.context.grid, training.seed)
-            settings = self.read(training)
+            settings = self.inference_settings(training)
             runs.append(self.add(run, settings, needs=hits, weights_of=training))
         return tuple(runs)
 
-    def tuned_retriever(self, name: str, tuned: Finetuned) -> Found:
+    def tuned_retriever_runs(self, name: str, tuned: Finetuned) -> RunsOrMissing:
         """The runs of a fine-tuned bi-encoder, one per seed."""
         weights = self.context.weights(tuned.model)
         if isinstance(weights, Missing):
@@ -834,12 +844,12 @@ class RetrievalPlanner(Planner):
         runs = []
         for training in self.tuned_trainings(name, tuned, weights, name):
             settings = {"pool": self.task.pool, "top": self.task.top}
-            settings.update(self.read(training))
-            run = self.predicted(training, settings, "retrieve-tuned")
+            settings.update(self.inference_settings(training))
+            run = self.add_inference(training, settings, "retrieve-tuned")
             runs.append(run)
         return {self.MAIN: tuple(runs)}
 
-    def read(self, training: Run) -> JsonObject:
+    def inference_settings(self, training: Run) -> JsonObject:
         """The settings of predictions with a fine-tuned model."""
         learnt = self.specs[training].settings
         return {
@@ -875,7 +885,7 @@ class RetrievalPlanner(Planner):
         trials = rate_trials(grid.learning_rates, grid.updates)
         if len(trials) * len(grid.updates) == 1:
             settings.update(trials[0].settings)
-            return self.trained(name, budget, settings, grid)
+            return self.add_trainings(name, budget, settings, grid)
         choosing = {"grid": budget, "trials": [trial.settings for trial in trials]}
         search = Search(
             settings,
@@ -883,12 +893,12 @@ class RetrievalPlanner(Planner):
             self.seeds(grid),
             choosing,
             model=name,
-            reads=self.candidates(),
+            reads=self.search_candidates(),
             ranks=hits,
         )
-        return self.trained(chosen, budget, settings, grid, search=search)
+        return self.add_trainings(chosen, budget, settings, grid, search=search)
 
-    def candidates(self) -> tuple[Run, ...]:
+    def search_candidates(self) -> tuple[Run, ...]:
         """The runs whose hits a search reranks: those of the published retrievers that
         are reranked.
         """
@@ -904,7 +914,7 @@ class RetrievalPlanner(Planner):
         """The differences of fine-tuning under ``grid`` from the paper's settings."""
         pairs = f"{grid.batch_size} pairs of {grid.max_length} tokens"
         updates = f"{grid.updates[-1]} updates of {pairs}"
-        budget = self.budget(grid, [updates])
+        budget = self.budget_differences(grid, [updates])
         return budget + fewer_seeds(seeds, self.task.averages)
 
 

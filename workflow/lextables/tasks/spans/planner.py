@@ -197,7 +197,12 @@ class SpanTask(Entry):
 class SpanPlanner(Planner):
     """Plans a span-extraction task.
 
-    The conditions of a row are shares of the training contracts.
+    The conditions of a row are shares of the training contracts, in per cent.
+
+    Of the methods of `Planner`, `run` names a run and `add` registers it.
+    `add_trainings` registers the trainings of a model, and `add_inference` the
+    inference of a training.  If settings differ from the paper's, `rows_by_settings`
+    moves the runs of a published row to an additional row.
     """
 
     STAGES = (READ, "join", QUOTE, ASK, SUBMITTED)
@@ -226,34 +231,36 @@ class SpanPlanner(Planner):
                 trained = extra.kind == "encoder"
                 rows.append(self.encoder_row(extra.key, panel, trained=trained))
         for key, panel in self.user_language_models(Panel).items():
-            rows += self.asked(key, panel)
+            rows += self.asked_rows(key, panel)
         return rows
 
     def panel_rows(self, key: str, panel: Panel) -> list[Row]:
-        """The rows of a model of the panel."""
+        """The rows of a model of the panel, by its kind."""
         if panel.kind == "linear":
-            row = self.linear(key, panel)
-            return self.quoted(key, row) if self.task.quotes else [row]
+            row = self.linear_row(key, panel)
+            return self.quoting_rows(key, row) if self.task.quotes else [row]
         if panel.kind == "fixed":
             settings = QuotingSettings(kind="fixed", output=panel.output)
-            return [self.unread(key, panel, settings)]
+            return [self.control_row(key, panel, settings)]
         if panel.kind == "relaxed":
             settings = QuotingSettings(kind="relaxed", category=self.task.relaxed)
-            return [self.unread(key, panel, settings)]
+            return [self.control_row(key, panel, settings)]
         if panel.kind == "frequent":
-            return self.frequent(key, panel)
+            return self.frequent_rows(key, panel)
         if panel.kind == "language-model":
-            return self.asked(key, panel)
+            return self.asked_rows(key, panel)
         row = self.encoder_row(key, panel)
-        if panel.pretrained and not (panel.additional or row.runs):
+        # A published row of a pretrained model that has no runs gets the reason why it
+        # can never run as published.
+        if panel.pretrained and not panel.additional and not row.runs:
             reason = planner.reason_not_run([self.pretraining_difference()])
             row = replace(row, reason=reason)
-        rows = self.placed(row, self.differences(row, panel))
+        rows = self.rows_by_settings(row, self.differences(row, panel))
         if panel.joined is not None:
-            rows.append(self.joined(panel, rows[-1]))
+            rows.append(self.joined_row(panel, rows[-1]))
         return rows
 
-    def joined(self, panel: Panel, row: Row) -> Row:
+    def joined_row(self, panel: Panel, row: Row) -> Row:
         """The row in which spans of adjacent windows of ``row`` are joined.
 
         It has a run for each seed of ``row``.
@@ -266,10 +273,10 @@ class SpanPlanner(Planner):
         runs = {self.MAIN: tuple(joinings)} if joinings else {}
         return replace(row, row=name, additional=True, runs=runs)
 
-    def unread(
+    def control_row(
         self, key: str, panel: Panel, settings: QuotingSettings, condition: str = ""
     ) -> Row:
-        """The row of a model that reads no contract: a control."""
+        """The row of a control: a model that reads no contract."""
         run = self.run(QUOTE, key, condition or panel.kind)
         self.add(run, settings.plain())
         return self.panel_row(
@@ -279,16 +286,18 @@ class SpanPlanner(Planner):
             about={"family": panel.family},
         )
 
-    def frequent(self, key: str, panel: Panel) -> list[Row]:
-        """The rows of a model that answers frequent categories: one for each metric.
+    def frequent_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a model that answers the most frequent categories: one for each
+        metric.
 
-        Their number is chosen by the metric on the training contracts.
+        The number of categories is the one with the highest value of the metric on the
+        training contracts.
         """
         rows = []
         for metric in self.task.thresholds:
             settings = QuotingSettings(kind="frequent", metric=metric)
             condition = f"{panel.kind}-{metric.lower()}"
-            row = self.unread(key, panel, settings, condition)
+            row = self.control_row(key, panel, settings, condition)
             rows.append(replace(row, row=f"{row.row}, number for {metric}"))
         return rows
 
@@ -304,15 +313,15 @@ class SpanPlanner(Planner):
             descriptions = [f"{updates} {descriptions[0]}"]
         if grid.windows_per_question is not None:
             descriptions.append(f"{grid.windows_per_question} windows a question")
-        differences += self.budget(grid, descriptions)
+        differences += self.budget_differences(grid, descriptions)
         if row.trained:
             seeds = len(row.runs.get(self.MAIN, ()))
             differences += fewer_seeds(seeds, self.task.averages)
         return differences
 
     def pretraining_difference(self) -> Difference:
-        """The published row of a pretrained model can never run: its authors' contracts
-        are not published.
+        """The difference of a model that is pretrained on other contracts than the
+        authors', which are not published.
         """
         contracts = ", ".join(self.context.config.edgar_quarters) or "the sample"
         needs = (
@@ -321,10 +330,12 @@ class SpanPlanner(Planner):
         )
         return Difference(needs, f"on contracts of {contracts}")
 
-    def quoted(self, key: str, row: Row) -> list[Row]:
-        """The rows of a linear model that quotes its spans: one for each threshold.
+    def quoting_rows(self, key: str, row: Row) -> list[Row]:
+        """The rows of a linear model whose outputs quote its spans: one for each
+        threshold.
 
-        ``row`` has the inference of the model, or none if its encoder is missing.
+        ``row`` is the row of the model's spans.  It has no runs if the encoder is
+        missing.
         """
         rows = []
         for metric in self.task.thresholds:
@@ -342,13 +353,15 @@ class SpanPlanner(Planner):
             rows.append(replace(row, row=name, runs=runs))
         return rows
 
-    def asked(self, key: str, panel: Panel) -> list[Row]:
-        """The rows of a language model about the test contracts.
+    def asked_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a language model that is asked about the test contracts; none if
+        it cannot be asked.
 
-        There are none of an additional model that cannot be asked.
+        If text outputs are scored, a published row is then shown without runs
+        (`written_rows`).
         """
         if self.task.quotes:
-            return self.written(key, panel)
+            return self.written_rows(key, panel)
         model = self.language_model(panel.model)
         if isinstance(model, Missing) or not self.in_grid(panel):
             return []
@@ -366,10 +379,11 @@ class SpanPlanner(Planner):
         about = {"family": panel.family}
         return [self.asked_row(key, panel, settings.plain(), about)]
 
-    def written(self, key: str, panel: Panel) -> list[Row]:
-        """The rows of a language model whose outputs are scored.
+    def written_rows(self, key: str, panel: Panel) -> list[Row]:
+        """The rows of a language model whose text outputs are scored.
 
-        One is over whole contracts, one over the candidates of a linear model.
+        In one row it reads whole contracts, in another only the candidate passages of a
+        linear model.
         """
         writing = self.task.asking
         assert isinstance(writing, Writing)  # a task that quotes has no other
@@ -399,8 +413,10 @@ class SpanPlanner(Planner):
         runs: dict[str, tuple[Run, ...]] = {self.MAIN: (run,)}
         return [row, replace(row, row=name, additional=True, runs=runs)]
 
-    def linear(self, key: str, panel: Panel) -> Row:
-        """The row of a linear model, which needs its frozen encoder at most."""
+    def linear_row(self, key: str, panel: Panel) -> Row:
+        """The row of a linear model; it has no runs if the model reads vectors and
+        their encoder is missing.
+        """
         encoders = () if panel.features == "words" else (panel.model,)
         parameters = self.context.parameters(*encoders)
         about = {"family": panel.family}
@@ -428,19 +444,20 @@ class SpanPlanner(Planner):
                 training_settings = settings.model_copy(update={"out_of_fold": True})
             run = self.run(TRAIN, key, condition)
             training = self.add(run, training_settings.plain())
-            runs[str(percent)] = (self.predicted(training, settings.plain()),)
+            runs[str(percent)] = (self.add_inference(training, settings.plain()),)
         return replace(row, runs=runs)
 
     def encoder_row(self, key: str, panel: Panel, *, trained: bool = True) -> Row:
-        """The row of an encoder; without runs it has a reason.
+        """The row of an encoder; a row without runs has a reason.
 
-        The authors' weights replace the training on all contracts, and none of those on
-        a share of them.  A user's question-answering model is not ``trained``.
+        The authors' weights replace the training on all contracts, but not the
+        trainings on a share of them.  A user's question-answering model is not
+        ``trained`` here.
         """
         about = {"family": panel.family}
         row = self.panel_row(panel, averages=self.task.averages, about=about)
         runs: dict[str, tuple[Run, ...]] = {}
-        if released := self.released(key, panel):
+        if released := self.released_run(key, panel):
             runs[self.MAIN] = (released,)
             row = replace(row, runs=runs)
             if not panel.shares:
@@ -450,7 +467,7 @@ class SpanPlanner(Planner):
             return replace(row, reason=weights.reason)
         if not trained:
             inference = self.run(READ, key, "as-it-is")
-            self.add(inference, self.inference(panel, weights).plain())
+            self.add(inference, self.inference_settings(panel, weights).plain())
             return replace(row, runs={self.MAIN: (inference,)})
         for percent in self.percents(panel):
             if str(percent) not in runs:
@@ -469,11 +486,13 @@ class SpanPlanner(Planner):
             return Missing(reason)
         weights = self.context.weights(panel.model)
         if isinstance(weights, Weights) and panel.pretrained:
-            return self.pretrained(key, weights)
+            return self.pretrained_weights(key, weights)
         return weights
 
-    def released(self, key: str, panel: Panel) -> Run | None:
-        """The run with the authors' weights, if they are wanted and available."""
+    def released_run(self, key: str, panel: Panel) -> Run | None:
+        """Register the inference with the authors' weights, and the run that unpacks
+        them; None if they are not wanted or not available.
+        """
         config = self.context.config
         # The sample has none, but a rehearsal makes some.
         has_release = config.data != "sample" or config.weights == "tiny"
@@ -487,10 +506,14 @@ class SpanPlanner(Planner):
             return None
         release = self.add(self.run("release", key, "as-released"), {"file": source})
         weights = Weights(self.weights_folder(release), None, "the authors' release")
-        return self.predicted(release, self.inference(panel, weights).plain())
+        return self.add_inference(
+            release, self.inference_settings(panel, weights).plain()
+        )
 
-    def pretrained(self, key: str, weights: Weights) -> Weights | Missing:
-        """The weights after pretraining on contracts, or why there are none."""
+    def pretrained_weights(self, key: str, weights: Weights) -> Weights | Missing:
+        """Register the pretraining on contracts, and return its weights, or why there
+        are none.
+        """
         config = self.context.config
         if config.data != "sample" and not config.edgar_quarters:
             return Missing(
@@ -506,7 +529,7 @@ class SpanPlanner(Planner):
         source = f"{weights.found}, then contracts pretraining"
         return Weights(self.weights_folder(run), None, source)
 
-    def cutting(self, panel: Panel, weights: Weights) -> CuttingSettings:
+    def cutting_settings(self, panel: Panel, weights: Weights) -> CuttingSettings:
         """The settings of windows by the tokenizer of these weights."""
         return CuttingSettings(
             **model_settings(panel.model, weights),
@@ -516,26 +539,35 @@ class SpanPlanner(Planner):
             held_out=self.task.held_out,
         )
 
-    def inference(self, panel: Panel, weights: Weights, **tried: int) -> Inference:
-        """The settings of an inference with these weights."""
-        return Inference(
-            **self.cutting(panel, weights).plain(),
+    def inference_settings(
+        self, panel: Panel, weights: Weights, trials: int | None = None
+    ) -> Inference:
+        """The settings of an inference with these weights.
+
+        ``trials`` is the number of trials from which the training was chosen.
+        """
+        settings = Inference(
+            **self.cutting_settings(panel, weights).plain(),
             windows_per_question=self.grid.windows_per_question,
             n_best=self.task.n_best,
             max_answer_length=self.task.max_answer_length,
             bf16=self.grid.bf16,
-            **tried,
         )
+        if trials is None:
+            return settings
+        return settings.model_copy(update={"tried": trials})
 
     def encoder_runs(
         self, key: str, panel: Panel, weights: Weights, percent: int
     ) -> tuple[Run, ...]:
-        """The inferences of the trainings on ``percent`` per cent, by seed."""
+        """Register the trainings on ``percent`` per cent of the contracts, and return
+        their inferences, one per seed.
+        """
         grid = self.grid
         condition = f"{self.context.grid}-p{percent}"
         start = self.run("pretrain", key, "contracts") if panel.pretrained else None
         settings = Training(
-            **self.cutting(panel, weights).plain(),
+            **self.cutting_settings(panel, weights).plain(),
             batch_size=grid.batch_size,
             optimiser=grid.optimiser,
             bf16=grid.bf16,
@@ -549,15 +581,16 @@ class SpanPlanner(Planner):
         if len(trials) > 1:
             search = self.search(panel, weights, settings, trials)
         else:
+            # A single trial needs no search: its values are settings of the training.
             settings = settings.model_copy(update=trials[0].plain())
-        trainings = self.trained(
+        trainings = self.add_trainings(
             key, condition, settings.plain(), grid, search=search, weights_of=start
         )
         runs = []
         for training in trainings:
             trained = Weights(self.weights_folder(training), None, weights.found)
-            inference = self.inference(panel, trained, tried=len(trials))
-            runs.append(self.predicted(training, inference.plain()))
+            inference = self.inference_settings(panel, trained, len(trials))
+            runs.append(self.add_inference(training, inference.plain()))
         return tuple(runs)
 
     def search(
@@ -574,8 +607,9 @@ class SpanPlanner(Planner):
             relaxed=self.task.relaxed,
             low_thresholds=self.task.low_thresholds,
         )
-        inference = self.inference(panel, weights)
+        inference = self.inference_settings(panel, weights)
         return Search(
+            # Of both, because a trial is trained and then predicts.
             settings={**inference.plain(), **settings.plain()},
             trials=[
                 planner.Trial(_trial_name(trial), trial.plain()) for trial in trials
@@ -587,8 +621,8 @@ class SpanPlanner(Planner):
     def trials(self, percent: int) -> list[SpanTrial]:
         """The trials of the grid, for a share of the training contracts.
 
-        There are about the same number of updates with fewer contracts: 3 and 12 epochs
-        for 30 % (CUAD, Section 4.2).
+        On a share of the contracts the epochs are multiplied, so that the number of
+        updates stays about the same: 3 and 12 epochs for 30 % (CUAD, Section 4.2).
         """
         times = round(WHOLE / percent)
         trials = []
