@@ -72,9 +72,9 @@ def test_a_table_names_data_sets_that_are_not_available(planned):
     table = wildcards(paper="lawngnli", table=name)
     censuses = [f"{DATA}/{other}/census.json" for other in entry.beside]
     object.__setattr__(project.context, "absent", {})
-    assert (tables.beside(table), tables.absent(table)) == (censuses, {})
+    assert (tables.other_censuses(table), tables.absent(table)) == (censuses, {})
     object.__setattr__(project.context, "absent", {entry.beside[0]: "no file"})
-    assert tables.beside(table) == censuses[1:]
+    assert tables.other_censuses(table) == censuses[1:]
     assert tables.absent(table) == {entry.beside[0]: "no file"}
 
 

@@ -6,7 +6,8 @@
 # be 40,000 jobs for the whole corpus.  With bulk_export a shard is one file of the
 # former bulk export.
 #
-#   in     VOLUMES and NAMED_CASES, which the paper sets before it includes this file (lawngnli.smk):
+#   in     VOLUMES and NAMED_CASES, which the paper's rules set before they include this file
+#          (workflow/rules/lawngnli.smk):
 #            VOLUMES.shards  {shard: its volumes, as <reporter>/<volume>}
 #            NAMED_CASES     a file with case ids, if only volumes with one of these cases are needed; else []
 #          caselaw/<reporter>/<volume>.zip in a folder of `mirror`, or at static.case.law (resources/sources.yaml)
@@ -41,6 +42,7 @@ rule caselaw_volumes:
         ENVIRONMENT
     resources:
         runtime=VOLUMES.runtime(5),  # seconds per volume
+    # Without a fingerprint of the code: a change of the code fetches nothing again.
     params:
         # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),

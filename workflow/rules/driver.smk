@@ -1,6 +1,9 @@
-# Checks of the command line, the lock of the working folder, and the plan.  Included
-# last, when all targets are known; skipped in jobs and where another workflow uses this
-# one as a module.
+# Checks of the command line, the lock of the working folder, the plan, and what a run
+# says at its end.  Included last, when all targets are known.  Parts under
+# `if STANDALONE` are skipped in jobs and where another workflow uses this one as a
+# module.  command_line, or_exit, rehearsal, stopping and targets_of_command_line are
+# from common.smk.  Names in capitals are from it, publish.smk, plan.smk and the
+# Snakefile of the project.
 #
 #   in    .snakemake/locks, left by a killed run; stored downloads
 #   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
@@ -13,8 +16,11 @@ from lextables.pipeline import locks
 from lextables.planning.estimate import PlanScreen
 
 
-def clean_up():
-    """Delete what this run makes or fetches again."""
+def clean_up_if_alone():
+    """Delete what this run makes or fetches again.
+
+    Called before the first job, if no other run uses the folders.
+    """
     exported = expand(EXPORTED, export=EXPORTS.of_name)
     command_line.clean_up(PROJECT, exported)
 
@@ -27,13 +33,17 @@ if STANDALONE:
         targets = targets_of_command_line()
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
     if not RUN_OF_SNAKEMAKE.is_dry_run:
-        message = or_exit(locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up)
-        if message:
-            logger.warning(message)
+        warning = or_exit(
+            locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up_if_alone
+        )
+        if warning:
+            logger.warning(warning)
         if CONFIG.rehearsal:
             # The server of a language model, if the rehearsal needs one.
             or_exit(rehearsal.start_server, CONFIG)
     elif "plan" in targets:
+        # `plan` is a dry run.  Its screen is printed once Snakemake has the graph of
+        # its jobs.
         logger.addHandler(PlanScreen(ESTIMATES, RUN_OF_SNAKEMAKE))
 
 
@@ -41,7 +51,8 @@ onstart:
     if STANDALONE:
         stopping.jobs_start()
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
-    # The logger plugin shows the time that is left.
+    # The logger plugin computes the remaining time from the field `expected` of this
+    # record.
     expected = ESTIMATES.expected(RUN_OF_SNAKEMAKE)
     logger.info("Expected.", extra={"expected": expected})
     if STANDALONE:
@@ -50,7 +61,7 @@ onstart:
 
 
 onsuccess:
-    # Snakemake ends some seconds later; nothing is left to stop.
+    # Snakemake ends some seconds later.  No job is left that Ctrl-C could stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     command_line.show_skipped_volumes(RESULTS, SHARDS)
     if STANDALONE:
@@ -59,8 +70,10 @@ onsuccess:
     command_line.show_not_run(RESULTS)
     if STANDALONE and "rehearsal" in targets:
         command_line.show_rehearsal(Path(f"{RESULTS}/rehearsal.csv"))
-    if STANDALONE and not targets - {"all", "report"}:
-        command_line.show_next_steps(PROJECT)
+    if STANDALONE:
+        only_default_targets = targets <= {"all", "report"}
+        if only_default_targets:
+            command_line.show_next_steps(PROJECT)
 
 
 onerror:

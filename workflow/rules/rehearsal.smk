@@ -8,6 +8,7 @@
 
 rule rehearsal:
     input:
+        # All tables and figures: the inputs of the target `tables`.
         tables=rules.tables.input,
         published=[PROJECT.published_values(paper) for paper in CONFIG.papers],
     output:

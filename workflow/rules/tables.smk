@@ -24,7 +24,7 @@ rule table:
         published=TABLES.published,
         census=TABLES.census,
         # The census of each other data set that the table shows.
-        beside=TABLES.beside,
+        other_censuses=TABLES.other_censuses,
         # resources/papers/<paper>.yaml.
         paper=TABLES.registry,
         scores=TABLES.of_runs("scores.parquet"),
@@ -33,7 +33,7 @@ rule table:
         records=TABLES.of_runs("run.json"),
         # Human readings of the data set (resources/readings).
         readings=TABLES.readings,
-        file=TABLES.user_file,
+        user_file=TABLES.user_file,
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
         comparison=f"{RESULTS}/tables/{{paper}}/{{table}}.comparison.csv",
@@ -50,7 +50,9 @@ rule table:
         ENVIRONMENT
     params:
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
-        root=lambda wildcards, input: input.census.split("/data/")[0],
+        # Functions of `input`, so that Snakemake does not compare these three params.
+        # It compares the digests below instead.  `root` is the folder {RESULTS}.
+        root=lambda wildcards, input: input.census.rpartition("/data/")[0],
         # The planned rows, with their runs or the reason why there are none.
         rows=lambda wildcards, input: TABLES.rows(wildcards),
         # Licences, citations and notes from the registry.
@@ -78,6 +80,7 @@ use rule table as figure with:
         f"{RESULTS}/logs/figure/{{paper}}/{{table}}.log",
     wildcard_constraints:
         table=any_of(TABLES.names("figure")),
+    # Repeated, because `use rule` does not take it over from the rule `table`.
     localrule: SMALL_JOBS_ARE_LOCAL
 
 

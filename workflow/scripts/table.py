@@ -28,7 +28,7 @@ with job(snakemake.log[0]):
     is_comparable = comparable(sources)
     printed = published.load(snakemake.input.published)
     beside = {}
-    for census in map(Path, snakemake.input.beside):
+    for census in map(Path, snakemake.input.other_censuses):
         beside[census.parent.name] = comparable(provenance(census, texts))
     inputs = Inputs(
         data=Path(snakemake.input.census).parent,
@@ -39,7 +39,7 @@ with job(snakemake.log[0]):
         name=name,
         beside=beside,
         absent=snakemake.params.absent,
-        file=next(map(Path, snakemake.input.file), None),
+        file=next(map(Path, snakemake.input.user_file), None),
     )
     tables = import_module(f"lextables.papers.{paper}.tables")
     cells = list(tables.cells(name, inputs))

@@ -83,7 +83,7 @@ class Tables:
         """Input: the census of a table's data set, by default the paper's own."""
         return self.project.census(self.entry(wildcards).of or wildcards.paper)
 
-    def beside(self, wildcards: Wildcards) -> Files:
+    def other_censuses(self, wildcards: Wildcards) -> Files:
         """Input: the census of each other available data set that a table shows."""
         project = self.project
         names = self.entry(wildcards).beside
