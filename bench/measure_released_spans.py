@@ -327,7 +327,7 @@ def our_side(
     return {"labels": labels, "nbest": predictions}
 
 
-def golden(side: dict[str, Any]) -> dict[str, Any]:
+def counts_and_digests(side: dict[str, Any]) -> dict[str, Any]:
     """Return counts and digests of one side, without text."""
     labels = sorted(side["labels"])
     texts = {}
@@ -370,9 +370,14 @@ def main() -> None:
             command = [options.released, __file__, scratch, "--side", kind]
             silence = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             subprocess.run(command, check=True, **silence)
-            released = golden(json.loads((folder / f"{kind}.released").read_text()))
+            released = counts_and_digests(
+                json.loads((folder / f"{kind}.released").read_text())
+            )
             print(f"{kind}: {json.dumps(released, indent=4)}", flush=True)
-            if golden(our_side(folder, documents, kind, N_BEST)) != released:
+            if (
+                counts_and_digests(our_side(folder, documents, kind, N_BEST))
+                != released
+            ):
                 differing.append(kind)
     if differing:
         sys.exit(f"the pipeline differs for {', '.join(differing)}")

@@ -10,8 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def answer(body=b"", *headers, status=200, length=None):
-    """Return the bytes of an answer; it announces ``length`` (by default the real one,
-    0: none).
+    """Return the bytes of an HTTP answer.
+
+    ``length`` is the announced Content-Length: by default the real one; 0 leaves the
+    header out.  ``status`` is a number, or the text of a status line.
     """
     if isinstance(status, int):
         status = f"{status} {HTTPStatus(status).phrase}"
@@ -50,7 +52,7 @@ class Server(ThreadingHTTPServer):
         self.respond = respond
         self.requests = []
         self.url = f"http://127.0.0.1:{self.server_port}"
-        self.address = f"{self.url}/a"
+        self.file_url = f"{self.url}/a"  # of any file
 
     def handle_error(self, request, client_address):
         """Ignore clients that disconnect: some tests kill them."""

@@ -203,14 +203,14 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
         answers, reason = [*hostile, answer(LOGIN)], PAGE
     with serving_in_turn(*answers) as first, serving_in_turn(WHOLE) as second:
         before = time.monotonic()
-        file, provenance, messages, _ = get(tmp_path, first.address, second.address)
+        file, provenance, messages, _ = get(tmp_path, first.file_url, second.file_url)
     assert time.monotonic() - before < 5
-    assert provenance.obtained_from == second.address
+    assert provenance.obtained_from == second.file_url
     assert file.read_bytes() == GOOD
     failures = [
         text
         for text in messages
-        if text.startswith(f"acord/data.zip: {first.address} ")
+        if text.startswith(f"acord/data.zip: {first.file_url} ")
     ]
     assert len(failures) == 1 and re.search(reason, failures[0]), messages
     assert max(map(len, messages)) < 400
@@ -229,7 +229,7 @@ def test_after_a_hostile_answer_the_next_address_is_tried(tmp_path, case):
 def test_a_strange_length_is_ignored_or_a_failure(tmp_path, header):
     strange = answer(GOOD, f"Content-Length: {header}", length=0)
     with serving_in_turn(strange) as first, serving_in_turn(WHOLE) as second:
-        file, provenance, _, _ = get(tmp_path, first.address, second.address)
+        file, provenance, _, _ = get(tmp_path, first.file_url, second.file_url)
     assert file.read_bytes() == GOOD and provenance.bytes == len(GOOD)
 
 
@@ -275,11 +275,11 @@ def test_waits_are_announced_and_limited_for_each_address(tmp_path, caplog):
         serving_in_turn(WHOLE) as second,
     ):
         _, provenance, messages, waits = get(
-            tmp_path, first.address, second.address, attempts=9
+            tmp_path, first.file_url, second.file_url, attempts=9
         )
-    assert provenance.obtained_from == second.address
+    assert provenance.obtained_from == second.file_url
     assert waits == [250, 250]  # a third wait would exceed ten minutes
-    host = first.address.removeprefix("http://").removesuffix("/a")
+    host = first.file_url.removeprefix("http://").removesuffix("/a")
     said = f"waiting 250 s for {host}, which answered 429 Too Many Requests"
     assert messages.count(said) == 2
     assert caplog.messages.count(said) == 2
@@ -297,7 +297,7 @@ def test_a_download_that_goes_on_is_not_given_up(tmp_path):
             status = "206 Partial Content"
         pieces.append(answer(rest[:step], *lines, status=status, length=0))
     with serving_in_turn(*pieces) as server:
-        file, _, _, _ = get(tmp_path, server.address, attempts=1)
+        file, _, _, _ = get(tmp_path, server.file_url, attempts=1)
     assert file.read_bytes() == body
     assert len(server.requests) == len(pieces) == 6
 
@@ -305,7 +305,7 @@ def test_a_download_that_goes_on_is_not_given_up(tmp_path):
 def test_a_download_that_starts_again_is_given_up(tmp_path):
     cut = answer(bytes(3 << 20), 'ETag: "one"')[:-500]
     with serving_in_turn(cut) as server, pytest.raises(BadInput, match="was cut after"):
-        get(tmp_path, server.address)
+        get(tmp_path, server.file_url)
     assert len(server.requests) <= 4
 
 
@@ -327,9 +327,9 @@ def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
     (folder / "data.zip.part").write_bytes(b"x")
     with serving_in_turn(WHOLE) as server:
         (folder / "data.zip.part.json").write_text(
-            mark.replace("ADDRESS", server.address)
+            mark.replace("ADDRESS", server.file_url)
         )
-        file, _, _, _ = get(tmp_path, server.address)
+        file, _, _, _ = get(tmp_path, server.file_url)
     assert file.read_bytes() == GOOD
     assert "Range" not in server.requests[0].headers
 
@@ -340,7 +340,7 @@ def test_a_damaged_record_of_a_partial_file_is_not_used(tmp_path, mark):
 def test_a_server_that_does_not_resume_is_asked_for_the_whole_file(tmp_path, status):
     cut, refused = answer(GOOD, 'ETag: "one"')[:-100], answer(b"", status=status)
     with serving_in_turn(cut, refused, WHOLE) as server:
-        file, _, _, _ = get(tmp_path, server.address, attempts=3)
+        file, _, _, _ = get(tmp_path, server.file_url, attempts=3)
     assert file.read_bytes() == GOOD
     assert ["Range" in request.headers for request in server.requests] == [
         False,
@@ -352,7 +352,7 @@ def test_a_server_that_does_not_resume_is_asked_for_the_whole_file(tmp_path, sta
 def test_a_version_that_cannot_be_sent_back_is_not_stored(tmp_path):
     for version in ("\xe9", "x" * 5000, '"a\x0b"'):
         with serving_in_turn(answer(GOOD, f"ETag: {version}")[:-100], WHOLE) as server:
-            file, _, _, _ = get(tmp_path, server.address)
+            file, _, _, _ = get(tmp_path, server.file_url)
         assert file.read_bytes() == GOOD
         assert "If-Range" not in server.requests[1].headers
 
@@ -408,8 +408,8 @@ def test_each_kind_of_file_is_checked(tmp_path, name, right, wrong):
 
 def test_a_stored_download_of_the_wrong_kind_is_found(tmp_path):
     with serving_in_turn(WHOLE) as server:
-        file, provenance, _, _ = get(tmp_path, server.address)
-    entry = registered(tmp_path, [server.address])
+        file, provenance, _, _ = get(tmp_path, server.file_url)
+    entry = registered(tmp_path, [server.file_url])
     assert [*damaged(tmp_path)] == []
     assert fetching.fetched_before(entry, file) == provenance
     file.write_bytes(LOGIN)
@@ -445,7 +445,7 @@ def test_a_zip_without_its_members_is_refused(tmp_path):
 
 def test_a_download_that_a_job_could_not_read_is_fetched_again_once(tmp_path):
     with serving_in_turn(WHOLE) as server:
-        file, _, _, _ = get(tmp_path, server.address)
+        file, _, _, _ = get(tmp_path, server.file_url)
     assert [*damaged(tmp_path)] == []
     doubt([file, tmp_path / "absent.zip"])
     assert [*damaged(tmp_path)] == [(file, "a file that cannot be used")]
@@ -466,9 +466,9 @@ def test_a_planted_link_is_not_followed(tmp_path):
     (tmp_path / "results").mkdir()
     (tmp_path / "results/data.zip.part").symlink_to(victim)
     with serving_in_turn(WHOLE) as server:
-        mark = {"address": server.address, "version": '"one"'}
+        mark = {"address": server.file_url, "version": '"one"'}
         (tmp_path / "results/data.zip.part.json").write_text(json.dumps(mark))
-        file, _, _, _ = get(tmp_path, server.address)
+        file, _, _, _ = get(tmp_path, server.file_url)
     assert (file.read_bytes(), victim.read_text()) == (GOOD, "kept")
 
 

@@ -16,16 +16,12 @@ from lextables.papers.lawngnli.hypotheses.contradiction import (
     Rejected,
     contradict,
 )
-from lextables.papers.lawngnli.hypotheses.tree import Token, flat
+from lextables.papers.lawngnli.hypotheses.tree import Token, Tree, flat
 
 
 def golden(name: str) -> list[dict]:
-    return list(
-        map(
-            json.loads,
-            (ROOT / f"tests/golden/{name}.jsonl").read_text("utf-8").splitlines(),
-        )
-    )
+    text = (ROOT / f"tests/golden/{name}.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 GOLDEN = golden("contradictions")
@@ -59,6 +55,8 @@ def test_golden_sentences_are_rejected(row):
 
 @pytest.mark.parametrize("row", CHANGED, ids=lambda row: row["text"])
 def test_applying_a_rule_twice_restores_the_sentence(row):
+    # `back` is the text after the second application.  A row with `no_inverse`, the
+    # reason, has another `back` than its own text.
     again = apply(row["contradiction_tree"])
     assert again.text == row["back"]
     # For a rule without an inverse, the result is a paraphrase or a weaker statement.
@@ -92,39 +90,46 @@ SECOND = "(S (NP (DT The) (NNS fees)) (VP (VBD were) (RB not) (VP (VBN paid))) (
 FRAGMENT = "(NP (NN statute) (PP (IN of) (NP (NNS limitations))))"
 
 
-def two(
+def contradict_two(
     first: str, second: str, example: str, seed: int = 0
 ) -> Contradiction | Rejected:
+    """Contradict a hypothesis of two sentences with two spaces between them."""
     trees = [from_brackets(first), from_brackets(second)]
     spaced = Token(trees[0].tokens[-1].text, trees[0].tokens[-1].tag, "  ")
-    trees[0] = type(trees[0])((*trees[0].tokens[:-1], spaced), trees[0].root)
+    trees[0] = Tree((*trees[0].tokens[:-1], spaced), trees[0].root)
     return contradict(trees, example=example, seed=seed)
 
 
 def test_exactly_one_sentence_changes_and_the_spacing_is_kept():
-    outcomes = {two(FIRST, SECOND, str(example)) for example in range(50)}
+    outcomes = {contradict_two(FIRST, SECOND, str(example)) for example in range(50)}
     assert outcomes == {
         Contradiction(
             "The appeal was not dismissed.  The fees were not paid.",
-            "not added",
-            False,
-            0,
-            "verb_phrase",
+            kind="not added",
+            negated=False,
+            sentence=0,
+            rule="verb_phrase",
         ),
         Contradiction(
             "The appeal was dismissed.  The fees were paid.",
-            "not removed",
-            True,
-            1,
-            "verb_phrase",
+            kind="not removed",
+            negated=True,
+            sentence=1,
+            rule="verb_phrase",
         ),
     }
 
 
 def test_the_draw_depends_only_on_the_example_and_the_seed():
-    once = [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
-    assert once == [two(FIRST, SECOND, str(example), seed=3) for example in range(40)]
-    assert once != [two(FIRST, SECOND, str(example), seed=4) for example in range(40)]
+    once = [
+        contradict_two(FIRST, SECOND, str(example), seed=3) for example in range(40)
+    ]
+    assert once == [
+        contradict_two(FIRST, SECOND, str(example), seed=3) for example in range(40)
+    ]
+    assert once != [
+        contradict_two(FIRST, SECOND, str(example), seed=4) for example in range(40)
+    ]
 
 
 COMPOUND = (
@@ -150,7 +155,9 @@ def test_clauses_joined_by_or_are_rejected():
 
 def test_a_negation_before_a_sentence_with_nor_is_not_removed():
     nor = "(S (ADVP (RB Nor)) (VBZ does) (NP (PRP it)) (VP (VB bar) (NP (NN suit))) (. .))"
-    outcomes = {type(two(SECOND, nor, str(example))) for example in range(20)}
+    outcomes = {
+        type(contradict_two(SECOND, nor, str(example))) for example in range(20)
+    }
     assert outcomes == {Rejected}
 
 
@@ -165,8 +172,11 @@ def test_the_documented_accuracy_equals_that_of_the_readings():
     assert len(samples) == 10
     for sample, judgement in itertools.product(samples, ("strict", "lenient")):
         judged = [row[judgement] == "right" for row in rows if row["sample"] == sample]
-        low, high = proportion_confint(sum(judged), len(judged), method="wilson")
-        share = f"{100 * sum(judged) / len(judged):.1f} %; {100 * low:.1f} to {100 * high:.1f}"
-        assert f"{sum(judged)} of {len(judged)} ({share})" in page, (sample, judgement)
+        right = sum(judged)
+        low, high = proportion_confint(right, len(judged), method="wilson")
+        share = f"{100 * right / len(judged):.1f} %"
+        interval = f"{100 * low:.1f} to {100 * high:.1f}"
+        text = f"{right} of {len(judged)} ({share}; {interval})"
+        assert text in page, (sample, judgement)
     assert all(bool(row["note"]) == (row["strict"] == "wrong") for row in rows)
     assert all(row["lenient"] == "right" for row in rows if row["strict"] == "right")
