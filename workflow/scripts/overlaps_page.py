@@ -21,9 +21,10 @@ with job(snakemake.log[0]) as log:
         table = pd.read_csv(snakemake.input.csv)
     with damage_named(snakemake.input.labels):
         verify(snakemake.input.labels)
-        # An empty label stays an empty text; the other table has no empty cells.
+        # An empty label is an empty text here, not NaN.  The other table has no empty
+        # cells.
         labels = pd.read_csv(snakemake.input.labels, keep_default_na=False)
-    # {(data set, split)} of the texts with which test units were compared.
+    # (data set, split) pairs whose texts were compared with test units.
     compared_splits = {*zip(table.other_dataset, table.other_split, strict=True)}
     rows = []
     for values in snakemake.params.benchmarks:

@@ -256,9 +256,7 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     if measure == "Accuracy":
         labels = [(example["label"], pair[0].label) for example, pair in gold]
         value = _balanced(labels)
-        left_out = [
-            _balanced(labels[:at] + labels[at + 1 :]) for at in range(len(labels))
-        ]
+        left_out = [_balanced(labels[:i] + labels[i + 1 :]) for i in range(len(labels))]
         low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (
             None,
             None,

@@ -80,13 +80,13 @@ def with_other_sources(
     no other source.
     """
     others = []
-    taken = sorted(_extent(plain, item) for item in citations)
-    taken.append((len(plain), len(plain)))
-    at = 0
+    extents = sorted(_extent(plain, item) for item in citations)
+    extents.append((len(plain), len(plain)))
+    number = 0  # of the first extent that does not end before the source
     for start, end in _sources(plain):
-        while taken[at][1] <= start:
-            at += 1
-        if end <= taken[at][0]:
+        while extents[number][1] <= start:
+            number += 1
+        if end <= extents[number][0]:
             others.append(_located(plain, start, end))
     return sorted([*citations, *others], key=lambda item: item.start)
 

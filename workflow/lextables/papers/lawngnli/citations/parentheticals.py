@@ -266,15 +266,15 @@ def _nested(
     """For each citation, whether it is inside the parenthetical of another."""
     events = sorted(spans)
     nested = []
-    at = 0
+    event = 0
     end = 0
     for item in sorted(
         range(len(citations)), key=lambda number: citations[number].start
     ):
         start = citations[item].start
-        while at < len(events) and events[at][0] < start:
-            end = max(end, events[at][1])
-            at += 1
+        while event < len(events) and events[event][0] < start:
+            end = max(end, events[event][1])
+            event += 1
         nested.append((item, start < end))
     return [inside for _, inside in sorted(nested)]
 

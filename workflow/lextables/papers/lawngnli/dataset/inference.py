@@ -104,8 +104,8 @@ def _columns(model: CrossEncoder, where: str) -> list[int]:
     names = _label_names(model)
     columns = []
     for label in LABELS:
-        named = [at for at, name in enumerate(names) if name.startswith(label)]
-        columns += named[:1]
+        matches = [i for i, name in enumerate(names) if name.startswith(label)]
+        columns += matches[:1]
     if len(columns) != len(LABELS) or len(names) != len(LABELS):
         what = f"its labels are {', '.join(names)}"
         do = f"use a model whose id2label has {', '.join(LABELS)}"

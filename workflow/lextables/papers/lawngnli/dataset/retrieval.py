@@ -192,9 +192,8 @@ class Jurisdiction:
         self.nearest = np.empty((len(queries), 0), dtype=np.int64)
         self.products = np.empty((len(queries), 0), dtype=np.float32)
         self.ids: list[str] = []
-        self.targets: dict[
-            int, tuple[int, np.ndarray]
-        ] = {}  # {case id: its place, its product with each}
+        # {case id: its position, its product with each query}
+        self.targets: dict[int, tuple[int, np.ndarray]] = {}
 
     def search(self, batch: Sequence[Row], encode: Encode, most: int) -> None:
         """Search a batch; keep the ``most`` nearest opinions to each query so far."""
@@ -210,31 +209,28 @@ class Jurisdiction:
         self.nearest = np.take_along_axis(places, order, axis=1)
         self.products = np.take_along_axis(products, order, axis=1)
         target_cases = {row["cited_case_id"] for row in self.queries}
-        for at, opinion in enumerate(batch):
+        for opinion, vector in zip(batch, vectors, strict=True):
+            position = len(self.ids)
+            self.ids.append(opinion["opinion_id"])
             if opinion["case_id"] in target_cases:
-                self.targets[opinion["case_id"]] = (
-                    len(self.ids) + at,
-                    self.vectors @ vectors[at],
-                )
-        self.ids += [opinion["opinion_id"] for opinion in batch]
+                target = (position, self.vectors @ vector)
+                self.targets[opinion["case_id"]] = target
 
-    def near(self, at: int) -> list[str]:
-        """The opinions nearest to query number ``at``, best first."""
-        return [self.ids[place] for place in self.nearest[at]]
+    def near(self, number: int) -> list[str]:
+        """The opinions nearest to a query, best first."""
+        return [self.ids[position] for position in self.nearest[number]]
 
-    def pool(self, at: int, others: int) -> dict[str, tuple[int, float]]:
-        """{opinion: gain and product} of the pool of query number ``at``, the target
-        first.
+    def pool(self, number: int, others: int) -> dict[str, tuple[int, float]]:
+        """{opinion: gain and product} of a query's pool: the target, then the nearest
+        ``others``.
         """
-        target, products = self.targets[self.queries[at]["cited_case_id"]]
-        target_entry = {self.ids[target]: (1, float(products[at]))}
-        near = zip(self.nearest[at], self.products[at], strict=True)
-        neighbours = [(place, product) for place, product in near if place != target][
-            :others
-        ]
-        return target_entry | {
-            self.ids[place]: (0, float(product)) for place, product in neighbours
-        }
+        target, products = self.targets[self.queries[number]["cited_case_id"]]
+        pool = {self.ids[target]: (1, float(products[number]))}
+        near = zip(self.nearest[number], self.products[number], strict=True)
+        for position, product in near:
+            if position != target and len(pool) <= others:
+                pool[self.ids[position]] = (0, float(product))
+        return pool
 
 
 def write_retrieval(
@@ -424,10 +420,10 @@ def _drawn(
     negatives = {}
     places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
     for place in places.values():
-        for at, row in enumerate(place.queries):
+        for query_number, row in enumerate(place.queries):
             near = [
                 opinion
-                for opinion in place.near(at)
+                for opinion in place.near(query_number)
                 if case_of(opinion) != row["cited_case_id"]
             ]
             if candidates := near[:CANDIDATES]:

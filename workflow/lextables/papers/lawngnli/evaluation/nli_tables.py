@@ -160,12 +160,12 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
         row = PREFIX[system["heads"]] + system["row"]
         if not system["additional"] and row not in printed:
             continue
-        own = columns
+        system_columns = columns
         if system["submitted"]:
-            own = [SUBMITTED_COLUMN]
-        all_columns = list(own)
+            system_columns = [SUBMITTED_COLUMN]
+        all_columns = list(system_columns)
         if system["additional"] and has_longer:
-            analysis = [column for column in own if column.group == ANALYSIS]
+            analysis = [column for column in system_columns if column.group == ANALYSIS]
             all_columns += [column.of_all_lengths() for column in analysis]
         yield from _accuracies(inputs, system, row, all_columns)
         if not versus or not system["runs"]:

@@ -29,9 +29,8 @@ NEGATION_WORDS = frozenset(
     "no not never none nobody nothing neither nor cannot".split()
 )
 NEGATION_PART = "n't"
-# Only a text in which one of the words has no letter at either side can have such a
-# token: of the words that NLTK cuts in two, in any case of letters, "cannot" alone
-# gives one.
+# Only a text that matches can have such a token: one of the words without a letter on
+# either side, or "cannot" in any case, which NLTK cuts into "can" and "not".
 _POSSIBLE_NEGATION = re.compile(
     rf"(?<![A-Za-z])(?:{'|'.join(sorted(NEGATION_WORDS))})(?![A-Za-z])|(?i:cannot)"
 )
@@ -178,8 +177,8 @@ def _training(
 
 def _places(text_ids: pa.Array, ids: np.ndarray) -> np.ndarray:
     """Return the places of text ids in the sorted ``ids``, int32."""
-    wanted = text_ids.to_numpy(zero_copy_only=False).astype("S16")
-    return np.searchsorted(ids, wanted).astype(np.int32)
+    sought = text_ids.to_numpy(zero_copy_only=False).astype("S16")
+    return np.searchsorted(ids, sought).astype(np.int32)
 
 
 def _digest(text: str) -> bytes:

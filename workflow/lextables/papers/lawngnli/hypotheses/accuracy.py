@@ -47,14 +47,14 @@ _NEXT_VERB_THAT = re.compile(
 )
 # A further report without a clause: "A, and contrasting an earlier case".
 _NEXT_REPORT = re.compile(rf", (?:and|but) (?:{'|'.join(sorted(REPORTS))})\b")
-# Verbs that report without a statement by the court; with a modal of possibility the
-# court leaves the clause open.
+# Verbs that report less than a statement by the court.  If their clause has a modal of
+# possibility (below), the court leaves it open.
 _WEAK_REPORTS = frozenset(
     "hinting implying indicating insinuating intimating suggesting".split()
 )
 _POSSIBILITY = re.compile(r"\b(?:may|might|could)\b")
-# Verbs of that form whose clause the cited court does not hold, so that without them it
-# reads otherwise.
+# Verbs in "-ing" whose clause is not a statement of the cited court, so that the verb
+# cannot be left out.
 _UNSUPPORTIVE = frozenset(
     "arguing alleging asserting assuming challenging claiming complaining contending denying disagreeing "
     "disavowing disclaiming disputing doubting fearing hoping hypothesizing imagining presuming "
@@ -159,8 +159,8 @@ def points_outside(hypothesis: str) -> bool:
     if _POINTING.search(plain):
         return True
     for such in _SUCH.finditer(plain):
-        named = content_lemmas(plain[: such.start()])
-        if named.isdisjoint(content_lemmas(such[1])):
+        earlier_lemmas = content_lemmas(plain[: such.start()])
+        if earlier_lemmas.isdisjoint(content_lemmas(such[1])):
             return True
     return False
 

@@ -176,12 +176,12 @@ def later_finite(
     """Return where the finite verbs ``words`` follow, in no clause below or
     coordination.
     """
-    own = {*group.chain, *group.peers, *group.main_peers}
+    group_verbs = {*group.chain, *group.peers, *group.main_peers}
     places = []
     for i in outside(clause, group.main + 1, "SBAR", "S", "PRN"):
         token = tree.tokens[i]
         has_tag = token.tag in ("MD", "VBZ", "VBP", "VBD")
-        if token.lower in words and has_tag and i not in own:
+        if token.lower in words and has_tag and i not in group_verbs:
             places.append(i)
     return places
 

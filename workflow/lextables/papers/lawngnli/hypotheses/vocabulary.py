@@ -15,8 +15,9 @@ POSSIBLY = frozenset(
 # it ends its phrase, "30 percent of voters", and not in "a 30 percent limit".
 WEAK = frozenset({"few", "many", "several", "certain", "various", "numerous", "half"})
 SHARES = frozenset({"percent", "%"})
-# Clauses and phrases of reason or exception open with these words.  The first sort
-# stands for more than that: it counts where the parser says so.
+# Clauses and phrases of reason or exception open with these words.  Those of
+# `OPENING_REASONS` have other uses too, so they count only where the parser has such a
+# clause or phrase.
 OPENING_REASONS = frozenset({"since", "given", "absent", "save"})
 REASONS = frozenset({"because", "inasmuch", "unless", "except", "lest"})
 REASON_PHRASES = (
@@ -135,7 +136,7 @@ STATES = frozenset(
     "raise reduce reflect remain require result seem suggest support turn undermine violate warrant".split()
 )
 NOMINATIVE = frozenset("he i it she they we".split())
-# Names of these are no one's who acts.
+# A capital on these nouns does not make them the name of a person or body that acts.
 LAWS = frozenset(
     "act amendment article bill clause code constitution convention doctrine exemption form order "
     "proviso rule section statute table title treaty".split()

@@ -128,8 +128,8 @@ _JOINT = re.compile(
     rf"[\s,;]*+(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*+)*+", re.IGNORECASE
 )
 
-# No white space is tried twice: it is followed by something else each time, hence *+
-# and ++.
+# Possessive quantifiers (*+ and ++) keep the time linear: what follows white space is
+# never white space, so no shorter match has to be tried.
 _PAGE = r"\*?(?:[A-Z]-)?\d+[a-z]?\b(?:\s*+[-–—]\s*+\*?(?:[A-Z]-)?\d+[a-z]?\b)?"
 _NOTE = (
     r"(?:,?\s*+(?:and\s++)?&?\s*+(?:n\.?\s*+\d+|nn\.?\s*+\d+(?:\s++(?:and\s++)?\d+(?!\w))?)"
@@ -389,12 +389,13 @@ def _is_name(word: str) -> bool:
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return ``text`` without ``spans``, which are in order."""
     pieces = []
-    at = 0
+    piece_start = 0
     for start, end in spans:
-        pieces.append(text[at:start])
-        at = end
-    return "".join([*pieces, text[at:]])
+        pieces.append(text[piece_start:start])
+        piece_start = end
+    return "".join([*pieces, text[piece_start:]])
 
 
 def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
@@ -539,10 +540,10 @@ def _breaks(word: str, following: str, commas: bool) -> bool:
     return word[-1] in ';:?!"”)]' and not (_FORENAME.match(word) and following == "v.")
 
 
-def _begins_name(words: list[re.Match[str]], at: int) -> bool:
-    written = words[at].group()
+def _begins_name(words: list[re.Match[str]], place: int) -> bool:
+    written = words[place].group()
     word = written.lower().rstrip(",")
-    for following in words[at + 1 : at + 2]:
+    for following in words[place + 1 : place + 2]:
         if (word, following.group().lower()) in (("in", "re"), ("ex", "parte")):
             return True
     if written[0].isupper() and word not in _NOT_A_NAME:
@@ -695,16 +696,16 @@ def _clause(
     """Return the spans of a citation clause and of the one mark, of the two around it,
     that must go.
     """
-    at = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
+    mark_after = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
     if before[-1] in ",;":
         if following == "":
             return [(len(before), end)]
-        return [(len(before) - 1, at)]
-    # The comma stands inside a closing quotation mark: the first of the two marks that
-    # ends more stays.
-    mark = len(before.rstrip(_CLOSERS)) - 1
+        return [(len(before) - 1, mark_after)]
+    # The mark before the clause stands inside a closing quotation mark.  It stays,
+    # unless the mark after the clause is stronger than a comma.
+    mark_before = len(before.rstrip(_CLOSERS)) - 1
     if following == ",":
-        return [(len(before), at + 1)]
+        return [(len(before), mark_after + 1)]
     if not following:
         return [(len(before), end)]
-    return [(mark, mark + 1), (len(before), at)]
+    return [(mark_before, mark_before + 1), (len(before), mark_after)]

@@ -118,10 +118,12 @@ class CitationNetwork:
         """Return the ids, ascending, of the cases that cite ``case_id`` or that it
         cites.
         """
-        at = int(np.searchsorted(self.case_ids, case_id))
-        if at == len(self.case_ids) or self.case_ids[at] != case_id:
+        position = int(np.searchsorted(self.case_ids, case_id))
+        if position == len(self.case_ids) or self.case_ids[position] != case_id:
             return np.empty(0, dtype=np.int64)
-        return self.case_ids[self._targets[self._starts[at] : self._starts[at + 1]]]
+        start = self._starts[position]
+        end = self._starts[position + 1]
+        return self.case_ids[self._targets[start:end]]
 
 
 @dataclass(frozen=True)
