@@ -102,10 +102,10 @@ def _first_rows(exhibit: Exhibit) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RunPage:
-    """The content of a run's page; ``row`` is the row of a table that shows it, or the
-    key of its model.
+    """The content of a run's page.
 
-    ``trials`` are the columns and the rows of a search, empty without one.
+    ``row`` is the first row of a table that shows it, or the key of its model if none
+    does.  ``trials`` are the columns and the rows of a search, empty without one.
     ``more_scores`` is the number of scores that are not shown.  ``files`` are the paths
     of the run's files by their names.
     """

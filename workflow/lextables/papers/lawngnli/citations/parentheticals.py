@@ -292,20 +292,23 @@ def _parenthetical(
 
     ``plain`` is the text in ASCII; ``cited`` has a case, or None, for each citation.
     """
+    # The first of the last claims that are for the same case.
     claim = claims[-1]
-    to = cited[claim.number]
+    case = cited[claim.number]
     for earlier in reversed(claims[:-1]):
-        before = cited[earlier.number]
-        if to is None or before is None or before.resource != to.resource:
+        earlier_case = cited[earlier.number]
+        if case is None or earlier_case is None:
+            break
+        if earlier_case.resource != case.resource:
             break
         claim = earlier
     item = citations[claim.number]
-    to = cited[claim.number]
+    case = cited[claim.number]
     resource = None
     volume = ""
-    if to is not None:
-        resource = to.resource
-        volume = to.volume
+    if case is not None:
+        resource = case.resource
+        volume = case.volume
     texts = [text[start + 1 : end - 1] for start, end in chain.spans]
     start, end = chain.spans[chain.chosen]
     others = texts[: chain.chosen] + texts[chain.chosen + 1 :]

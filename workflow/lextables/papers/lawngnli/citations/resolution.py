@@ -65,7 +65,7 @@ _MAY_CITE = re.compile(r"\d|\bid\.|ibid|supra|§", re.IGNORECASE)
 _COURT_AND_YEAR = re.compile(
     r"( ?)\((?!\d+ )((?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?)(\d{4})\)(?! ?\d)"
 )
-_KEPT = "§¶"
+_SIGNS = "§¶"  # characters outside ASCII that stay
 # The record of a case; eyecite reads these abbreviations as variations of reporters.
 _RECORD = ("App.", "R.", "Rec.", "Tr.")
 
@@ -81,7 +81,7 @@ class _AsciiTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        if code < 128 or character in _KEPT:
+        if code < 128 or character in _SIGNS:
             plain = character
         elif character in self._PUNCTUATION:
             plain = self._PUNCTUATION[character]

@@ -42,8 +42,8 @@ _PAGE_NUMBER = re.compile(
 )
 _ATTRIBUTES = "[^<>]{0,300}"
 # From the HTML of static.case.law to the XML of the bulk export, which are two
-# renderings of one structure. The third column is what a match ends with: behind its
-# last place nothing is searched.
+# renderings of one structure: (pattern, replacement, end of every match).  Nothing is
+# searched after the last place of that end.
 _TO_XML = (
     (
         rf'<a {_ATTRIBUTES}data-label="([^"<>]*)"{_ATTRIBUTES}class="page-label"{_ATTRIBUTES}>.*?</a>',
