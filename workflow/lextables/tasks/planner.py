@@ -353,7 +353,8 @@ class Context:
 
 
 class Planner(ABC):
-    """Plans the runs of one data set's task: `rows` fills `specs`.
+    """Plans the runs of one data set's task: `rows` returns the rows of the tables, and
+    registers their runs in ``specs`` (`add`).
 
     ``name`` is the data set's, used in paths of features and runs.  ``MAIN`` is the
     condition that most tables show, and ``STAGES`` are the experiments whose
@@ -447,7 +448,7 @@ class Planner(ABC):
         return settings
 
     def panel_row(self, panel: Panel, **fields: Any) -> Row:
-        """The row of a panel, with the given additional ``fields``."""
+        """The row of a panel; other fields of the row are in ``fields``."""
         row_fields = panel.model_dump(include=set(PANEL_FIELDS))
         models = [panel.model] if panel.model else []
         row_fields["parameters"] = self.context.parameters(*models)
@@ -498,8 +499,10 @@ class Planner(ABC):
         search: Search | None = None,
         weights_of: Run | None = None,
     ) -> list[Run]:
-        """Register a training with each seed of ``grid``, and the ``search`` for its
-        settings.
+        """Register a training with each seed of ``grid``, and the ``search`` for the
+        settings of all of them.
+
+        ``weights_of`` is the run whose weights the trainings start from.
         """
         choice = None
         if search:
@@ -513,8 +516,8 @@ class Planner(ABC):
     def add_choice(
         self, model: str, condition: str, search: Search, weights_of: Run | None
     ) -> Run:
-        """Register a training of each trial and seed, scored on validation data, and
-        the choice of the best trial.
+        """Register a training of each trial and seed of a search, and the choice of the
+        best trial by their scores on validation data.
         """
         searched = []
         for trial in search.trials:
@@ -530,9 +533,9 @@ class Planner(ABC):
     def add_inference(
         self, training: Run, settings: JsonObject, experiment: str = READ
     ) -> Run:
-        """Register the predictions with the weights of a training.
+        """Register the run that predicts with the weights of a training.
 
-        But for the ``experiment``, they have its name.
+        It has the name of the training, with another ``experiment``.
         """
         run = replace(training, experiment=experiment)
         return self.add(run, settings, weights_of=training)
@@ -544,9 +547,10 @@ class Planner(ABC):
     def rows_by_settings(
         self, row: Row, differences: Sequence[Difference]
     ) -> list[Row]:
-        """The published row with its runs.
+        """The row with its runs, if its settings are those of the paper.
 
-        If settings differ, it has no runs, and an additional row has them.
+        If they differ, the published row has no runs but a reason, and an additional
+        row has the runs.
         """
         if row.additional or not row.runs or not differences:
             return [row]
@@ -557,7 +561,9 @@ class Planner(ABC):
     def budget_differences(
         self, grid: Grid, descriptions: Sequence[str]
     ) -> list[Difference]:
-        """The difference between the grid and the paper's, with ``descriptions``."""
+        """The difference of another grid than the paper's, with ``descriptions`` of its
+        settings; none under the paper's grid.
+        """
         if self.context.grid == PAPER_GRID:
             return []
         texts = list(descriptions)

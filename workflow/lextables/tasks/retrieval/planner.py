@@ -40,8 +40,10 @@ USER_MAX_LENGTH = 512
 BM25 = {"k1": 0.9, "b": 0.4}  # Anserini's defaults
 DocumentForm = Literal["whole", "paragraphs", "filtered"]
 RowType = TypeVar("RowType", "Reranker", "Finetuned")
+# {condition: its runs, one per seed}, or why there are none.
 RunsOrMissing = dict[str, tuple[Run, ...]] | Missing
-READ_WHOLE = ("bm25", "fusion", "linear", "prior")  # kinds
+# Kinds of retrievers that read documents whole.
+READ_WHOLE = ("bm25", "fusion", "linear", "prior")
 NO_ENCODER = "feedback needs a fusion whose last system is a bi-encoder"
 NO_PROMPT = (
     "the paper does not state its prompt; a row with another prompt is additional"
@@ -338,7 +340,11 @@ class RetrievalTask(Entry):
 
 
 class RetrievalPlanner(Planner):
-    """Plans a retrieval task; the name of a row is `<retriever> / <reranker>`."""
+    """Plans a retrieval task; the name of a row is `<retriever> / <reranker>`.
+
+    `rows` collects rows in ``shown_rows``, to which the methods `add_…_row` and
+    `add_…_rows` append.
+    """
 
     STAGES = (
         "retrieve",
@@ -364,38 +370,38 @@ class RetrievalPlanner(Planner):
         self.shown_rows: list[Row] = []
 
     def rows(self) -> list[Row]:
-        """The rows of retrievers, then those of fine-tuned retrievers and of
-        fusions.
+        """The rows of retrievers, each with those of its rerankers, then the rows of
+        fine-tuned retrievers and of fusions.
         """
         retrievers = self.retrievers()
         fusions = {}
-        first: dict[str, RunsOrMissing] = {}
+        first_stages: dict[str, RunsOrMissing] = {}  # by key of the first stage
         for key, retriever in retrievers.items():
             if retriever.kind == "fusion":
                 fusions[key] = retriever
             else:
-                first[key] = self.retriever_runs(key, retriever)
+                first_stages[key] = self.retriever_runs(key, retriever)
         for key, retriever in retrievers.items():
             if key in fusions:
                 continue
-            self.add_row(retriever, None, first[key])
+            self.add_row(retriever, None, first_stages[key])
             is_api = retriever.kind == "embedding-api"
             if is_api or not retriever.reranked or retriever.index == "corpus":
                 continue
-            hits = self.hits_to_rerank(retriever, first[key])
+            hits = self.hits_to_rerank(retriever, first_stages[key])
             self.add_zero_shot_rows(key, retriever, hits)
             if not retriever.additional:
                 self.add_tuned_rows(key, retriever, hits)
         for key, tuned in self.finetuned_of_kind("bi-encoder").items():
-            first[key] = self.tuned_retriever_runs(key, tuned)
-            self.add_row(tuned, None, first[key])
+            first_stages[key] = self.tuned_retriever_runs(key, tuned)
+            self.add_row(tuned, None, first_stages[key])
         for key, fusion in fusions.items():
-            self.add_row(fusion, None, self.fusion_runs(key, fusion, first))
+            self.add_row(fusion, None, self.fusion_runs(key, fusion, first_stages))
         return self.shown_rows
 
     def retrievers(self) -> dict[str, Retriever]:
-        """The retrievers of the registry, then the user's, which read documents like
-        the first encoder.
+        """The retrievers of the registry, then those of the user, which read documents
+        in the ways of the registry's first bi-encoder.
         """
         retrievers = dict(self.task.retrievers)
         documents = [
@@ -510,11 +516,11 @@ class RetrievalPlanner(Planner):
         return models
 
     def ranked_queries(self, form: str) -> list[str] | None:
-        """The queries that are ranked in this form; None for all."""
+        """The queries that are ranked in this form of their wording; None for all."""
         return None if form == self.MAIN else sorted(self.task.form_queries)
 
     def retriever_runs(self, key: str, retriever: Retriever) -> RunsOrMissing:
-        """The runs of a retriever without training, by condition."""
+        """Register the runs of a retriever that is not fine-tuned, by condition."""
         settings: JsonObject = {"kind": retriever.kind, "pool": self.task.pool}
         settings["top"] = self.task.top
         if retriever.kind == "bm25":
@@ -568,8 +574,8 @@ class RetrievalPlanner(Planner):
     def fusion_runs(
         self, key: str, fusion: Retriever, first: Mapping[str, RunsOrMissing]
     ) -> RunsOrMissing:
-        """The runs of a fusion: for each form that all its systems have, one per seed
-        of a trained system.
+        """Register the runs of a fusion for each form of the queries that all its
+        systems have, one per seed of a fine-tuned system.
         """
         parts = []
         for name in fusion.of:
@@ -587,7 +593,11 @@ class RetrievalPlanner(Planner):
     def fusion_runs_of_form(
         self, key: str, form: str, parts: Sequence[tuple[Run, ...]], fusion: Retriever
     ) -> tuple[Run, ...]:
-        """The runs of a fusion for a form of the queries, one per seed."""
+        """Register the runs of a fusion for a form of the queries, one per seed.
+
+        ``parts`` are the runs of its systems.  A system with fewer seeds gives its runs
+        again and again.
+        """
         fused = []
         longest = max(parts, key=len)
         for place, run in enumerate(longest):
@@ -617,10 +627,10 @@ class RetrievalPlanner(Planner):
         return registered.max_length if registered else None
 
     def add_zero_shot_rows(
-        self, key: str, retriever: Retriever, first: RunsOrMissing
+        self, key: str, retriever: Retriever, hits_by_form: RunsOrMissing
     ) -> None:
-        """Add the rows of rerankers that are not trained here, for a retriever's
-        hits.
+        """Add the rows of rerankers that are not trained on this task, for a
+        retriever's hits: {form of the queries: the runs with the hits}.
         """
         rerankers = dict(self.task.rerankers)
         # Not additional here, so that a reason is shown if their weights are missing.
@@ -631,11 +641,11 @@ class RetrievalPlanner(Planner):
         rerankers.update(self.user_language_models(Reranker))
         for name, reranker in rerankers.items():
             if reranker.kind == "classifier":
-                self.add_classifier_rows(key, name, retriever, reranker, first)
+                self.add_classifier_rows(key, name, retriever, reranker, hits_by_form)
             elif reranker.kind == "language-model":
-                self.add_asked_rows(key, name, retriever, reranker, first)
+                self.add_asked_rows(key, name, retriever, reranker, hits_by_form)
             else:
-                self.add_reranker_row(key, name, retriever, reranker, first)
+                self.add_reranker_row(key, name, retriever, reranker, hits_by_form)
 
     def add_reranker_row(
         self,
@@ -643,7 +653,7 @@ class RetrievalPlanner(Planner):
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: RunsOrMissing,
+        hits_by_form: RunsOrMissing,
     ) -> None:
         """Add the row of a reranker that compares texts: an encoder or BM25."""
         settings: JsonObject = {
@@ -654,7 +664,7 @@ class RetrievalPlanner(Planner):
         }
         if reranker.chunks:
             settings["chunks"] = reranker.chunks.model_dump()
-        outcome = first
+        outcome = hits_by_form
         if reranker.model:
             weights = self.context.weights(reranker.model)
             if isinstance(weights, Missing):
@@ -665,7 +675,7 @@ class RetrievalPlanner(Planner):
                 settings["max_length"] = longest
         if isinstance(outcome, Missing):
             if retriever.additional or reranker.additional:
-                return  # an additional row without a value is not shown
+                return  # an additional row without runs is not shown
         else:
             reranked: dict[str, tuple[Run, ...]] = {}
             for form, hits in outcome.items():
@@ -684,10 +694,10 @@ class RetrievalPlanner(Planner):
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: RunsOrMissing,
+        hits_by_form: RunsOrMissing,
     ) -> None:
-        """The rows of a language model that reranks a retriever's hits; pairwise only
-        for BM25's hits.
+        """Add the rows of a language model that reranks a retriever's hits; pairwise
+        only for BM25's hits.
 
         A published row is not run, because its prompt is unknown; an additional row has
         our prompt.  A model that is not in the paper reranks only BM25's hits.
@@ -703,8 +713,8 @@ class RetrievalPlanner(Planner):
                 missing = Missing(NO_PROMPT)
                 self.add_row(retriever, reranker, missing, way == "pairwise")
         model = self.language_model(reranker.model)
-        if isinstance(model, Missing) or isinstance(first, Missing):
-            return  # an additional row without a value is not shown
+        if isinstance(model, Missing) or isinstance(hits_by_form, Missing):
+            return  # an additional row without runs is not shown
         if not reranker.additional:
             reranker = _additional(reranker, NOT_THEIRS)
         for way, forms in ways.items():
@@ -713,7 +723,7 @@ class RetrievalPlanner(Planner):
                 form_settings = {"form": form, "queries": self.ranked_queries(form)}
                 settings = {**model, **self.asking_settings(way), **form_settings}
                 run = self.run(ASK, f"{key}+{name}", f"{form}-{way}")
-                outcome[form] = (self.add(run, settings, needs=first[form]),)
+                outcome[form] = (self.add(run, settings, needs=hits_by_form[form]),)
             self.add_row(retriever, reranker, outcome, way == "pairwise")
 
     def asking_settings(self, way: str) -> JsonObject:
@@ -735,19 +745,19 @@ class RetrievalPlanner(Planner):
         name: str,
         retriever: Retriever,
         reranker: Reranker,
-        first: RunsOrMissing,
+        hits_by_form: RunsOrMissing,
     ) -> None:
-        """The row of a classifier that reranks a retriever's hits, with one run per
+        """Add the row of a classifier that reranks a retriever's hits, with one run per
         seed of its training.
         """
         trained = self.classifier_trainings(reranker)
-        if isinstance(trained, Missing) or isinstance(first, Missing):
-            missing = trained if isinstance(trained, Missing) else first
+        if isinstance(trained, Missing) or isinstance(hits_by_form, Missing):
+            missing = trained if isinstance(trained, Missing) else hits_by_form
             if not (retriever.additional or reranker.additional):
                 self.add_row(retriever, reranker, missing)
             return
         outcome = {}
-        for form, hits in first.items():
+        for form, hits in hits_by_form.items():
             runs = []
             for training in trained:
                 settings = self.classifier_settings(reranker, training)
@@ -791,19 +801,20 @@ class RetrievalPlanner(Planner):
         }
 
     def add_tuned_rows(
-        self, key: str, retriever: Retriever, first: RunsOrMissing
+        self, key: str, retriever: Retriever, hits_by_form: RunsOrMissing
     ) -> None:
-        """The rows of fine-tuned cross-encoders; each retriever's hits select the best
-        trial.
+        """Add the rows of fine-tuned cross-encoders that rerank a retriever's hits.
+
+        The best trial is the one that reranks the hits of this retriever best.
         """
         for name, tuned in self.finetuned_of_kind("cross-encoder").items():
             weights = self.context.weights(tuned.model)
-            if isinstance(weights, Missing) or isinstance(first, Missing):
-                missing = weights if isinstance(weights, Missing) else first
+            if isinstance(weights, Missing) or isinstance(hits_by_form, Missing):
+                missing = weights if isinstance(weights, Missing) else hits_by_form
                 self.add_row(retriever, tuned, missing)
                 continue
             runs = self.tuned_reranking_runs(
-                key, name, tuned, weights, first[self.MAIN]
+                key, name, tuned, weights, hits_by_form[self.MAIN]
             )
             differences = []
             if not tuned.additional:
@@ -825,8 +836,8 @@ class RetrievalPlanner(Planner):
         weights: Weights,
         hits: tuple[Run, ...],
     ) -> tuple[Run, ...]:
-        """The runs in which a fine-tuned cross-encoder reranks ``hits``, one per
-        seed.
+        """Register the runs in which a fine-tuned cross-encoder reranks ``hits``, one
+        per seed.
         """
         runs = []
         model = f"{key}+{name}"
@@ -837,7 +848,7 @@ class RetrievalPlanner(Planner):
         return tuple(runs)
 
     def tuned_retriever_runs(self, name: str, tuned: Finetuned) -> RunsOrMissing:
-        """The runs of a fine-tuned bi-encoder, one per seed."""
+        """Register the runs of a fine-tuned bi-encoder, one per seed."""
         weights = self.context.weights(tuned.model)
         if isinstance(weights, Missing):
             return weights
@@ -869,11 +880,11 @@ class RetrievalPlanner(Planner):
         chosen: str,
         hits: tuple[Run, ...] = (),
     ) -> list[Run]:
-        """The trainings of a fine-tuned model, one per seed.
+        """Register the trainings of a fine-tuned model, one per seed.
 
         In a grid with several trials, the best trial is selected by reranking ``hits``,
-        or without hits by ranking all candidates; ``chosen`` is then the name of the
-        model.
+        or without hits by ranking all candidates.  The trainings are then those of the
+        model ``chosen``, because each retriever may select another trial.
         """
         grid = self.grid(tuned)
         budget = self.context.grid
