@@ -68,6 +68,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("no independent clause")
     if tree.text.rstrip("\"'”’ ").endswith(ELLIPSES):
         return Rejected("end left out")  # the predicate may be in what follows
+    # Phrases that are no predicates or too uncertain are rejected.
     noun = head_noun(tree, clause.subject)
     is_joined = tree.word(head + 1) in ("and", "or")
     if is_joined and acts(tree, noun, morphology.AGENTS):
@@ -94,7 +95,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
             return Rejected("not only")
         if "but" in words[head:]:
             return Rejected("not … but")
-        return Change((delete(negations[0]),), "not removed", True)
+        return Change((delete(negations[0]),), "not removed", negated=True)
     if is_limited(tree, head):
         return Rejected("at best")
     if is_only_if(tree, clause, head):
@@ -105,8 +106,8 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
     for i in range(start, head):
         if words[i] == "still":
             edit = replace(i, "no", "longer")
-            return Change((edit,), "still to no longer", False)
-    return Change((insert(start, "not"),), "not added", False)
+            return Change((edit,), "still to no longer", negated=False)
+    return Change((insert(start, "not"),), "not added", negated=False)
 
 
 def predicate_head(tree: Tree, clause: Clause) -> int | None:
@@ -146,9 +147,10 @@ def _is_unclear(tree: Tree, clause: Clause, start: int, head: int) -> bool:
 def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> bool:
     """Return whether a participle or adjective is a predicate.
 
-    Else it only describes its noun.  It is one if a clause of reason or condition
-    follows, if it tells what was decided or judges, and, a participle, if its subject
-    is one who acts: "defendant questioned in jail".
+    Else it only describes its noun.  It is a predicate if a clause of reason or
+    condition follows, or if it states a decision (`VERDICTS`) or a judgement
+    (`JUDGING`).  A participle is also one if its subject is a person or body that acts:
+    "defendant questioned in jail".
     """
     tokens = tree.tokens
     token = tokens[head]
@@ -169,6 +171,7 @@ def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> boo
     has_agent = bool(after) and after[0].lower == "by" and not is_negated
     people = morphology.AGENTS
     if has_agent:
+        # "Commission created by Congress" describes an authority.
         people = morphology.AGENTS - morphology.AUTHORITIES
     noun = head_noun(tree, clause.subject)
     is_adjacent = not any(t.tag.startswith("NN") for t in tokens[noun + 1 : head])
@@ -220,63 +223,113 @@ def _has_later_predicate(tree: Tree, head: int) -> bool:
     opens, a negation, a word of disposition or an adjective after a noun.  What follows
     a semicolon is another sentence.
     """
-    tokens = tree.tokens
-    opened = 0  # subordinate clauses whose verb has not come
-    for i in range(head + 1, len(tokens)):
-        token = tokens[i]
-        before = tokens[i - 1]
-        tag = tokens[i + 1].tag if i + 1 < len(tokens) else ""
-        below = labels_above(tree.root, i)
-        if token.text == ";":
+    # Subordinate clauses whose verb has not come; each verb that may be theirs closes
+    # one.
+    opened = 0
+    for i in range(head + 1, len(tree.tokens)):
+        if tree.tokens[i].text == ";":
             return False
-        if _opens_clause(tree, i, tag, "SBAR" in below):
-            if tag != "VBG":
+        if _opens_clause(tree, i):
+            if _next_tag(tree, i) != "VBG":
                 opened += 1
-            continue
-        is_not = token.lower in NOT
-        if before.lower in ("and", "or", "but") and not is_not:
-            continue
-        finite = is_finite(token, before) and token.tag != "VB"
-        if not finite and _follows_auxiliary(tree, max(head + 1, i - 3), i):
-            continue
-        if is_not and before.lower not in OPENERS:
-            return True
-        is_verb = token.tag in ("VBD", "VBN")
-        if finite or (is_verb and not morphology.is_participle(token.lower)):
-            if not opened:
+        elif not _continues(tree, head, i):
+            if _is_later_predicate(tree, i, opened > 0):
                 return True
-            opened -= 1
-        elif is_verb:
-            if tag.startswith(("NN", "JJ")) and before.tag in _BEFORE_MODIFIERS:
-                continue
-            if before.lower in OPENERS | ADVERBIAL:
-                opened -= 1
-            elif opened:
-                opened -= token.tag == "VBD"
-            else:
-                is_past = token.tag == "VBD" and "SBAR" not in below
-                if is_past or morphology.lemma(token.lower, "VBN") in DISPOSITIONS:
-                    return True
-        elif token.tag in ("JJ", "JJR") and not opened and not below & {"SBAR", "S"}:
-            is_last = _is_after_noun(tree, i, tag)
-            if is_last and token.lower not in LIKE_PREPOSITIONS:
-                return True
+            if _may_close_clause(tree, i):
+                # "As" before a participle ("as agreed") has opened no clause.
+                opened = max(0, opened - 1)
     return False
 
 
+def _opens_clause(tree: Tree, i: int) -> bool:
+    """Return whether token ``i`` opens a subordinate clause."""
+    token = tree.tokens[i]
+    if token.tag == "DT":
+        return False
+    if token.lower in OPENERS:
+        return True
+    if token.lower == "as":  # "allowed as damages should be small"
+        if _next_tag(tree, i) in ("DT", "EX", "NNP", "PRP", "PRP$"):
+            return True
+        return tree.tokens[i - 1].lower in ("far", "long", "soon")
+    return token.lower in ADVERBIAL and "SBAR" in labels_above(tree.root, i)
+
+
+def _continues(tree: Tree, head: int, i: int) -> bool:
+    """Return whether token ``i`` is joined to the word or auxiliary before it.
+
+    Only auxiliaries after the word at ``head`` count.
+    """
+    is_not = tree.word(i) in NOT
+    if tree.word(i - 1) in ("and", "or", "but") and not is_not:
+        return True
+    if _is_tagged_finite(tree, i):
+        return False
+    return _follows_auxiliary(tree, max(head + 1, i - 3), i)
+
+
+def _is_later_predicate(tree: Tree, i: int, is_open: bool) -> bool:
+    """Return whether token ``i`` is a predicate or its negation.
+
+    If a subordinate clause is open, a verb or adjective may belong to that clause.
+    """
+    token = tree.tokens[i]
+    before = tree.tokens[i - 1]
+    if token.lower in NOT and before.lower not in OPENERS:
+        return True
+    if is_open:
+        return False
+    if _is_surely_finite(tree, i):
+        return True
+    below = labels_above(tree.root, i)
+    if token.tag in ("VBD", "VBN"):
+        if _is_modifier(tree, i) or before.lower in OPENERS | ADVERBIAL:
+            return False
+        is_past = token.tag == "VBD" and "SBAR" not in below
+        return is_past or morphology.lemma(token.lower, "VBN") in DISPOSITIONS
+    if token.tag not in ("JJ", "JJR") or below & {"SBAR", "S"}:
+        return False
+    return _is_after_noun(tree, i) and token.lower not in LIKE_PREPOSITIONS
+
+
+def _may_close_clause(tree: Tree, i: int) -> bool:
+    """Return whether token ``i`` may be the verb of an open subordinate clause."""
+    if _is_surely_finite(tree, i):
+        return True
+    token = tree.tokens[i]
+    if token.tag not in ("VBD", "VBN") or _is_modifier(tree, i):
+        return False
+    return token.tag == "VBD" or tree.word(i - 1) in OPENERS | ADVERBIAL
+
+
+def _is_tagged_finite(tree: Tree, i: int) -> bool:
+    token = tree.tokens[i]
+    return is_finite(token, tree.tokens[i - 1]) and token.tag != "VB"
+
+
+def _is_surely_finite(tree: Tree, i: int) -> bool:
+    """Return whether token ``i`` is a verb that cannot be a participle."""
+    token = tree.tokens[i]
+    if _is_tagged_finite(tree, i):
+        return True
+    is_verb = token.tag in ("VBD", "VBN")
+    return is_verb and not morphology.is_participle(token.lower)
+
+
+# Tags before a participle that modifies the noun after it.
 _BEFORE_MODIFIERS = ("DT", "JJ", "IN", "PRP$", "POS", "CC", "TO", "HYPH")
 
 
-def _opens_clause(tree: Tree, i: int, next_tag: str, is_below: bool) -> bool:
-    """Return whether token ``i`` opens a clause; ``is_below`` if an SBAR holds it."""
-    token = tree.tokens[i]
-    before = tree.tokens[i - 1]
-    is_adverbial = token.lower in ADVERBIAL and is_below
-    if token.lower == "as":  # "allowed as damages should be small"
-        is_adverbial = before.lower in ("far", "long", "soon")
-        if next_tag in ("DT", "EX", "NNP", "PRP", "PRP$"):
-            is_adverbial = True
-    return (token.lower in OPENERS or is_adverbial) and token.tag != "DT"
+def _is_modifier(tree: Tree, i: int) -> bool:
+    """Return whether the participle at ``i`` modifies the noun after it."""
+    is_before_noun = _next_tag(tree, i).startswith(("NN", "JJ"))
+    return is_before_noun and tree.tokens[i - 1].tag in _BEFORE_MODIFIERS
+
+
+def _next_tag(tree: Tree, i: int) -> str:
+    """Return the tag of the token after ``i``; empty at the end."""
+    following = tree.tokens[i + 1 : i + 2]
+    return following[0].tag if following else ""
 
 
 def _follows_auxiliary(tree: Tree, start: int, end: int) -> bool:
@@ -287,9 +340,9 @@ def _follows_auxiliary(tree: Tree, start: int, end: int) -> bool:
     return False
 
 
-def _is_after_noun(tree: Tree, i: int, next_tag: str) -> bool:
+def _is_after_noun(tree: Tree, i: int) -> bool:
     """Return whether the adjective at ``i`` follows a noun and has none after it."""
-    if next_tag not in ("", "IN", "TO", "WRB", ".", ":"):
+    if _next_tag(tree, i) not in ("", "IN", "TO", "WRB", ".", ":"):
         return False
     before = tree.tokens[:i]
     while before[-1].tag.startswith("RB"):
