@@ -1,7 +1,8 @@
 """Submitted n-best spans, in the form of the release: ``nbest_predictions_.json``.
 
-If text outputs are scored, they may also be submitted as csv or JSON lines; of n-best
-spans those are quoted that are at least as probable as the empty prediction.
+If the task scores text outputs, these may also be submitted as csv or JSON lines.  From
+n-best spans, the output quotes those that are at least as probable as the empty
+prediction.
 
 The form has the text of a span but not its position, which is searched in the contract:
 paper mode scores the texts as they are, strict mode the contract's characters.
@@ -141,34 +142,27 @@ def predictions(
         contract_of[row["question_id"]] = row["contract_id"]
         if row["split"] == "test":
             test[row["question_id"]] = row["contract_id"]
-    if form == "nbest":
-        content = parsed(file.text, file.name)
-        released_nbest(content, file.name)
-        named = {}
-        for question, entries in content.items():
-            name = identified(question, contract_of, "question", file.name)
-            if name in named:
-                raise repeated(f"the question {name!r}", file.name)
-            named[name] = entries
-        content = named
-    else:
-        content = _outputs(file, form, contract_of)
-    check_complete(test, content, "test questions", file.name)
-    others = content.keys() - test.keys()
     if form != "nbest":
-        outputs = {question: content[question] for question in test}
-        return Submitted(_output_rows(outputs), len(others), OUTPUTS)
+        submitted = _outputs(file, form, contract_of)
+        check_complete(test, submitted, "test questions", file.name)
+        outputs = {question: submitted[question] for question in test}
+        return Submitted(_output_rows(outputs), len(submitted) - len(test), OUTPUTS)
 
+    nbest = _nbest(file, contract_of)
+    check_complete(test, nbest, "test questions", file.name)
     texts = {}
     for row in read(contracts, ["contract_id", "text"]):
         if row["contract_id"] in test.values():
             texts[row["contract_id"]] = Positions(row["contract_id"], row["text"])
-    limit = max(task["n_best"], (task["linear"] or {"n_best": 0})["n_best"])
+    limit = task["n_best"]
+    if task["linear"]:
+        limit = max(limit, task["linear"]["n_best"])
     rows: list[Row] = []
     for question in sorted(test):
         where = f"{file.name}, question {question!r}"
-        rows += _rows(question, content[question], texts[test[question]], limit, where)
-    skipped = sum(len(content[question]) for question in others)
+        rows += _rows(question, nbest[question], texts[test[question]], limit, where)
+    others = nbest.keys() - test.keys()
+    skipped = sum(len(nbest[question]) for question in others)
     if task["evaluator"] == "spans":
         return Submitted(rows, skipped)
     outputs = {}
@@ -200,6 +194,19 @@ def _outputs(file: File, form: str, questions: Collection[str]) -> dict[str, str
     return outputs
 
 
+def _nbest(file: File, questions: Collection[str]) -> dict[str, list[JsonObject]]:
+    """Return {question: n-best spans} of a file in the form of the release."""
+    content = parsed(file.text, file.name)
+    released_nbest(content, file.name)
+    spans: dict[str, list[JsonObject]] = {}
+    for written, entries in content.items():
+        question = identified(written, questions, "question", file.name)
+        if question in spans:
+            raise repeated(f"the question {question!r}", file.name)
+        spans[question] = entries
+    return spans
+
+
 def _rows(
     question: str,
     entries: Sequence[JsonObject],
@@ -216,6 +223,8 @@ def _rows(
         what = f"has {len(texts)} spans, more than the {limit} that are kept"
         do = f"give the {limit} with the highest probabilities"
         raise BadInput(what, where=where, do=do)
+    # The release writes the text "empty" if a question has only the empty prediction.
+    # That text is not in the contract.
     only_nothing_else = texts == {NOTHING_ELSE}
     for rank, entry in enumerate(entries):
         text = entry["text"]
@@ -257,41 +266,43 @@ class Positions:
         self.text = text
         self._starts: list[int] = []
         # The start of each word in the joined text.
-        self._from: list[int] = []
+        self._joined_starts: list[int] = []
         words = []
-        at = 0
+        position = 0
         for match in _WORD.finditer(text):
             words.append(match[0])
             self._starts.append(match.start())
-            self._from.append(at)
-            at += len(match[0]) + 1
+            self._joined_starts.append(position)
+            position += len(match[0]) + 1
         self._joined = " ".join(words)
 
     def find(self, span: str, word: int | None, where: str) -> tuple[int, int]:
         """Return the characters [start, end) of the first occurrence of a span.
 
-        Without one from ``word`` on, it is the first of all.
+        The search starts at the contract's ``word``; if there is none after it, at the
+        beginning.
 
         Raises `BadInput` for a span that does not occur in the contract.
         """
         words = collapsed(span).strip(" ")
         near = 0
-        if word is not None and 0 <= word < len(self._from):
-            near = self._from[word]
-        at = self._joined.find(words, near)
-        if at < 0:
-            at = self._joined.find(words)
-        if at < 0 or not words:
+        if word is not None and 0 <= word < len(self._joined_starts):
+            near = self._joined_starts[word]
+        position = self._joined.find(words, near)
+        if position < 0:
+            position = self._joined.find(words)
+        if position < 0 or not words:
             what = (
                 f"the text {_short(span)} is not in the contract {self.contract_id!r}"
             )
             raise BadInput(what, where=where, do="copy spans from the contract's text")
-        return self._original(at), self._original(at + len(words) - 1) + 1
+        last = position + len(words) - 1
+        return self._original(position), self._original(last) + 1
 
-    def _original(self, at: int) -> int:
+    def _original(self, position: int) -> int:
         """Return the position in the contract of a character of the joined text."""
-        word = bisect_right(self._from, at) - 1
-        return self._starts[word] + at - self._from[word]
+        word = bisect_right(self._joined_starts, position) - 1
+        return self._starts[word] + position - self._joined_starts[word]
 
 
 def _short(text: str) -> str:
