@@ -6,7 +6,8 @@
 #   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
 #
 # Included by lawngnli.smk with lawngnli_data=released, instead of the rule
-# lawngnli_examples.
+# lawngnli_examples.  That file defines LAWNGNLI, LAWNGNLI_DATA, LAWNGNLI_SHARD and
+# parser_settings.
 
 from lextables.papers.lawngnli.construction import released_masks
 
@@ -75,9 +76,9 @@ rule lawngnli_released:
         ENVIRONMENT
     params:
         code=code("lawngnli_released.py"),
-        # The parser that was used; the registered parsers, of which the first is the
-        # paper's.
+        # The parser that was used.
         parser=LAWNGNLI.parser["model"],
+        # The registered parsers, of which the first is the paper's.
         parsers=PROJECT.papers["lawngnli"].parsers,
         # Not an input: its path depends on the project's location, and moving the
         # project must not rerun trainings.

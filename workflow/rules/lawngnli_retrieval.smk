@@ -6,6 +6,7 @@
 #   out   {RESULTS}/data/lawngnli_retrieval/queries.parquet, documents.parquet, judgements.parquet, census.json
 #         {RESULTS}/data/lawngnli_reranking/examples.parquet, heads.parquet, texts.parquet, census.json
 #   steps majority opinions of the queried jurisdictions -> vectors -> the nearest to each hypothesis
+#         -> the pools of the queries, and Neutral premises of the training examples
 
 from lextables.papers.lawngnli.construction import pool_encoder
 
@@ -42,6 +43,7 @@ rule lawngnli_retrieval:
         ENVIRONMENT
     threads: RESOURCES.model_threads
     resources:
+        # Seconds for each volume, with and without a GPU.
         **RESOURCES.of_small_model(
             minutes=volume_minutes(
                 TEXT_VOLUMES, 3 if PROJECT.context.gpu else 15, least=60

@@ -41,10 +41,12 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 
 FROM = "Text sources"
+# Reasons why a cell has no value.
 NAMED = "the paper's name of the texts' domain, which is not computed"
 ANOTHER = "the annotations belong to another data set"
 NOT_READ = "no example was annotated"
 EMPTY = "no training example is in this subset"
+
 GOLD_LABELS = "Agreed-upon (gold) labels"
 PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 
@@ -150,11 +152,12 @@ def table3(inputs: Inputs) -> list[Cell]:
     for step, count in read_json(inputs.data / "census.json", FunnelCensus)["funnel"]:
         if previous is None:
             previous = count
-        reason = "nothing remained before this step"
-        share = None
         if previous:
-            reason = ""
             share = count / previous
+            reason = ""
+        else:
+            share = None
+            reason = "nothing remained before this step"
         cells.append(Cell(step, "Left", float(count), decimals=0))
         cells.append(Cell(step, "Of the step before", share, decimals=3, reason=reason))
         previous = count
@@ -184,9 +187,7 @@ def table4(inputs: Inputs) -> list[Cell]:
         length, _, subset = printed.column.partition(" / ")
         reason = ""
         if not pairs:
-            reason = NOT_READ
-            if readings:
-                reason = ANOTHER
+            reason = ANOTHER if readings else NOT_READ
         elif length != "Short premise":
             reason = "only short premises were annotated"
         if reason:
@@ -196,12 +197,10 @@ def table4(inputs: Inputs) -> list[Cell]:
         cells.append(_reading_cell(printed.row, printed.column, chosen))
     if pairs:
         cells.append(_reading_cell(PLAIN, "Short premise / All", pairs))
-    for label in LABELS if pairs else ():
-        chosen = [pair for pair in pairs if pair[0]["label"] == label]
-        cells += [
-            _reading_cell(row, f"Short premise / {label}", chosen)
-            for row in (PLAIN, f"{GOLD_LABELS} / N")
-        ]
+        for label in LABELS:
+            chosen = [pair for pair in pairs if pair[0]["label"] == label]
+            for row in (PLAIN, f"{GOLD_LABELS} / N"):
+                cells.append(_reading_cell(row, f"Short premise / {label}", chosen))
     return cells
 
 
@@ -236,12 +235,8 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     if group.startswith("High-confidence"):
         gold = sure
     if measure == "N":
-        return Cell(
-            row,
-            column,
-            float(len(pairs if group.startswith("Full") else gold)),
-            decimals=0,
-        )
+        counted = pairs if group.startswith("Full") else gold
+        return Cell(row, column, float(len(counted)), decimals=0)
     right = [
         (example, pair) for example, pair in gold if pair[0].label == example["label"]
     ]
@@ -254,13 +249,13 @@ def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> C
     if not total:
         return Cell(row, column, None, reason="no agreement on any of these")
     if measure == "Accuracy":
-        labels = [(example["label"], pair[0].label) for example, pair in gold]
-        value = _balanced(labels)
-        left_out = [_balanced(labels[:i] + labels[i + 1 :]) for i in range(len(labels))]
-        low, high = jackknife_interval(value, np.array(left_out), (0, 1)) or (
-            None,
-            None,
-        )
+        label_pairs = [(example["label"], pair[0].label) for example, pair in gold]
+        value = _balanced(label_pairs)
+        left_out = []
+        for i in range(len(label_pairs)):
+            left_out.append(_balanced(label_pairs[:i] + label_pairs[i + 1 :]))
+        interval = jackknife_interval(value, np.array(left_out), (0, 1))
+        low, high = interval or (None, None)
         return Cell(row, column, value, low, high)
     low, high = share_interval(len(part), len(total)) or (None, None)
     return Cell(row, column, len(part) / len(total), low, high)

@@ -100,13 +100,14 @@ def table2(
 
 
 def with_long_premises(data: Path) -> Iterator[Row]:
-    """Yield the examples in the folder ``data``, sorted by premise: one long premise is
-    in memory.
+    """Yield the examples in the folder ``data``, sorted by premise, so that only one
+    long premise is in memory.
     """
     examples = sorted(
         read(data / "examples.parquet"),
         key=lambda row: (row["cited_case_id"], row["example_id"], row["is_twin"]),
     )
+    # Sorted by case_id, as the examples are.
     premises = read(data / "long_premises.parquet", ["case_id", "text"])
     premise: Mapping[str, object] = {"case_id": None}
     for row in examples:
@@ -116,10 +117,9 @@ def with_long_premises(data: Path) -> Iterator[Row]:
 
 
 def of_pairs(folder: Path) -> DatasetStatistics:
-    """Return the column of the public NLI data set in ``folder`` (`nli.schema`), of
-    training pairs.
+    """Return the column of a public NLI data set, of its training pairs.
 
-    A pair that training repeats counts that many times, as in the paper's ANLI.
+    ``folder`` has the tables of `corpora.nli.schema`.  A pair that training repeats counts that many times, as in the paper's ANLI.
     Memory: 21 bytes a text and 9 a pair.  A hypothesis is searched for negation words
     once.
     """
