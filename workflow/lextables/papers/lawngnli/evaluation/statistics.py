@@ -119,9 +119,9 @@ def with_long_premises(data: Path) -> Iterator[Row]:
 def of_pairs(folder: Path) -> DatasetStatistics:
     """Return the column of a public NLI data set, of its training pairs.
 
-    ``folder`` has the tables of `corpora.nli.schema`.  A pair that training repeats counts that many times, as in the paper's ANLI.
-    Memory: 21 bytes a text and 9 a pair.  A hypothesis is searched for negation words
-    once.
+    ``folder`` has the tables of `corpora.nli.schema`.  A pair that training repeats
+    counts that many times, as in the paper's ANLI.  Memory: 21 bytes a text and 9 a
+    pair.  A hypothesis is searched for negation words once.
     """
     texts = folder / "texts.parquet"
     text_table = read_table(texts, ["text_id", "tokens"])
