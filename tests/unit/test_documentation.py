@@ -11,7 +11,8 @@ PAGES = sorted(ROOT.glob("docs/*.md"))
 
 def tables(text):
     """Yield each table as a list of (line number, number of cells)."""
-    table, in_code = [], False
+    table = []
+    in_code = False
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         in_code ^= line.startswith("```")
         if not in_code and re.match(r" {0,3}\|", line):
@@ -23,7 +24,7 @@ def tables(text):
             table = []
 
 
-def faults(text):
+def fault_lines(text):
     """Return the numbers of table lines that have more or fewer cells than the
     first.
     """
@@ -35,7 +36,7 @@ def faults(text):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_all_lines_of_a_table_have_the_same_number_of_cells(page):
-    assert faults(page.read_text(encoding="utf-8")) == []
+    assert fault_lines(page.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_all_lines_of_a_table_have_the_same_number_of_cells(page):
     ],
 )
 def test_a_table_with_another_number_of_cells_is_found(text, lines):
-    assert faults(text) == lines
+    assert fault_lines(text) == lines
 
 
 def test_a_block_within_a_list_is_indented_by_four_blanks_for_the_site():

@@ -31,7 +31,8 @@ BATCH = {
     "input_ids": torch.tensor([[0, 5, 9, 2], [0, 7, 2, 1], [0, 30, 31, 2]]),
     "attention_mask": torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]]),
 }
-HEAD, LABEL = [1, 0, 1], torch.tensor([2, 0, 1])
+HEAD = [1, 0, 1]
+LABEL = torch.tensor([2, 0, 1])
 
 
 @pytest.fixture
@@ -166,6 +167,7 @@ def test_a_damaged_file_raises(encoder, tmp_path, kind, name, damage, says):
 
 
 def drawn(texts=7, answers=4):
+    """Return random scores and labels of texts, and weights of answers."""
     generator = torch.Generator().manual_seed(0)
     weights = torch.rand(answers, generator=generator) + 0.5
     labels = torch.randint(answers, (texts,), generator=generator)
@@ -174,25 +176,25 @@ def drawn(texts=7, answers=4):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_losses_equal_those_of_pytorch(weighted):
-    found, labels, weights = drawn()
+    scores, labels, weights = drawn()
     weights = weights if weighted else None
-    loss = nn.CrossEntropyLoss(weight=weights, reduction="sum")(found, labels)
-    assert torch.allclose(cross_entropy(found, labels, weights).sum(), loss)
-    assert cross_entropy(found, labels, weights).shape == (7,)
+    loss = nn.CrossEntropyLoss(weight=weights, reduction="sum")(scores, labels)
+    assert torch.allclose(cross_entropy(scores, labels, weights).sum(), loss)
+    assert cross_entropy(scores, labels, weights).shape == (7,)
     right = nn.functional.one_hot(labels, 4).float()
-    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(found, right)
-    assert torch.allclose(binary_cross_entropy(found, labels, weights).mean(), loss)
-    several = (found < 0).float()
-    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(found, several)
-    assert torch.allclose(binary_cross_entropy(found, several, weights).mean(), loss)
+    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(scores, right)
+    assert torch.allclose(binary_cross_entropy(scores, labels, weights).mean(), loss)
+    several = (scores < 0).float()
+    loss = nn.BCEWithLogitsLoss(pos_weight=weights)(scores, several)
+    assert torch.allclose(binary_cross_entropy(scores, several, weights).mean(), loss)
 
 
 def test_cross_entropy_requires_one_correct_answer():
-    found, labels, _ = drawn()
+    scores, labels, _ = drawn()
     with pytest.raises(
         BadInput, match="cross_entropy needs one correct answer per text"
     ):
-        cross_entropy(found, nn.functional.one_hot(labels, 4).float())
+        cross_entropy(scores, nn.functional.one_hot(labels, 4).float())
 
 
 @pytest.mark.parametrize("loss", ["binary_cross_entropy", "cross_entropy"])
@@ -229,8 +231,8 @@ def test_token_types_distinguish_the_texts_of_a_pair(encoder, kind):
     alone = model.represent(**BATCH)
     assert torch.equal(model.represent(**BATCH, token_type_ids=first), alone)
     apart = model.represent(**BATCH, token_type_ids=second)
-    equal = [torch.allclose(*rows) for rows in zip(apart, alone, strict=True)]
-    assert equal == [False, True, False]
+    is_same_row = [torch.allclose(*rows) for rows in zip(apart, alone, strict=True)]
+    assert is_same_row == [False, True, False]
     loss = model(**BATCH, head=HEAD, label=LABEL, token_type_ids=second)["loss"]
     assert loss != model(**BATCH, head=HEAD, label=LABEL)["loss"]
 
@@ -263,10 +265,14 @@ def test_new_heads_replace_those_stored_with_the_encoder(encoder, tmp_path, fami
     changed = {name for name in stored if not torch.equal(stored[name], renewed[name])}
     # The layers of the head; its biases are 0 when they are new.
     assert changed and all(is_of_head(name) for name in changed)
-    by_seed = {name for name in stored if not torch.equal(other[name], renewed[name])}
-    weights = {name for name in changed if name.endswith("weight")}
-    names = {name for name in stored if is_of_head(name) and name.endswith("weight")}
-    assert by_seed == weights == names
+    changed_by_seed = {
+        name for name in stored if not torch.equal(other[name], renewed[name])
+    }
+    changed_weights = {name for name in changed if name.endswith("weight")}
+    head_weights = {
+        name for name in stored if is_of_head(name) and name.endswith("weight")
+    }
+    assert changed_by_seed == changed_weights == head_weights
 
 
 def is_of_head(name):

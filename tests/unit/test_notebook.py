@@ -11,10 +11,12 @@ import shlex
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -238,14 +240,13 @@ def test_the_error_for_a_missing_data_set_is_a_command_that_snakemake_accepts(
     assert "acord" in run.output
 
 
-def test_calls_from_several_threads_wait_for_each_other(monkeypatch):
+def test_the_working_folder_is_locked_while_runs_are_scored(monkeypatch):
     lock = scoring.WORKING_FOLDER
     monkeypatch.setattr(scoring, "scored_runs", lambda *_: nullcontext(lock.locked()))
     monkeypatch.setattr(scoring, "_scores", bool)
     monkeypatch.setattr(scoring, "_pairs", bool)
-    assert lextables.score("acord", "a") and lextables.compare(
-        "acord", {"a": 1, "b": 2}
-    )
+    assert lextables.score("acord", "a")
+    assert lextables.compare("acord", {"a": 1, "b": 2})
 
 
 # Scores, against the actions of the rules.
@@ -253,12 +254,29 @@ def test_calls_from_several_threads_wait_for_each_other(monkeypatch):
 CLASSIFIED = ("evaluator", "metrics", "unit", "multi_label", "views", "groups")
 # The fields of the task that are not its own here.
 OTHERS = {"relaxed": "Parties", "low_thresholds": [0.001, 0.0], "queries": None}
-# Data set: kind, format, tables for the check and for the scores.
+
+
+class TaskFiles(NamedTuple):
+    """The kind of a task, the format of its predictions, and the tables that their
+    check and their scores read.
+    """
+
+    kind: str
+    form: str
+    checked: Sequence[str]
+    scored: Sequence[str]
+
+
+ACORD = ("clauses", "queries", "judgements")
+MAUD = ("examples", "questions")
+PRIVACY = ("questions", "responses", "paragraphs")
 TASKS = {
-    "acord": ("retrieval", "csv", *["clauses queries judgements"] * 2),
-    "cuad": ("spans", "nbest", "contracts questions", "questions answers"),
-    "maud": ("classification", "jsonl", *["examples questions"] * 2),
-    "privacy": ("answers", "jsonl", *["questions responses paragraphs"] * 2),
+    "acord": TaskFiles("retrieval", "csv", ACORD, ACORD),
+    "cuad": TaskFiles(
+        "spans", "nbest", ("contracts", "questions"), ("questions", "answers")
+    ),
+    "maud": TaskFiles("classification", "jsonl", MAUD, MAUD),
+    "privacy": TaskFiles("answers", "jsonl", PRIVACY, PRIVACY),
 }
 
 
@@ -266,16 +284,16 @@ def by_actions(folder, out, monkeypatch, name, files):
     """Yield the scores that the actions write, {(metric, group): row}, for each
     file.
     """
-    kind, form, *tables = TASKS[name]
+    files_of_task = TASKS[name]
     place = folder / DATA / name
-    checked, scored = (
-        [place / f"{table}.parquet" for table in names.split()] for names in tables
-    )
-    checker = import_module(f"lextables.tasks.{kind}.submitted")
-    scorer = import_module(f"lextables.tasks.{kind}.actions.score")
+    checked = [place / f"{table}.parquet" for table in files_of_task.checked]
+    scored = [place / f"{table}.parquet" for table in files_of_task.scored]
+    task_package = f"lextables.tasks.{files_of_task.kind}"
+    checker = import_module(f"{task_package}.submitted")
+    scorer = import_module(f"{task_package}.actions.score")
     task = project.registry()[name].tasks[name].model_dump(mode="json") | OTHERS
     scored_task = task
-    if kind == "classification":
+    if files_of_task.kind == "classification":
         scored_task = {key: task[key] for key in CLASSIFIED} | {"views": {}}
         scored_task["test"] = ["test"]
     for file in files:
@@ -283,14 +301,14 @@ def by_actions(folder, out, monkeypatch, name, files):
         monkeypatch.setenv(PLACES, json.dumps({content: str(folder / file)}))
         stored = {"predictions": [out / "predictions.parquet"]}
         stored["record"] = [out / "run.json"]
-        settings = {"form": form, "content": content}
+        settings = {"form": files_of_task.form, "content": content}
         checker.run(Job({"data": checked}, stored, settings, task))
         inputs = {
             "predictions": [out / "predictions.parquet"],
             "data": scored,
             "census": [place / "census.json"],
         }
-        made = {name: [out / f"{name}.parquet"] for name in ("scores", "units")}
+        made = {output: [out / f"{output}.parquet"] for output in ("scores", "units")}
         scorer.run(Job(inputs, made, {}, scored_task, experiment="submitted"))
         rows = pq.read_table(out / "scores.parquet").to_pylist()
         yield {(row["metric"], row["group"]): row for row in rows}
@@ -307,9 +325,9 @@ def by_actions(folder, out, monkeypatch, name, files):
     ],
 )
 def test_scores_are_those_of_the_rules(folder, tmp_path, monkeypatch, name, files):
-    wanted = [*by_actions(folder, tmp_path, monkeypatch, name, files)]
+    rule_scores = [*by_actions(folder, tmp_path, monkeypatch, name, files)]
     monkeypatch.chdir(folder)
-    found = {}
+    function_scores = {}
     frame = lextables.score(name, files if len(files) > 1 else files[0])
     assert not frame["metric"].str.endswith((LOW, HIGH)).any()
     for row in frame.to_dict("records"):
@@ -317,17 +335,19 @@ def test_scores_are_those_of_the_rules(folder, tmp_path, monkeypatch, name, file
             assert row["low"] <= row["value"] <= row["high"]
         metric = row["metric"] + (STRICT if row["mode"] == "strict" else "")
         for column, suffix in (("value", ""), ("low", LOW), ("high", HIGH)):
-            found[metric + suffix, row["group"]] = row[column]
-        n = wanted[0][metric, row["group"]]["n"]
+            function_scores[metric + suffix, row["group"]] = row[column]
+        n = rule_scores[0][metric, row["group"]]["n"]
         assert (row["n"], row["seeds"], row["data_set"]) == (n, len(files), name)
-    for key, row in wanted[0].items():
+    for key, row in rule_scores[0].items():
         mean = (
-            fmean(scores[key]["value"] for scores in wanted) if row["n"] else math.nan
+            fmean(scores[key]["value"] for scores in rule_scores)
+            if row["n"]
+            else math.nan
         )
-        assert found.pop(key) == pytest.approx(mean, abs=1e-15, nan_ok=True)
-    # Other intervals are those of tables; CUAD's have none.
-    assert all(metric.endswith((LOW, HIGH)) for metric, _ in found)
-    assert name != "cuad" or np.isnan([*found.values()]).all()
+        assert function_scores.pop(key) == pytest.approx(mean, abs=1e-15, nan_ok=True)
+    # What the actions do not write is left over: intervals of tables; CUAD's have none.
+    assert all(metric.endswith((LOW, HIGH)) for metric, _ in function_scores)
+    assert name != "cuad" or np.isnan([*function_scores.values()]).all()
 
 
 def test_a_comparison_is_the_paired_test_of_the_units(folder, monkeypatch):

@@ -44,13 +44,13 @@ def find(tmp_path, monkeypatch):
     Path("empty.txt").touch()
     os.mkfifo("pipe.txt")
 
-    def found(*entries, asked=ALL, **values):
+    def find_submitted(*entries, asked=ALL, **values):
         config = load_config(
             {"papers": asked, "extra_predictions": list(entries)} | values, ALL, ROOT
         )
         return submitted.find(config, PAPERS, Contents(tmp_path / ".cache")), config
 
-    return found
+    return find_submitted
 
 
 def entry(file="run.txt", paper="acord", name="Mine", **more):
@@ -175,7 +175,7 @@ def test_one_system_may_have_predictions_for_several_data_sets(find):
     assert sorted(found.rows) == ["acord", "cuad", "maud", "maud_extraction"]
 
 
-KEYS = (
+NOT_A_MAPPING = (
     "config: extra_predictions.0 = 'run.txt' is not allowed "
     "(allowed: keys with values, such as {name: …, paper: …, file: …}); correct it"
 )
@@ -208,7 +208,7 @@ KEYS = (
             [entry(name="a/b")],
             "config: extra_predictions.0.name = 'a/b' is not allowed (allowed: 1 to 60",
         ),
-        (["run.txt"], KEYS),
+        (["run.txt"], NOT_A_MAPPING),
         (
             [entry(), entry(name="mine!", paper="cuad")],
             "config: the names 'Mine' and 'mine!' read alike",
@@ -246,10 +246,10 @@ def plan(find, name, *entries):
 
 
 def shown(found, row):
-    """Tables that show a row."""
+    """Return the tables that show a row."""
     tables = set()
     for table, rows in found.rows.items():
-        if row in [shown["row"] for shown in rows]:
+        if row in [each["row"] for each in rows]:
             tables.add(table)
     return tables
 
@@ -328,6 +328,7 @@ def test_a_paper_without_scores_in_its_tables_rejects_predictions(tmp_path):
         submitted.find(config, papers, Contents(tmp_path))
 
 
+# A subprocess, because the limit of memory holds for a whole process.
 LIMITED = """
 import gzip, hashlib, json, os, resource, sys
 from pathlib import Path

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-# A plan has many objects, and they live until its end: looking for garbage less often
-# saves a tenth of the time, and not looking for it at the end a sixth.
+# Python's garbage collector finds nothing in a plan's many objects.  Running it less
+# often saves a tenth of the planning time, and skipping it at exit a sixth.
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 # Relative to the working folder, so that a project can be moved together with its
@@ -58,8 +58,10 @@ try:
         from lextables.pipeline.stopping import PREFIX, Stopping
         from lextables.planning.messages import announce_stop
 
+        # Ctrl-C: jobs ignore it, and `stopping` ends them (pipeline/stopping.py).
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
+    # Some of these names are for the rules of the other files.
     from lextables.pipeline import entries
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
@@ -90,6 +92,8 @@ DEFAULTS = or_exit(entries.mapping, ROOT / "config.yaml")
 configfile: str(ROOT / "config.yaml")
 
 
+# The target `rehearsal` runs small trainings of all papers: it sets config keys before
+# they are checked.
 if STANDALONE and command_line.started_by_snakemake():
     if rehearsal.TARGET in targets_of_command_line():
         config.update(rehearsal.settings(PROJECT_PATH, DEFAULTS, config))

@@ -9,7 +9,8 @@
 #         printed: published values -> csv
 #
 # Snakemake does not compare a param that is a function of the output.  Such params are
-# long; each has a param `..._digest`, which reruns the rule when the content changes.
+# long.  In `export`, each has a param `..._digest`, which reruns the rule when the
+# content changes; `push` follows its input, which holds the export's digest.
 
 
 from lextables.planning.publish import Exports
@@ -44,7 +45,8 @@ rule export:
         code=code("publish_export.py"),
         # What an export shows of the paper's file.
         about=lambda wildcards, output: EXPORTS.about(wildcards),
-        # For each run of `predictions`, the rows of tables that it fills.
+        # For each run of `predictions`, in the same order, the rows of tables that it
+        # fills.
         rows=lambda wildcards, output: [*EXPORTS.rows(wildcards).values()],
         # Licences, citations and notes from the registry.
         source_texts=lambda wildcards, output: EXPORTS.source_texts(wildcards),

@@ -1,5 +1,5 @@
-"""Write the tables of one data set from its published files, and its census, which must
-be the registered one.
+"""Write the tables of one data set and its census from the published files; fail if the
+census is not the registered one.
 """
 
 from importlib import import_module
@@ -15,7 +15,8 @@ with job(snakemake.log[0]) as log:
     reader = import_module(f"lextables.{params.package}.raw").read
     tables = import_module(f"lextables.{params.package}.schema").TABLES[params.name]
     sources = [read_json(path, Source) for path in snakemake.input.provenance]
-    # The input has the files of all kinds in one list; params.files is {kind: count}.
+    # The inputs list the files of all kinds one after another, and a provenance for
+    # each file; params.files is {kind: number of files}.
     files = {}
     variants = {}
     start = 0

@@ -1,4 +1,6 @@
-"""Write one table or figure of a paper: csv, md, html, and svg for a figure."""
+"""Write one table or figure of a paper: csv, md and html, svg for a figure, and the
+paired comparisons of its systems as csv.
+"""
 
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +29,7 @@ with job(snakemake.log[0]):
     sources = provenance(snakemake.input.census, texts)
     is_comparable = comparable(sources)
     printed = published.load(snakemake.input.published)
+    # For each other available data set that the table shows: whether it is the paper's.
     beside = {}
     for census in map(Path, snakemake.input.other_censuses):
         beside[census.parent.name] = comparable(provenance(census, texts))
@@ -47,13 +50,14 @@ with job(snakemake.log[0]):
         inputs.published, explained(cells, inputs), is_comparable, entry.why_off
     )
 
-    svg = figure = ""
+    svg = ""
+    figure_file = ""
     if entry.kind:
         # Loads matplotlib, which tables do not need.
         from lextables.tables import figures
 
         svg = figures.draw(entry.kind, lines, entry.title, is_comparable)
-        figure = f"{name}.svg"
+        figure_file = f"{name}.svg"
     # Other data than the paper's allow no conclusion about its values.
     compared_values = inputs.published if is_comparable else ()
     pairs = comparison.compare(cells, compared_values, inputs.units)
@@ -64,7 +68,7 @@ with job(snakemake.log[0]):
     )
     write_result(snakemake.output.comparison, comparison.to_csv(pairs))
     write_result(snakemake.output.csv, to_csv(lines, note))
-    write_text(snakemake.output.md, render.markdown(about, lines, figure))
+    write_text(snakemake.output.md, render.markdown(about, lines, figure_file))
     write_text(snakemake.output.html, render.html(about, lines, svg))
     if svg:
         write_text(snakemake.output.svg, svg)

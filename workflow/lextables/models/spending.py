@@ -40,6 +40,8 @@ PRICES = ROOT / "resources/prices.yaml"
 MILLION = 1_000_000
 MAX_TOKENS = 1_000_000_000  # of one answer; a larger count in an answer is not believed
 LOCK_TIMEOUT = 600  # seconds
+# Errors that any content of a damaged file may cause, including those of the caller's
+# ``check``.
 _DAMAGE = (
     BadInput,
     OSError,
@@ -106,8 +108,8 @@ def load_prices(path: str | Path = PRICES) -> dict[str, Price]:
 def price_of(
     model: str, base: str, limits: Limits, prices: Mapping[str, Price]
 ) -> Price | None:
-    """Return the price of a server's model, or None for a server on this machine or
-    under a token limit.
+    """Return the price of a server's model; None if the model has no price and the
+    server is on this machine or there is a token limit.
 
     A dated name (``gpt-4o-2024-08-06``) has the price of the name without a date, if it
     has none of its own. Raises `BadInput` for any other model without a price.
@@ -144,8 +146,10 @@ def cost(price: Price | None, sent: int, received: int, cached: int = 0) -> Cost
 
 
 def cost_of(usage: JsonObject, price: Price | None) -> Cost:
-    """Return the cost of a call from the ``usage`` in its answer; an invalid one raises
-    an error.
+    """Return the cost of a call from the ``usage`` in its answer.
+
+    An invalid one raises `ValueError`, `LookupError`, `TypeError`, `AttributeError` or
+    `ArithmeticError`.
     """
     sent = int(usage["prompt_tokens"])
     received = int(usage.get("completion_tokens") or 0)
@@ -195,6 +199,8 @@ class Ledger:
                         now = time.time()
                         start = now
                         if rate:
+                            # At most an hour from now, even if another machine's clock
+                            # is ahead.
                             start = max(now, min(last + 60 / rate, now + 3600))
                         row = "INSERT INTO calls (dollars, tokens, start) VALUES (?, ?, ?)"
                         number = database.execute(row, (*most, start)).lastrowid
@@ -289,8 +295,10 @@ class AnswerCache:
     def get(
         self, question: JsonObject, check: Callable[[Any], object] = bool
     ) -> Any | None:
-        """Return the answer to ``question``, or None if there is none for which
-        ``check`` raises no error.
+        """Return the answer to ``question``; None if there is none.
+
+        An answer for which ``check`` raises an error counts as damaged.  By default any
+        answer is accepted.
         """
         path = self.path(question)
         try:

@@ -50,8 +50,10 @@ class Stopping:
                 signal.signal(number, self._received)
 
     def jobs_start(self) -> None:
-        """Use Snakemake's handler of SIGTERM, which starts no more jobs and waits for
-        the others.
+        """Keep Snakemake's handler of SIGTERM, which starts no more jobs and waits for
+        the others, and handle SIGTERM here again.
+
+        Called in `onstart`, when Snakemake has installed its handler.
         """
         handler = signal.getsignal(signal.SIGTERM)
         if callable(handler):
@@ -59,28 +61,32 @@ class Stopping:
         signal.signal(signal.SIGTERM, self._received)
 
     def _received(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal: pass its number to the thread, or end a run on a cluster."""
+        """Pass the number of a signal to the thread; at Ctrl-C also end a run whose
+        jobs are on a cluster.
+        """
         if number in self._seen:
             return
         self._seen.add(number)
         self._signals.put(number)
         if self._start_no_more is None:
-            # Lets the thread work, although the main thread may be in a library that
-            # keeps the interpreter.
+            # Gives the thread a second to end the process, although the main thread may
+            # be in a library that keeps the interpreter.
             self._announced.wait(ANNOUNCE_LIMIT)
         if number == signal.SIGINT and self._remote and self._start_no_more:
             self._announced.wait(ANNOUNCE_LIMIT)
-            end_jobs({})
+            end_jobs({})  # local jobs, and commands that submit or watch remote ones
             sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
 
     def _obey(self) -> None:
         """Announce the first signal, and end the jobs of this machine at Ctrl-C.
 
-        The run may already have written its last lines when a second signal comes.
+        Only the first is announced: the run may already have written its last lines
+        when a second one comes.
         """
         while True:
             number = self._signals.get()
-            # Without a handler, jobs run only with Snakemake's option --no-hooks.
+            # Before `jobs_start` there are no jobs, except with Snakemake's option
+            # --no-hooks, which never calls it: end everything at once.
             if self._start_no_more is None:
                 end_jobs({})
                 print(STOPPED, file=sys.stderr, flush=True)

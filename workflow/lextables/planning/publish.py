@@ -13,8 +13,16 @@ from lextables.tasks.planner import TRAIN
 
 # The fields of a task that the formats of its data set depend on.
 EXPORTED_FIELDS = {
-    *("task", "evaluator", "names", "forms", "training", "validation", "test"),
-    *("pool", "views", "asking"),
+    "task",
+    "evaluator",
+    "names",
+    "forms",
+    "training",
+    "validation",
+    "test",
+    "pool",
+    "views",
+    "asking",
 }
 # The field of a task's `asking` that names the prompt of its multiple-choice questions.
 PROMPT_FIELDS = {"classification": "prompt", "answers": "prompt", "spans": "presence"}
@@ -39,7 +47,8 @@ class Exports:
 
     @cached_property
     def of_name(self) -> dict[str, Export]:
-        """One for each paper, and one for each data set with an export of its own.
+        """{name: export}: one for each paper, named after it, and one for each data set
+        that its registry lists in `publish.apart`.
 
         Auxiliary data sets, which others published, are left out.
         """
@@ -47,11 +56,11 @@ class Exports:
         for name in self.project.config.papers:
             paper = self.project.papers[name]
             separate = paper.publish.apart
-            own = {name, *paper.data, *paper.tasks} - separate.keys()
+            data_sets = {name, *paper.data, *paper.tasks} - separate.keys()
             for data_set, entry in paper.data.items():
                 if entry.auxiliary:
-                    own.discard(data_set)
-            exports[name] = Export(name, tuple(sorted(own)))
+                    data_sets.discard(data_set)
+            exports[name] = Export(name, tuple(sorted(data_sets)))
             for data_set in separate:
                 exports[data_set] = Export(name, (data_set,))
         return exports
@@ -99,6 +108,7 @@ class Exports:
                 if row["submitted"]:
                     continue
                 for folder in run_folders([row]):
+                    # runs/<data set>/… (`Run.folder`)
                     data_set = folder.split("/")[1]
                     if data_set in export.data_sets:
                         rows_of.setdefault(folder, set()).add(row["row"])

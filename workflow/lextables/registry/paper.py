@@ -50,7 +50,7 @@ class DataSet(Entry):
     ``census`` maps a variant of the first file to the expected census.  ``reader`` is
     the subpackage with the reader and schema, if that is not the paper's package.
 
-    A missing ``auxiliary`` data set stops nothing (`planning.absent_data`).
+    A missing ``auxiliary`` data set stops nothing (`paper_plan.absent_data`).
     """
 
     files: Mapping[str, str | Strings] = Field(min_length=1)
@@ -338,7 +338,7 @@ class Paper(ShownPaper):
 def _check_left_out(paper: Paper) -> None:
     """Raise ValueError for a name in ``not_in_sample`` that does not exist.
 
-    Names of rows are checked with the plans (`planning.check_excluded`).
+    Names of rows are checked with the plans (`paper_plan.check_excluded`).
     """
     for name in paper.not_in_sample.data:
         if name not in paper.data or not paper.data[name].auxiliary:

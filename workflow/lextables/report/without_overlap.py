@@ -37,7 +37,7 @@ PlannedRow = Mapping[str, Any]
 @dataclass(frozen=True)
 class Benchmark:
     """A table with a headline: its paper, files, data set, and planned ``rows``
-    (`plan.Plan.rows`).
+    (`planner.Plan.rows`).
 
     ``registry`` and ``published`` are the paper's files, ``task`` is the task of the
     data set and ``texts`` says where its texts are (`registry.paper.Texts`), both as

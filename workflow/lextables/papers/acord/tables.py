@@ -38,7 +38,7 @@ METRICS = (
 )
 SHORT_NAMES = {metric: metric.replace("precision", "prec") for metric in METRICS}
 LONG_NAMES = {metric: metric for metric in METRICS}
-SHORT = "short"  # form of the queries in most tables
+SHORT_FORM = "short"  # form of the queries in most tables
 NOT_HERE = "the query is not in these data"
 SIZE = (
     "no verdict: a size is not a score. Ours is the number of parameters in resources/models.yaml; Section "
@@ -86,6 +86,8 @@ class Results(Inputs):
     ) -> dict[str, float]:
         """Return {scored query of a group: score}, the mean over runs that differ in
         their seed.
+
+        ``group`` is `all`, `category: …` or `query: …`.
         """
         scored = self.scores[folders[0]]
         scores = {}
@@ -105,12 +107,12 @@ class Scored:
     ``columns`` are {metric: its column}, and ``group`` and ``scale`` are as in `Score`.
     ``style`` is the form of the queries, and ``strict`` whether strict scores are shown
     where they differ.  ``name`` is the system's name in comparisons, by default the
-    row.  Single queries and controls are not compared.
+    row.
     """
 
     columns: Mapping[str, str]
     group: str = "all"
-    style: str = SHORT
+    style: str = SHORT_FORM
     scale: float = 1
     strict: bool = True
     name: str = ""
@@ -245,6 +247,8 @@ def _metric_cells(
 ) -> list[Cell]:
     """Return one cell per metric for one system, and its strict score where it
     differs.
+
+    Single queries and controls are not compared.
     """
     runs = runs_of(system, scored.style)
     kind, _, member = scored.group.partition(": ")
@@ -311,7 +315,9 @@ def _size(row: str, parameters: int | None) -> Cell:
 
 
 def table3(results: Results) -> list[Cell]:
-    """The part of Table D-3 without the bi-encoder, in percent."""
+    """The published rows, which are those of Table D-3 without the bi-encoder, and
+    additional ones, in percent.
+    """
     cells = []
     for system in results.rows:
         row = _system_row(system)
@@ -439,8 +445,8 @@ def _change(
     """Return the cell at ``place`` (row, column) with the mean change of the test
     queries.
     """
-    runs = runs_of(after, SHORT)
-    runs_before = runs_of(before, SHORT)
+    runs = runs_of(after, SHORT_FORM)
+    runs_before = runs_of(before, SHORT_FORM)
     if not runs or not runs_before:
         return Cell(*place, None, reason=after["reason"] or before["reason"])
     old = results.by_query(runs_before, metric)
@@ -495,6 +501,7 @@ def table_d5(results: Results) -> list[Cell]:
     for system in results.rows:
         row = _system_row(system)
         is_shown = True
+        # Baselines have no suffix and are always shown.
         if not system["baseline"]:
             is_shown = system["additional"] and system["asked"]
             row += " / pairwise" if system["pairwise"] else " / pointwise"

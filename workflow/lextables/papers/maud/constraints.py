@@ -106,8 +106,8 @@ def unchecked(catalogue: Catalogue, conditions: Sequence[Condition]) -> list[str
 
 
 def answer_counts(examples: Iterable[Row], catalogue: Catalogue) -> list[Row]:
-    """Return the rows of `answer_counts`: all answers of all heads that have examples,
-    zeros included.
+    """Return the number of examples of each answer in each split: all answers of all
+    heads that have examples, zeros included.
     """
     counts_of: dict[str, Counter[tuple[str, int, str]]] = defaultdict(Counter)
     for example in examples:
@@ -180,7 +180,8 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     and key.
 
     ``heads`` counts the heads whose own examples have the contract or text in several
-    splits: only their single-task models are trained and tested on it.
+    splits.  Of the single-task models, only theirs have it in several splits; a
+    multi-task model always has.
     """
     examples_of: dict[str, dict[str, list[Row]]] = {
         "contract": defaultdict(list),
@@ -218,8 +219,8 @@ def _heads_in_several_splits(examples: Iterable[Row]) -> int:
 
 
 def overlap_notes(rows: Iterable[Row]) -> dict[str, int]:
-    """Return how many contracts and texts occur in each pair of splits, and in two
-    splits of one head.
+    """Return how many contracts and texts occur in each pair of splits, and how many in
+    several splits of the same head.
     """
     rows = list(rows)
     notes = {}

@@ -38,9 +38,11 @@ NOT_SCORED = "these data have nothing of this kind to score"
 LOSS = "cross entropy"
 F1 = "F1"
 ACCURACY = "accuracy"
+# Further measures of the additional rows of Table 2 (metrics.answers).
 MORE = ("cross entropy, unsmoothed", "excess", "log loss", ACCURACY)
 WITH_TEXT = "with a text"
 MARKING = {"F1": F1, "Recall": "recall", "Accuracy": ACCURACY, "Precision": "precision"}
+# Measures of which a higher value is better; the others are losses.
 HIGHER = MARKING.values()
 UNITS = "policies"
 
@@ -206,6 +208,7 @@ def _summary_cell(
 
 
 def _part(part: float, whole: float) -> float:
+    """Return ``part`` of ``whole``; 0 if the whole is 0."""
     return part / whole if whole else 0.0
 
 
@@ -408,6 +411,7 @@ def _by_group(
 
     Published models come first, then additional ones.
     """
+    # {printed column: row of a system}, where they differ.
     names = results.entry.names
     columns = {}
     for printed in results.published:
@@ -442,8 +446,10 @@ def _score(
     decimals: int,
     score: Score,
 ) -> Cell:
-    """A score of a system; scores of single questions are not compared, and losses have
-    no baseline.
+    """Return a score of a system.
+
+    Scores of single questions are not compared.  Losses have no measure and no
+    baseline.
     """
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)

@@ -1,4 +1,8 @@
-"""The settings of models that answer questions or mark paragraphs."""
+"""The settings of models that answer questions or mark paragraphs.
+
+`Learning` and `Marking` are the parts that a paper's registry sets; the other classes
+are the settings of a run.
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,14 +20,16 @@ WHOLE_DOCUMENT = "whole"
 
 
 class Learning(Entry):
-    """Trained answers (`baselines.linear_answers`), in a paper's registry."""
+    """Settings of trained answers (`baselines.linear_answers`), in a paper's
+    registry.
+    """
 
     best: tuple[PositiveInt, ...] = Field((2, 20), min_length=1)
     """Numbers of most similar paragraphs, whose means are the features."""
     penalties: tuple[PositiveFloat, ...] = Field(
         (0.001, 0.01, 0.1, 1.0, 10.0, 100.0), min_length=1
     )
-    """Penalties of which a fold's is chosen on the others; smaller is stronger."""
+    """Inverse strengths of the penalty; each fold's is chosen on the other folds."""
 
 
 class Marking(Entry):
@@ -34,20 +40,22 @@ class Marking(Entry):
     least: PositiveInt = 5
     """The minimum number of paragraphs with a run of words."""
     alpha: PositiveFloat = 1e-6
-    """The strength of the penalty, as in `models.linear.fit_many`."""
+    """The strength of the penalty (larger is stronger), as in
+    `models.linear.fit_many`.
+    """
     epochs: PositiveInt = 5
     """The number of passes over the paragraphs."""
 
 
 class FixedSettings(StepSettings):
-    """A run that learns nothing."""
+    """The settings of a run that learns nothing."""
 
     kind: Literal["random", "never", "overlap"]
     """As in `planner.Panel` and `planner.Marker`."""
 
 
 class PriorSettings(StepSettings):
-    """A run whose answers are learnt from other documents' answers."""
+    """The settings of a run whose answers are learnt from other documents' answers."""
 
     kind: Literal["prior", "linear", "vectors"] = "prior"
     """As in `planner.Panel`."""
@@ -58,14 +66,14 @@ class PriorSettings(StepSettings):
 
 
 class LearningSettings(PriorSettings, Learning):
-    """A run with trained answers."""
+    """The settings of a run with trained answers."""
 
     folds: int
     """The number of folds of the documents."""
 
 
 class EncoderSettings(WeightSettings):
-    """A run with vectors of paragraphs and questions."""
+    """The settings of a run with vectors of paragraphs and questions."""
 
     kind: Literal["vectors"] = "vectors"
     """As in `planner.Marker`."""
@@ -74,11 +82,11 @@ class EncoderSettings(WeightSettings):
 
 
 class EncodedLearning(LearningSettings, EncoderSettings):
-    """A run with answers that are trained on vectors."""
+    """The settings of a run with answers that are trained on vectors."""
 
 
 class MarkingSettings(StepSettings, Marking):
-    """A run with trained marks."""
+    """The settings of a run with trained marks."""
 
     kind: Literal["linear"] = "linear"
     """As in `planner.Marker`."""
@@ -87,14 +95,16 @@ class MarkingSettings(StepSettings, Marking):
 
 
 class AskingSettings(StepSettings):
-    """Questions to a language model."""
+    """The settings of questions to a language model."""
 
     prompt: list[list[str]]
     """The parts of the prompt (`models.prompts`)."""
     text: Literal["whole", "retrieved"] = "retrieved"
     """Whether the model reads the whole document or its ``best`` paragraphs."""
     best: int = 0
-    """The number of paragraphs that the model reads, or is asked about."""
+    """The number of most similar paragraphs: those that an answering model reads, or
+    those that a marking model is asked about.
+    """
     orders: int
     """The number of orders of the options."""
     samples: int
@@ -102,7 +112,7 @@ class AskingSettings(StepSettings):
 
 
 class AskingRun(LanguageModelSettings, AskingSettings):
-    """A run with a language model."""
+    """The settings of a run with a language model."""
 
 
 # The settings of each kind of model that answers, and of each that marks.

@@ -2,7 +2,7 @@
 answer comes back.
 
 A data set has three tables, the last two under names of its own
-(`plan.ClassificationTables`):
+(`planner.ClassificationTables`):
 
 - examples: example_id, head_id, split, text_id, for a pair ``pair_id``, the second
   text, and ``label``, the place of the right answer among the head's, or ``labels``, of

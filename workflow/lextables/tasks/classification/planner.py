@@ -202,7 +202,7 @@ class ClassificationTask(Entry):
 
     Examples have one right answer (``label``, its place among the head's), or,
     ``multi_label``, any number (``labels``).  ``loss`` is one of `multi_head.LOSSES`,
-    ``sampling`` one of `sampling.QUEUES`; with ``class_weights`` the answers of a head
+    ``sampling`` one of `examples.QUEUES`; with ``class_weights`` the answers of a head
     have equal weight in its loss.
 
     ``heads`` are the heads of a model whose panel names none (none: all of the data

@@ -44,7 +44,7 @@ class Reading(StepSettings):
     condition: str = ""
     """`<view of the training> > <view of the test>`; empty in a task without views."""
     source: NonNegativeInt = 0
-    """Number of the training whose model reads."""
+    """Place of the training whose model reads, in the list of the run's trainings."""
     view: View | None = None
     """The texts that the model reads; None: the columns of the examples."""
     max_length: PositiveInt | None = None
@@ -59,7 +59,7 @@ class ExampleSelection(StepSettings):
     where: str | None = None
     """Column that is true for training examples; None: all of the training splits."""
     min_test: NonNegativeInt = 0
-    """Fewest test examples with which anything is trained."""
+    """With fewer test examples nothing is trained."""
     test: tuple[str, ...] = ()
     """Splits in which ``min_test`` examples are counted."""
 
@@ -94,7 +94,7 @@ class TrainingSettings(ExampleSelection, WeightSettings):
     learning_rate: float
     """Highest learning rate, unless a choice has another."""
     updates: tuple[NonNegativeInt, ...]
-    """Numbers of updates after which the model is read, unless a choice has others."""
+    """Numbers of updates after which the model predicts, unless a choice has others."""
     passes: PositiveFloat | None
     """Passes over the training examples in place of ``updates``."""
     max_updates: PositiveInt | None = None
@@ -149,7 +149,7 @@ class FeatureSettings(StepSettings):
     smoothing: PositiveFloat
     """Added to each count for the log odds that weight an n-gram."""
     penalty: Mapping[FeatureKind, PositiveFloat]
-    """scikit-learn's C, by the features of a model."""
+    """scikit-learn's C (smaller is stronger), by the features of a model."""
     piece: PositiveInt = 64
     """Words of a piece of text that is encoded as one vector."""
     numbers: PositiveFloat = 1.0

@@ -68,7 +68,7 @@ class Retriever(Entry):
     of other retrievers or of fine-tuned bi-encoders, with the weights ``shares`` (none:
     equal).  With ``feedback`` it fuses twice; in between, the query is moved towards
     its first ``feedback`` hits, in the vectors of the last system
-    (`lexical.fuse_with_feedback`).
+    (`rankers.feedback.fuse_with_feedback`).
 
     A `linear` one is trained on the judgements of the training and validation queries,
     with words in ``topics`` topics and, if it has a ``model``, with its vectors;

@@ -15,7 +15,8 @@ from lextables.pipeline.files import JsonObject, read_json
 from lextables.tasks.retrieval.collection import Collection, ranked
 
 Encode = Callable[[Sequence[str]], np.ndarray]
-FILTERED = "filtered"  # how documents are read of which the query decides a part
+# Documents are cut to the paragraphs that BM25 finds for the query.
+FILTERED = "filtered"
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,15 @@ class Encoders:
 
 
 class Chunks(Entry):
-    """The collections of BM25 in LawngNLI's released code
+    """The pools of LawngNLI's released code, which cuts the rows of all queries of one
+    label into chunks and scores each with its first query
     (`rankers.okapi.released_chunks`).
     """
 
     number: PositiveInt
-    """The number of chunks, that of a pool's documents."""
+    """The number of chunks for each label."""
     by: str
-    """The column of the queries, each of whose values is cut into chunks separately."""
+    """The column of the queries with the label."""
 
 
 class RankingSettings(BaseModel):
@@ -51,7 +53,7 @@ class RankingSettings(BaseModel):
     queries: tuple[str, ...] | None = None
     """The queries that are ranked; None for all."""
     documents: Literal["whole", "paragraphs", "filtered"] = "whole"
-    """What is read of a document (`plan.Retriever`)."""
+    """What is read of a document (`planner.Retriever`)."""
     pool: Literal["judged", "all"] = "judged"
     """Whether a retriever ranks the documents judged for a query, or all documents."""
     top: int | None = None
@@ -67,12 +69,13 @@ class Ranking:
 
     ``settings`` are {condition: settings of its run}, which differ only in those of
     `RankingSettings`.  ``hits`` are {condition: files of the predictions that it
-    reads}. ``trained`` are the folder of the weights and the record of another run, or
-    empty if the settings name the weights.  ``encoded`` is the file with the vectors of
-    texts, if another job encoded them.  ``device`` is the config's choice, ``vectors``
-    the folder of cached vectors, ``asking`` the folder of cached answers and the limits
-    of language models (`models.spending.Limits`).  ``records`` are the records of the
-    runs, in their order.
+    reads}: a fusion reads several, a reranker one.  ``trained`` are the folder of the
+    weights and the record of another run, or empty if the settings name the weights.
+    ``encoded`` is the file with the vectors of texts, if another job encoded them.
+    ``device`` is the config's choice, ``vectors`` the folder of cached vectors,
+    ``asking`` the folder of cached answers and the limits of language models
+    (`models.spending.Limits`).  ``records`` are the records of the runs, in their
+    order.
     """
 
     collection: Collection
@@ -102,8 +105,8 @@ class Ranking:
 
     @cached_property
     def first_hits(self) -> dict[str, dict[str, list[str]]]:
-        """{condition: {query id: document ids of its hits, best first}}; empty for a
-        retriever.
+        """{condition: {query id: document ids of its hits, best first}} of the file
+        that a reranker reads; empty for a retriever.
         """
         return {name: ranked(files[0]) for name, files in self.hits.items() if files}
 
@@ -123,8 +126,8 @@ class Ranking:
 def shared_out(
     files: Sequence[str], conditions: Iterable[str]
 ) -> dict[str, Sequence[str]]:
-    """Return {condition: its files}; each condition has as many of the ``files``, in
-    their order.
+    """Return {condition: its files}: the ``files`` in equal parts, in the order of the
+    conditions.
     """
     names = list(conditions)
     size = len(files) // len(names)

@@ -15,8 +15,8 @@ class PriorSettings(RankingSettings):
     """The settings of a run that reads no query."""
 
     by: Literal["gain", "length"]
-    """Whether documents with the highest sum of gains for the training and validation
-    queries are first, or those with the fewest words.
+    """First are, by `gain`, the documents with the highest sum of gains for the
+    training and validation queries; by `length`, those with the fewest words.
     """
 
 
