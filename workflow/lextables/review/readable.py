@@ -27,8 +27,10 @@ _AROUND_WORDS = ".,;:()[]\"'“”"
 
 
 def is_readable(text: str) -> bool:
-    """Return whether most characters of a text are mapped to letters, and whether
-    enough words are common English ones; short texts pass.
+    """Return whether a text can be read.
+
+    At most a tenth of its characters, or fewer than ten, are not mapped to letters.
+    Enough of its words are common English ones, unless it is short.
     """
     unmapped = len(_UNMAPPED.findall(text))
     if unmapped >= MIN_UNMAPPED and unmapped > MAX_UNMAPPED_SHARE * len(text):

@@ -491,7 +491,7 @@ class RetrievalPlanner(Planner):
         outcome: RunsOrMissing,
         pairwise: bool = False,
     ) -> None:
-        """Add a row (`system`)."""
+        """Add a row (`system_row`)."""
         self.shown_rows.append(self.system_row(retriever, reranker, outcome, pairwise))
 
     def parts(

@@ -76,14 +76,18 @@ _MANDATIVE = frozenset(
     "demanding directing mandating ordering proposing recommending requesting requiring urging".split()
 )
 # What a hypothesis says of something that only the citing opinion names.
+# "The same rule as that of a sale" and "such relief as is just" name it.
 _POINTING = re.compile(
-    r"^(?:this|these) (?!court\b)|^(?:the )?same (?!\w+ as\b)|\bat issue\b",
+    r"^(?:this|these) (?!court\b)"
+    r"|^(?:the )?same\b(?!-)(?! (?:[\w-]+ ){0,2}as\b(?! (?:to|well)\b))"
+    r"|^(?:(?:all|any|each|every|no|some) )?such (?!(?:[\w-]+ )?(?:as|that)\b)"
+    r"|\bat issue\b",
     re.IGNORECASE,
 )
-# "Such" and its noun, with words between.  "As such" does not point back, and "such
-# as", "such relief as" and "such force that" point forward.
+# "Such" later in a text, and its noun, with words between.  "As such" does not point
+# back, and "such as", "such other relief as" and "such force that" point forward.
 _SUCH = re.compile(
-    r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,3} (?:as|that)\b)((?: [\w-]+){1,4})",
+    r"(?<!\bas )\bsuch(?!(?: [\w-]+){0,2} (?:as|that)\b)((?: [\w-]+){1,4})",
     re.IGNORECASE,
 )
 # Marks of quoted and changed words: "[O]nce".
@@ -155,7 +159,7 @@ def points_outside(hypothesis: str) -> bool:
     As "some such persons are exempt", "same rule applies" and "regulation at issue is
     void".  A noun after "such" that stands before it is named.
     """
-    plain = hypothesis.translate(_MARKS).lstrip("'‘ ")
+    plain = hypothesis.translate(_MARKS).lstrip("'‘’` ")
     if _POINTING.search(plain):
         return True
     for such in _SUCH.finditer(plain):

@@ -150,7 +150,8 @@ def is_predicate(tree: Tree, clause: Clause, head: int, is_negated: bool) -> boo
     Else it only describes its noun.  It is a predicate if a clause of reason or
     condition follows, or if it states a decision (`VERDICTS`) or a judgement
     (`JUDGING`).  A participle is also one if its subject is a person or body that acts:
-    "defendant questioned in jail".
+    "defendant questioned in jail"; an adjective if it ends its clause: "fees
+    excessive".
     """
     tokens = tree.tokens
     token = tokens[head]

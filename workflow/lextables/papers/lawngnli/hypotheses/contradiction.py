@@ -45,11 +45,18 @@ from lextables.papers.lawngnli.hypotheses.vocabulary import (
     REPORTS,
     SHARES,
     SUBORDINATORS,
+    VERBAL,
     WEAK,
 )
 
 Rule = Callable[[Tree, Clause], Change | Rejected | None]
 """Returns a change, a reason to stop, or None if the rule's condition does not hold."""
+
+# Tags of what follows "however" in a concession: "however narrow", "however it reads".
+_AFTER_HOWEVER = frozenset({"JJ", "JJR", "RB", "DT", "PRP"})
+_AFTER_NO_MATTER = frozenset(
+    "how if what when where whether which who whose why".split()
+)
 
 RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)
 
@@ -189,18 +196,35 @@ def _has_reason(tree: Tree, clause: Clause) -> bool:
 
 
 def _has_concession(tree: Tree, clause: Clause) -> bool:
-    """Return whether a concession after the verb is said of the clause.
+    """Return whether a concession after the subject is said of the clause.
 
     It would no longer fit the contradiction: "the ban is void, even though it is
-    narrow" or "however narrow".
+    narrow" or "the ban, however narrow, is void".
     """
-    for i in range(clause.predicate.start + 1, clause.node.end):
-        if in_clause_below(clause, i):
-            continue
-        following = [token.tag for token in tree.tokens[i + 1 : i + 2]]
-        is_graded = tree.word(i) == "however" and following in (["JJ"], ["RB"])
-        if is_graded or phrase_at(tree, i, CONCESSIONS):
+    for i in range(core(clause.subject).end, clause.node.end):
+        if not in_clause_below(clause, i) and _opens_concession(tree, i):
             return True
+    return False
+
+
+def _opens_concession(tree: Tree, i: int) -> bool:
+    """Return whether a clause or phrase of concession opens at token ``i``."""
+    if phrase_at(tree, i, CONCESSIONS):
+        return True
+    if i + 1 == len(tree.tokens):
+        return False
+    token = tree.tokens[i]
+    before = tree.tokens[i - 1]
+    following = tree.tokens[i + 1]
+    if token.lower == "even":  # and not "even-handed", "even terms"
+        return token.tag in ("RB", "IN") and following.text != "-"
+    if token.lower == "however":  # and not "is however void"
+        is_connector = before.tag.startswith(VERBAL) or following.lower in NOT
+        return following.tag in _AFTER_HOWEVER and not is_connector
+    if token.lower == "while":  # and not "while on duty", "while waiting"
+        return before.text == "," and following.tag not in ("IN", "VBG", "VBN", "JJ")
+    if tree.words(i, i + 2) == ["no", "matter"]:  # and not "no matter of concern"
+        return any(word in _AFTER_NO_MATTER for word in tree.words(i + 2, i + 3))
     return False
 
 

@@ -33,20 +33,18 @@ REASON_PHRASES = (
     ("owing", "to"),
     ("but", "for"),
 )
-# Clauses and phrases of concession open with these words.
+# Clauses and phrases of concession open with these words, and with "even", "however",
+# "while" and "no matter" in some places (`contradiction`).
 CONCESSIONS = (
     ("although",),
     ("though",),
     ("albeit",),
-    ("even",),
     ("despite",),
     ("notwithstanding",),
     ("regardless",),
     ("irrespective",),
     ("whereas",),
-    (",", "while"),
     ("in", "spite", "of"),
-    ("no", "matter"),
 )
 LIMITS = frozenset({"best", "least", "most", "worst"})  # after "at"
 

@@ -20,8 +20,9 @@ The released code lacks this step.  Where the paper is not specific, we chose:
 - A premise with `MAX_SUPPORT` or more of the hypothesis's content words is no
   candidate: of seven such Neutral pairs that were read, five were wrong
   (resources/readings/lawngnli_labels.csv).
-- Nor is a premise without a figure of the hypothesis: the hypotheses of the other
-  labels have all their figures in their premises, which would give the label away.
+- Nor is a premise that lacks a figure of the hypothesis: the hypotheses of the other
+  labels have all their figures in their premises, which would give the label away.  The
+  thirty are counted before.
 - Ties, of inner product and of BM25, go to the lower example id.
 """
 

@@ -220,8 +220,9 @@ def _changed_sentence(tree: Tree, path: Sequence[int], parser: Parser) -> str | 
     """The sentence with one clause changed.
 
     Walk from the root along ``path``: each step is the number of an S among the
-    children.  The first node with exactly one NP and one VP (or ADJP) is changed.  None
-    if there is no such node or step.
+    children.  The first node with exactly one NP is changed, if that has "no one" or if
+    there is exactly one VP (or ADJP) beside it.  None if there is no such node or step,
+    or if the NP begins with a word of `_NOT`.
     """
     node = tree.root
     steps = iter(path)
