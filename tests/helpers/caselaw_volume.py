@@ -7,7 +7,6 @@ import json
 import lzma
 import zipfile
 from collections.abc import Sequence
-from html import escape
 
 Opinion = tuple[str, Sequence[str]]
 
@@ -61,8 +60,9 @@ def majority(*paragraphs, head=""):
 
 
 def write_zip(path, cases):
-    """Write a volume; ``cases`` maps any name to a metadata entry and the content of
-    its html/ file.
+    """Write a volume in the layout of static.case.law.
+
+    ``cases`` is {any name: (metadata entry, content of its html/ file)}.
     """
     entries = [entry for entry, _ in cases.values()]
     members = [("metadata/CasesMetadata.json", json.dumps(entries))]
@@ -96,16 +96,12 @@ def write_bulk(path, rows):
     return path
 
 
-def text_of(paragraph):
-    """Return plain text as HTML."""
-    return escape(paragraph, quote=False)
-
-
 def damaged(path, name):
-    """Change bytes inside the compressed data of one member of a zip."""
+    """Change ten bytes inside the compressed data of the member ``name`` of a zip."""
     raw = bytearray(path.read_bytes())
     with zipfile.ZipFile(io.BytesIO(bytes(raw))) as archive:
         member = archive.getinfo(name)
+    # A member's header has 30 bytes and its name.
     start = member.header_offset + 30 + len(name)
     for at in range(start + 5, start + 15):
         raw[at] ^= 0xFF

@@ -13,10 +13,9 @@ def altered(source, target, changes):
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
             content = old.read(name)
-            for change in (
-                change for suffix, change in changes.items() if name.endswith(suffix)
-            ):
-                content = change and change(content)
+            for suffix, change in changes.items():
+                if name.endswith(suffix):
+                    content = change(content) if change else None
             if content is not None:
                 new.writestr(name, content)
     return target

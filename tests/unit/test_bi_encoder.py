@@ -55,7 +55,9 @@ def test_vectors_equal_those_of_sentence_transformers(folders, family, monkeypat
     vectors = bi_encoder.encode(model, TEXTS)
     assert (vectors.dtype, vectors.shape) == (np.float32, (len(TEXTS), 32))
     assert vectors == pytest.approx(reference(folders[family], TEXTS, 32), abs=1e-6)
-    assert len(masks) > 2 and all(mask.all() for mask in masks)
+    # Several batches, and no padding in any.
+    assert len(masks) > 2
+    assert all(mask.all() for mask in masks)
     # Both texts are truncated, but they differ before the cut.
     assert not np.allclose(vectors[6], vectors[7])
     for texts in (TEXTS[::-1], [*TEXTS[3:], *TEXTS], TEXTS[:1]):
@@ -74,7 +76,8 @@ def test_a_model_without_a_dimension_is_refused(folders, monkeypatch):
 def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
     monkeypatch.setitem(bi_encoder.TOKENS, "cpu", 16)
     model = bi_encoder.load(folders["bert"], CPU)
-    before, seen = torch.get_num_threads(), set()
+    before = torch.get_num_threads()
+    seen = set()  # (thread, its number of PyTorch threads) of each batch
     model[0].register_forward_pre_hook(
         lambda *_: seen.add((threading.current_thread().name, torch.get_num_threads()))
     )
@@ -87,8 +90,9 @@ def test_each_thread_encodes_its_own_batch(folders, monkeypatch):
             assert torch.get_num_threads() == threads
         finally:
             torch.set_num_threads(before)
-        assert {each for _, each in seen} == {1}
-        assert (threads > 1) == (len(seen) > 1) and len(seen) <= threads
+        assert {torch_threads for _, torch_threads in seen} == {1}
+        assert (threads > 1) == (len(seen) > 1)
+        assert len(seen) <= threads
         seen.clear()
     assert (vectors[1] == vectors[3]).all()
     model.register_forward_pre_hook(lambda *_: 1 / 0)
@@ -137,9 +141,7 @@ def test_nothing_is_cached_for_unidentified_weights(folders, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-WORDS = ["a", "clause", "of", "five", "texts"]
-
-
+CACHED_TEXTS = ["a", "clause", "of", "five", "texts"]
 IDENTITY = {
     "data": {"weights": "m", "length": 16},
     "code": "c",
@@ -152,7 +154,8 @@ class Encoder:
     """Returns a different vector for each text, and records the texts."""
 
     def __init__(self, fails_after=None):
-        self.texts, self.fails_after = [], fails_after
+        self.texts = []
+        self.fails_after = fails_after
 
     def __call__(self, texts):
         if self.fails_after is not None and len(self.texts) >= self.fails_after:
@@ -172,7 +175,8 @@ def check(tmp_path, monkeypatch):
     def check(texts, missing, cache=None):
         encoder = Encoder()
         vectors = (cache or VectorCache(tmp_path, IDENTITY)).encode(texts, encoder)
-        assert vectors.dtype == np.float32 and (vectors == Encoder()(texts)).all()
+        assert vectors.dtype == np.float32
+        assert (vectors == Encoder()(texts)).all()
         assert sorted(encoder.texts) == sorted(missing)
 
     return check
@@ -181,39 +185,42 @@ def check(tmp_path, monkeypatch):
 def test_a_text_is_encoded_once(tmp_path, check):
     cache = VectorCache(tmp_path, IDENTITY)
     check([], [], cache)
-    check([*WORDS, "of"], WORDS, cache)
-    check(WORDS[::-1], [], cache)
+    check([*CACHED_TEXTS, "of"], CACHED_TEXTS, cache)
+    check(CACHED_TEXTS[::-1], [], cache)
     check(["new", "texts", "\ud800"], ["new", "\ud800"])
     for shard in cache.folder.glob("*.npz"):
         shard.unlink()
-    check(WORDS, WORDS, cache)
+    check(CACHED_TEXTS, CACHED_TEXTS, cache)
 
 
 def test_a_kill_loses_at_most_one_shard(tmp_path, check):
     with pytest.raises(KeyboardInterrupt):
-        VectorCache(tmp_path, IDENTITY).encode(WORDS, Encoder(fails_after=2))
-    check(WORDS, ["clause", "five", "texts"])
+        VectorCache(tmp_path, IDENTITY).encode(CACHED_TEXTS, Encoder(fails_after=2))
+    check(CACHED_TEXTS, ["clause", "five", "texts"])
     assert not list(tmp_path.rglob("*.part"))
 
 
 def test_a_bar_counts_all_parts(check, capsys):
-    check(WORDS, WORDS)
+    check(CACHED_TEXTS, CACHED_TEXTS)
     bar = capsys.readouterr().err
     assert "parts of 2 texts: 100%" in bar and "3/3" in bar
-    check(WORDS, [])
+    check(CACHED_TEXTS, [])
     assert not capsys.readouterr().err
 
 
 def test_two_jobs_may_encode_the_same_texts(tmp_path, check):
-    first, second = VectorCache(tmp_path, IDENTITY), VectorCache(tmp_path, IDENTITY)
+    first = VectorCache(tmp_path, IDENTITY)
+    second = VectorCache(tmp_path, IDENTITY)
 
     def while_the_other_writes(texts):
         check(texts, texts, second)
         return Encoder()(texts)
 
-    assert (first.encode(WORDS, while_the_other_writes) == Encoder()(WORDS)).all()
-    check([*WORDS, "more"], ["more"], second)
-    check([*WORDS, "more"], [])
+    assert (
+        first.encode(CACHED_TEXTS, while_the_other_writes) == Encoder()(CACHED_TEXTS)
+    ).all()
+    check([*CACHED_TEXTS, "more"], ["more"], second)
+    check([*CACHED_TEXTS, "more"], [])
 
 
 def flip_bit(shard):
@@ -244,7 +251,7 @@ def test_a_damaged_shard_is_encoded_again(
     tmp_path, caplog, check, damage, opened_before
 ):
     cache = VectorCache(tmp_path, IDENTITY)
-    cache.encode(WORDS, Encoder())
+    cache.encode(CACHED_TEXTS, Encoder())
     shard = sorted(cache.folder.glob("*.npz"))[0]
     with np.load(shard) as file:
         lost = len(file["keys"])
@@ -252,10 +259,11 @@ def test_a_damaged_shard_is_encoded_again(
     with caplog.at_level(logging.WARNING, "lextables"):
         cache = cache if opened_before else VectorCache(tmp_path, IDENTITY)
         encoder = Encoder()
-        assert (cache.encode(WORDS, encoder) == Encoder()(WORDS)).all()
+        assert (cache.encode(CACHED_TEXTS, encoder) == Encoder()(CACHED_TEXTS)).all()
     assert len(encoder.texts) == lost
-    assert len(caplog.messages) == 1 and "is damaged" in caplog.text
-    check(WORDS, [])
+    assert len(caplog.messages) == 1
+    assert "is damaged" in caplog.text
+    check(CACHED_TEXTS, [])
 
 
 @pytest.mark.parametrize(
@@ -270,9 +278,9 @@ def test_a_damaged_shard_is_encoded_again(
 )
 def test_vectors_of_another_identity_are_not_used(tmp_path, check, changes, stays):
     before = VectorCache(tmp_path, IDENTITY)
-    before.encode(WORDS, Encoder())
+    before.encode(CACHED_TEXTS, Encoder())
     after = VectorCache(tmp_path, IDENTITY | changes)
-    check(WORDS, WORDS, after)
+    check(CACHED_TEXTS, CACHED_TEXTS, after)
     # Vectors of earlier code or libraries are deleted.
     assert before.folder.exists() == stays
     about = json.loads((after.folder / "identity.json").read_text())

@@ -100,7 +100,9 @@ def test_reasoning_is_found_in_linear_time(hostile):
         answer_of(hostile * size)
         return process_time() - start
 
-    seconds(100)
+    seconds(100)  # the first call is slower
+    # Four times the text takes about 4 times as long in linear time, 16 times in
+    # quadratic time.
     assert seconds(80_000) < 16 * max(seconds(20_000), 0.002)
 
 
@@ -127,6 +129,7 @@ def test_other_first_tokens_are_answers(token):
     assert not begins_reasoning(token)
 
 
+# All but the last four pairs, which are channels.
 @pytest.mark.parametrize(("opening", "end"), MARKS[:-4])
 def test_a_prompt_whose_template_opens_the_reasoning_is_closed(opening, end):
     for tail in ("", "\n", "\n\n"):

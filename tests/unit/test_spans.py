@@ -42,7 +42,7 @@ GOLDEN = json.loads(
     (ROOT / "tests/golden/cuad_scores.json").read_text(encoding="utf-8")
 )
 RELEASED = GOLDEN["released"]
-MAUDS = (1e-4, 1e-5, 0.0)  # the low thresholds of MAUD's released evaluator
+MAUD_LOW_THRESHOLDS = (1e-4, 1e-5, 0.0)  # of MAUD's released evaluator
 
 
 def answer_rows(questions):
@@ -54,7 +54,7 @@ def answer_rows(questions):
     return rows
 
 
-def task(*questions):
+def gold_of(*questions):
     """Gold data of questions, each given as (contract, category, spans)."""
     rows = [
         {"question_id": f"{c}__{k}", "contract_id": c, "category": k, "spans": spans}
@@ -66,17 +66,15 @@ def task(*questions):
 def predicted(content):
     """N-best spans of {question id: [(text, probability), ...]}, without positions."""
     nbest = {}
-    for name, found in content.items():
-        nbest[name] = [{"text": text, "probability": p} for text, p in found]
+    for name, spans in content.items():
+        nbest[name] = [{"text": text, "probability": p} for text, p in spans]
     return released_nbest(nbest, "test")
 
 
-def one(spans, found, category="Term", contract="C", relaxed=None):
+def score_one_question(spans, predictions, category="Term", contract="C", relaxed=None):
     """The counts and the curve of one question in paper mode."""
-    asked, nbest = (
-        task((contract, category, spans)),
-        predicted({f"{contract}__{category}": found}),
-    )
+    asked = gold_of((contract, category, spans))
+    nbest = predicted({f"{contract}__{category}": predictions})
     counted = overall_counts(paper_matches(nbest, asked, relaxed), asked, sweep())
     return counted, counted.curve()
 
@@ -118,8 +116,9 @@ def test_thresholds_equal_those_of_arange():
         [0.001, 0.0],
     )
     assert (np.diff(thresholds) < 0).all()
+    # 93 of the thresholds are just below the decimal number, such as 0.93.
     assert sum(float(t) < round(float(t), 2) for t in thresholds[:99]) == 93
-    assert list(sweep(MAUDS)[-3:]) == [1e-4, 1e-5, 0.0]
+    assert list(sweep(MAUD_LOW_THRESHOLDS)[-3:]) == [1e-4, 1e-5, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -136,9 +135,9 @@ def test_thresholds_equal_those_of_arange():
     ],
 )
 def test_a_prediction_counts_if_it_is_strictly_above_a_threshold(probability, first):
-    counted, _ = one(["the term"], [("the term", probability)])
-    found = np.flatnonzero(counted.true_positives[0])
-    assert (found[0] if len(found) else None) == first
+    counted, _ = score_one_question(["the term"], [("the term", probability)])
+    thresholds = np.flatnonzero(counted.true_positives[0])
+    assert (thresholds[0] if len(thresholds) else None) == first
 
 
 @pytest.mark.parametrize(
@@ -171,11 +170,11 @@ def test_words_of_paper_mode_and_strict_mode(text, paper, strict):
     [("a  b", "a ", 1), (".", ",", 1), ("a b c", "b c d", 1), ("a b c d", "c d e", 0)],
 )
 def test_spans_that_share_half_of_their_words_match(span, text, recall):
-    assert one([span], [(text, 0.5)])[1].recall[0, -1] == recall
+    assert score_one_question([span], [(text, 0.5)])[1].recall[0, -1] == recall
 
 
 def test_strict_mode_ignores_the_empty_word():
-    asked, nbest = task(("C", "Term", ["."])), predicted({"C__Term": [(",", 0.5)]})
+    asked, nbest = gold_of(("C", "Term", ["."])), predicted({"C__Term": [(",", 0.5)]})
     assert list(strict_matches(nbest, asked, None).gold_confidence) == [UNMATCHED]
 
 
@@ -217,7 +216,7 @@ def test_spans_at_two_positions_are_two_predictions_in_strict_mode():
 
 
 def test_a_category_contains_every_question_whose_id_contains_its_name():
-    asked = task(
+    asked = gold_of(
         ("Alpha", "Insurance", []),
         ("Alpha", "Term", []),
         ("Insurance Agency", "Term", []),
@@ -270,7 +269,7 @@ def test_a_category_contains_its_questions_even_if_ids_spell_it_differently():
 def test_matching_is_relaxed_by_substring_or_by_category(
     contract, category, relaxed, paper, strict
 ):
-    asked = task((contract, category, ["Alpha Corp."]))
+    asked = gold_of((contract, category, ["Alpha Corp."]))
     nbest = predicted(
         {
             f"{contract}__{category}": [
@@ -279,13 +278,13 @@ def test_matching_is_relaxed_by_substring_or_by_category(
         }
     )
     for match, expected in ((paper_matches, paper), (strict_matches, strict)):
-        found = match(nbest, asked, relaxed)
-        assert (found.gold_confidence[0] == 0.5) == bool(expected)
-        assert len(found.miss_confidence) == 1 - expected
+        matches = match(nbest, asked, relaxed)
+        assert (matches.gold_confidence[0] == 0.5) == bool(expected)
+        assert len(matches.miss_confidence) == 1 - expected
 
 
 def test_one_prediction_can_match_two_spans_and_two_can_match_one():
-    counted, _ = one(
+    counted, _ = score_one_question(
         ["the term", "the term is"],
         [("the term", 0.9), ("the term is", 0.8), ("x", 0.7)],
     )
@@ -296,16 +295,16 @@ def test_one_prediction_can_match_two_spans_and_two_can_match_one():
 def test_precision_at_recall_ignores_the_last_threshold():
     # Recall is above 0 only below threshold 0.001, so the released precision at recall
     # is 0.
-    _, curve = one(["the term"], [("the term", 0.0005)])
+    _, curve = score_one_question(["the term"], [("the term", 0.0005)])
     assert curve.recall[0, -1] == 1
     assert precision_at_recall(curve, 0.8)[0] == 0
     assert aupr(curve)[0] == 1
-    _, curve = one(["the term"], [("the term", 0.002)])
+    _, curve = score_one_question(["the term"], [("the term", 0.002)])
     assert precision_at_recall(curve, 0.8)[0] == 1
 
 
 def test_precision_is_nan_if_the_last_threshold_predicts_nothing():
-    _, curve = one(["the term"], [("", 1.0), ("the term", 0.0)])
+    _, curve = score_one_question(["the term"], [("", 1.0), ("the term", 0.0)])
     assert np.isnan(processed(curve.precision)).all()
     names = ("AUPR", "precision at 80% recall", "precision at 90% recall")
     assert {
@@ -319,15 +318,15 @@ def test_precision_is_nan_if_the_last_threshold_predicts_nothing():
 def test_strict_values_equal_values_computed_by_hand():
     # Precision at 0.9: 1/1; at 0.6: 1/2; at 0.5: 3/4 (two spans match); at 0.2: 3/5;
     # one span never matches.
-    found = np.array([0.9, 0.5, 0.5, UNMATCHED])
+    confidences = np.array([0.9, 0.5, 0.5, UNMATCHED])
     misses = np.array([0.6, 0.2])
-    curve = strict_curve(found, misses)
+    curve = strict_curve(confidences, misses)
     assert list(curve.recall) == [0.25, 0.25, 0.75, 0.75]
     assert list(curve.precision) == [1.0, 0.75, 0.75, 0.6]
-    values = strict_values(found, misses)
+    values = strict_values(confidences, misses)
     assert values["AUPR"] == 0.25 * 1.0 + 0.5 * 0.75
     assert values["precision at 80% recall"] == 0
-    assert strict_values(found[:3], misses)["precision at 90% recall"] == 0.75
+    assert strict_values(confidences[:3], misses)["precision at 90% recall"] == 0.75
     # Four of five spans are found: a recall of exactly 80 %.
     four_of_five = np.array([0.9, 0.8, 0.7, 0.6, UNMATCHED])
     assert strict_values(four_of_five, misses)["precision at 80% recall"] == 4 / 5
@@ -355,8 +354,9 @@ def test_strict_scores_are_nan_without_gold_and_0_without_predictions():
 def test_intervals_are_computed_from_resampled_contracts(golden):
     nbest, asked = golden
     matches = paper_matches(nbest, asked, "Parties")
-    found = contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
+    intervals = contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
     contracts = sorted(set(asked.contracts))
+    # AUPR of each resample, in which a contract is there as often as it was drawn.
     by_hand = []
     for weights in np.concatenate(list(resampled_weights(len(contracts), 3, 200))):
         questions = []
@@ -373,14 +373,16 @@ def test_intervals_are_computed_from_resampled_contracts(golden):
                     if owner == contract:
                         questions.append((f"{at} {contract}", category, list(spans)))
                         content[f"{at} {contract}__{category}"] = GOLDEN["nbest"][key]
-        drawn = task(*questions)
+        drawn = gold_of(*questions)
         again = paper_matches(released_nbest(content, "drawn"), drawn, "Parties")
         by_hand.append(aupr(overall_counts(again, drawn, sweep()).curve())[0])
-    assert found["AUPR"] == pytest.approx(
+    assert intervals["AUPR"] == pytest.approx(
         percentile_interval(np.array(by_hand)), abs=1e-12
     )
-    assert found == contract_intervals(matches, asked, sweep(), seed=3, resamples=200)
-    assert found["precision at 90% recall"] is None  # 0 in every resample
+    assert intervals == contract_intervals(
+        matches, asked, sweep(), seed=3, resamples=200
+    )
+    assert intervals["precision at 90% recall"] is None  # 0 in every resample
 
 
 def test_one_contract_has_no_interval():
@@ -410,31 +412,33 @@ def table(golden):
 
 
 def test_the_table_has_scores_of_paper_mode_and_strict_mode(table):
-    found = {(row["metric"], row["group"]): row for row in table}
-    assert found["AUPR", "all"]["value"] == RELEASED["all"]["AUPR"][0]
-    assert found["AUPR", "all"]["n"] == sum(
+    score_rows = {(row["metric"], row["group"]): row for row in table}
+    assert score_rows["AUPR", "all"]["value"] == RELEASED["all"]["AUPR"][0]
+    assert score_rows["AUPR", "all"]["n"] == sum(
         len(question["spans"]) for question in GOLDEN["questions"]
     )
     assert (
-        found["AUPR, low", "all"]["value"]
-        <= found["AUPR", "all"]["value"]
-        <= found["AUPR, high", "all"]["value"]
+        score_rows["AUPR, low", "all"]["value"]
+        <= score_rows["AUPR", "all"]["value"]
+        <= score_rows["AUPR, high", "all"]["value"]
     )
-    assert found["AUPR, low", "all"]["n"] == 3
+    assert score_rows["AUPR, low", "all"]["n"] == 3
     # The released filter includes all questions of the contract whose title contains
     # the word.
-    assert found["AUPR", "category: Insurance"]["n"] == 12
-    assert found["AUPR, strict", "category: Insurance"]["n"] == 4
+    assert score_rows["AUPR", "category: Insurance"]["n"] == 12
+    assert score_rows["AUPR, strict", "category: Insurance"]["n"] == 4
     assert (
-        found["AUPR", "category: Price Restrictions"]["value"],
-        found["AUPR", "category: Price Restrictions"]["n"],
+        score_rows["AUPR", "category: Price Restrictions"]["value"],
+        score_rows["AUPR", "category: Price Restrictions"]["n"],
     ) == (0, 0)
-    assert math.isnan(found["AUPR, strict", "category: Price Restrictions"]["value"])
+    assert math.isnan(
+        score_rows["AUPR, strict", "category: Price Restrictions"]["value"]
+    )
     # 81 % recall, but only at the last threshold.
-    assert found["precision at 80% recall", "all"]["value"] == 0
-    assert found["precision at 80% recall, strict", "all"]["value"] > 0.5
+    assert score_rows["precision at 80% recall", "all"]["value"] == 0
+    assert score_rows["precision at 80% recall, strict", "all"]["value"] > 0.5
     for name in ("precision", "recall"):
-        curve = [found[name, threshold_group(t)]["value"] for t in sweep()]
+        curve = [score_rows[name, threshold_group(t)]["value"] for t in sweep()]
         theirs = [
             math.nan if item is None else item for item in RELEASED["all"][name][1:]
         ]
@@ -452,12 +456,17 @@ def test_another_task_can_have_other_categories_and_low_thresholds():
         {q["question_id"]: [("all cash", 0.00005), ("", 0.9)] for q in questions}
     )
     rows = scores(
-        nbest, questions, answers, relaxed=None, low_thresholds=MAUDS, resamples=10
+        nbest,
+        questions,
+        answers,
+        relaxed=None,
+        low_thresholds=MAUD_LOW_THRESHOLDS,
+        resamples=10,
     )
-    found = {(row["metric"], row["group"]): row["value"] for row in rows}
-    assert found["recall", "threshold: 0.0001"] == 0
-    assert found["recall", "threshold: 0.00001"] == 1
-    assert found["precision at 80% recall", "category: No-Shop"] == 1
+    values = {(row["metric"], row["group"]): row["value"] for row in rows}
+    assert values["recall", "threshold: 0.0001"] == 0
+    assert values["recall", "threshold: 0.00001"] == 1
+    assert values["precision at 80% recall", "category: No-Shop"] == 1
 
 
 def test_paper_mode_uses_the_released_text_and_strict_mode_the_exact_text():
@@ -477,16 +486,16 @@ def test_paper_mode_uses_the_released_text_and_strict_mode_the_exact_text():
         )
     ]
     question = {"question_id": "C__Term", "contract_id": "C", "category": "Term"}
-    found = {}
+    values = {}
     for span in ("term ends", "term"):
         answer = {"question_id": "C__Term", "index": 0, "text": span}
         table = scores(rows, [question], [answer], relaxed=None, resamples=10)
-        found[span] = {(row["metric"], row["group"]): row["value"] for row in table}
-    recalls = [found[span]["recall", "threshold: 0.45"] for span in found]
+        values[span] = {(row["metric"], row["group"]): row["value"] for row in table}
+    recalls = [values[span]["recall", "threshold: 0.45"] for span in values]
     assert recalls == [1, 0]
     # The released evaluator counts the word 'empty' as a span, which matches nothing.
-    assert found["term ends"]["precision", "threshold: 0.25"] == 0.5
-    assert [found[span]["AUPR, strict", "all"] for span in found] == [0, 1]
+    assert values["term ends"]["precision", "threshold: 0.25"] == 0.5
+    assert [values[span]["AUPR, strict", "all"] for span in values] == [0, 1]
 
 
 # Invalid input.
@@ -510,7 +519,7 @@ def test_a_probability_that_is_nan_raises():
 
 
 @pytest.mark.parametrize(
-    ("asked", "found", "span", "message"),
+    ("asked", "answered", "span", "message"),
     [
         ("abc", "b", "x", "2 questions are asked and not predicted, first 'a'"),
         ("b", "abc", "x", "2 questions are predicted and not asked, first 'a'"),
@@ -519,14 +528,14 @@ def test_a_probability_that_is_nan_raises():
         ("a", "a", "", "question 'a': the gold span 0 is empty"),
     ],
 )
-def test_questions_that_cannot_be_scored_raise(asked, found, span, message):
+def test_questions_that_cannot_be_scored_raise(asked, answered, span, message):
     questions = [
         {"question_id": name, "contract_id": name, "category": "Term"} for name in asked
     ]
     answers = [{"question_id": name, "index": 0, "text": span} for name in asked]
     with pytest.raises(BadInput) as error:
         scores(
-            predicted({name: [("x", 0.5)] for name in found}),
+            predicted({name: [("x", 0.5)] for name in answered}),
             questions,
             answers,
             relaxed=None,
