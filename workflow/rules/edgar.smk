@@ -51,6 +51,7 @@ rule edgar_quarter:
             Path(output.contracts).parents[2] / "sources/edgar"
         ),
         base=CONFIG.edgar_base,
+        # Sorted, so that another order reruns nothing.
         forms=sorted(CONFIG.edgar_forms),
         exhibits=sorted(CONFIG.edgar_exhibits),
     message:

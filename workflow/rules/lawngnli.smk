@@ -38,15 +38,15 @@ LAWNGNLI = or_exit(
 VOLUMES = Volumes(LAWNGNLI.shards, SOURCE_PARAMS, RESOURCES)  # used by caselaw.smk
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
-# The number of volumes that a data set of this size is built from: the released one is
-# as large as one of RELEASED_VOLUMES.  `volume_minutes` gives the time of a job from
-# this number and from the seconds that a volume takes.
+# How many volumes the data set's size corresponds to: the chosen ones, or
+# RELEASED_VOLUMES for the released data set.  Jobs on all shards request time in
+# proportion (`volume_minutes`: volumes, seconds for each).
 TEXT_VOLUMES = (
     RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
-SHARDS.update(VOLUMES.shards)
-# Training examples and queries grow with the volumes; from a fraction of the released
-# data set's volumes, time and memory are estimated for twice this fraction of its texts.
+SHARDS.update(VOLUMES.shards)  # used by driver.smk, first_contact.smk and plan.smk
+# Training examples and queries grow with the volumes.  As a safe estimate, a fraction of
+# the released data set's volumes is taken to have twice that fraction of its texts.
 for data_set in ("lawngnli_nli", "lawngnli_reranking", "lawngnli_retrieval"):
     RESOURCES.shares[data_set] = min(1.0, 2 * TEXT_VOLUMES / RELEASED_VOLUMES)
 # Used by caselaw.smk: a file with the cases of the released data set, whose volumes are

@@ -9,7 +9,8 @@
 #   steps texts -> hashed word n-grams -> shared n-grams -> words and units -> scores without these units
 #
 # Snakemake does not compare a param that is a function of the output.  Such params have
-# a param `..._digest`, which reruns the rule when the content changes.
+# a param `..._digest`, which reruns the rule when the content changes.  (`data` and
+# `root` have none: a moved results folder reruns nothing.)
 
 from lextables.planning.overlaps import Overlaps
 
@@ -74,6 +75,7 @@ rule overlaps_page:
         # The headline tables, with their runs.
         benchmarks=lambda wildcards, output: OVERLAPS.benchmarks,
         benchmarks_digest=lambda wildcards: digest_of(OVERLAPS.benchmarks),
+        # The scores of the runs that exist: no inputs, but new ones rerun the page.
         runs_digest=lambda wildcards: OVERLAPS.scores_digest(),
     message:
         "Scoring the runs of {RESULTS} on the test units without overlap."

@@ -8,9 +8,11 @@
 #         {RESULTS}/config.yaml, the effective configuration
 #   steps tables, data sets and runs -> pages; tables -> counts of verdicts -> results page
 #
-# Snakemake does not compare a param that is a function of the input or output.  Such
-# params are long; each has a param `..._digest`, which reruns the rule when the content
-# changes.
+# Snakemake does not compare a param that is a function of the input or output.  So long
+# params are such functions, and each has a param `..._digest`, which reruns the rule
+# when the content changes.  `root` has none: a moved results folder reruns nothing.
+# `files_digest` is that of the papers' files: the rule reruns if their content changes,
+# whatever their modification times.
 
 from lextables.planning.report import Report
 
@@ -36,13 +38,13 @@ rule report:
         code=code("report.py", *SITE.modules),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
+        source_texts_digest=lambda wildcards: digest_of(TABLES.source_texts),
         earlier=lambda wildcards, input: SITE.earlier,
+        earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         own_rows=lambda wildcards, input: SITE.own_rows,
         own_rows_digest=lambda wildcards: digest_of(SITE.own_rows),
         trained_on=lambda wildcards, input: SITE.trained_on,
         trained_on_digest=lambda wildcards: digest_of(SITE.trained_on),
-        sources_digest=lambda wildcards: digest_of(TABLES.source_texts),
-        earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
     message:
         "Writing the report: a page for every table, run and data set."
@@ -68,15 +70,15 @@ rule results_page:
         code=code("results_page.py"),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
+        source_texts_digest=lambda wildcards: digest_of(TABLES.source_texts),
         earlier=lambda wildcards, input: SITE.earlier,
-        sources_digest=lambda wildcards: digest_of(TABLES.source_texts),
         earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
         baselines=lambda wildcards, output: SITE.baselines,
-        systems=lambda wildcards, output: SITE.systems,
-        needs=lambda wildcards, output: SITE.needs,
         baselines_digest=lambda wildcards: digest_of(SITE.baselines),
+        systems=lambda wildcards, output: SITE.systems,
         systems_digest=lambda wildcards: digest_of(SITE.systems),
+        needs=lambda wildcards, output: SITE.needs,
         needs_digest=lambda wildcards: digest_of(SITE.needs),
     message:
         "Writing the results page: copy {RESULTS}/page into the repository to publish it."

@@ -60,7 +60,9 @@ rule table:
         # Other data sets of the table that are not available, with the reason.
         absent=TABLES.absent,
         rows_digest=lambda wildcards: digest_of(TABLES.rows(wildcards)),
-        sources_digest=lambda wildcards: digest_of(TABLES.source_texts[wildcards.paper]),
+        source_texts_digest=lambda wildcards: digest_of(
+            TABLES.source_texts[wildcards.paper]
+        ),
         files_digest=TABLES.content,
     message:
         "Comparing {wildcards.table} of {wildcards.paper} with the published one."

@@ -1,4 +1,4 @@
-"""Write a page for every table, run and data set, as a site that opens from disk."""
+"""Write the report: a static site with a page for every table, run and data set."""
 
 from pathlib import Path
 
@@ -12,23 +12,25 @@ from lextables.report import datasets, headlines, leaderboard, results, site
 
 with job(snakemake.log[0]):
     root = Path(snakemake.params.root)
+    # Files of runs with other configurations: shown, but not rebuilt.
     earlier = snakemake.params.earlier
-    texts_of_papers = snakemake.params.source_texts
+    source_texts = snakemake.params.source_texts
     parts, runs = results.read_all(
         root,
         papers=snakemake.input.papers,
         published_values=snakemake.input.published,
-        texts=texts_of_papers,
+        texts=source_texts,
         censuses=snakemake.input.census,
         runs=snakemake.input.runs,
         earlier=earlier,
     )
     texts = {}
-    for texts_of_paper in texts_of_papers.values():
-        texts.update(texts_of_paper)
+    for source_texts_of_paper in source_texts.values():
+        texts.update(source_texts_of_paper)
     censuses = [*snakemake.input.census, *snakemake.input.data]
     censuses += [root / path for path in earlier if path.endswith("/census.json")]
     sections = {}
+    # A part is one paper.  Some papers have sections in addition to their tables.
     for part in parts:
         if modules.has(part.name, "exhibits"):
             exhibits = modules.module(part.name, "exhibits")
@@ -46,4 +48,5 @@ with job(snakemake.log[0]):
         date=day(),
     )
     site.write(Path(snakemake.output[0]).parent, material)
+    # The output is only a mark, written last: the site is complete.
     write_text(snakemake.output[0], "")

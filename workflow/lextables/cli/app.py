@@ -228,9 +228,9 @@ def list_targets(
     lextables list
     lextables list acord --mirror ~/raw
     """
-    from lextables.cli.targets import lines
+    from lextables.cli.targets import target_lines
 
-    for line in lines(papers, data, mirror):
+    for line in target_lines(papers, data, mirror):
         typer.echo(line)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lextables import ROOT
-from lextables.cli.snakemake_command import papers as registered
+from lextables.cli.snakemake_command import papers as registered_papers
 from lextables.pipeline.errors import BadInput, did_you_mean
 from lextables.planning.project import Project, load
 from lextables.registry.paper import Paper
@@ -13,12 +13,14 @@ from lextables.sources.entries import resolve
 from lextables.sources.fetch import manual_download
 
 
-def lines(papers: Sequence[str], data: str, mirrors: Sequence[Path]) -> Iterator[str]:
+def target_lines(
+    papers: Sequence[str], data: str, mirrors: Sequence[Path]
+) -> Iterator[str]:
     """Yield the lines of `lextables list`; without ``papers`` of all papers.
 
     Raises `BadInput` for a paper that the registry does not have.
     """
-    names = registered()
+    names = registered_papers()
     for paper in papers:
         if paper not in names:
             do = did_you_mean(paper, names) or f"choose from {', '.join(names)}"
@@ -26,6 +28,7 @@ def lines(papers: Sequence[str], data: str, mirrors: Sequence[Path]) -> Iterator
     config = {
         "papers": [*papers] or names,
         "data": data,
+        # The models on this machine; for the sample, only those of the sample.
         "models": "sample" if data == "sample" else "available",
         "mirror": [str(folder.expanduser().resolve()) for folder in mirrors],
     }

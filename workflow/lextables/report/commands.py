@@ -12,7 +12,7 @@ from lextables.report.results import Record, RunRecord
 from lextables.tables.inputs import in_words
 from lextables.tables.render import duration
 
-NAMED = 3  # rows
+MAX_NAMED_ROWS = 3
 Settings = Mapping[str, Any]  # the effective configuration as plain values
 
 
@@ -39,9 +39,9 @@ def changed_keys(config: Settings) -> list[str]:
     The papers, which have no default, are left out.
     """
     config = published(dict(config))
-    usual = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
+    defaults = Config(papers=("any",)).model_dump(mode="json", exclude={"papers"})
     keys = []
-    for name, default in usual.items():
+    for name, default in defaults.items():
         value = config.get(name, default)
         if value != default:
             keys.append(f"{name}={_value(value)}")
@@ -78,9 +78,9 @@ class RowCommand:
 
     @property
     def name(self) -> str:
-        """The names of the rows, at most `NAMED`."""
-        names = "; ".join(self.rows[:NAMED])
-        more = len(self.rows) - NAMED
+        """The names of the rows, at most `MAX_NAMED_ROWS`."""
+        names = "; ".join(self.rows[:MAX_NAMED_ROWS])
+        more = len(self.rows) - MAX_NAMED_ROWS
         if more > 0:
             names += f"; and {more} more rows"
         return names
