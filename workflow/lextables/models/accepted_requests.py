@@ -1,6 +1,6 @@
 """Which parts of a request servers refuse, and errors inside their answers.
 
-Servers refuse parameters that others require.  A refused parameter is left out or
+Some servers refuse parameters that others require.  A refused parameter is left out or
 renamed, a refused system text is put into the user's turn, and the request is repeated;
 run.json records the changes.
 """
@@ -39,7 +39,7 @@ _FAILED = re.compile(
     r"error|abort|cancel|insufficient|timeout|unavailable", re.IGNORECASE
 )
 _UNAVAILABLE = 503
-# Keys of an error with words about it; others may repeat the request.
+# Keys of an error whose values describe it; other keys may repeat the request.
 _WORDS = (
     "code",
     "message",
@@ -55,7 +55,7 @@ _WORDS = (
 )
 # How answers without choices say that they are errors.
 _ERROR_KEYS = {"error", "errors", "fault", "detail", "message", "msg"}
-_DEEPEST = 5
+_DEEPEST = 5  # levels of a nested error that are read
 
 
 def refused_part(reason: str, body: JsonObject) -> str | None:

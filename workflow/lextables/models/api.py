@@ -67,6 +67,7 @@ _RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
 _NO_MONEY = "insufficient_quota"
 # The key of an answer that names the changes of its request.
 CHANGES = "lextables_changes"
+# Errors of code that reads an answer of another form.
 _WRONG_FORM = (
     KeyError,
     IndexError,
@@ -158,6 +159,7 @@ class MeteredTransport(httpx2.BaseTransport):
         if not response.is_success:
             _log.warning("%s: status %d", response.url, response.status_code)
             return FREE
+        # An empty answer, or the web page of a proxy: no model was asked.
         if not response.content or response.content.startswith(b"<"):
             return FREE
         try:
@@ -249,9 +251,10 @@ class Api:
         self._limits = limits
         self._price = price
         self._cache = AnswerCache(cache)
-        # Refused parts of requests, in their order, and those of the answers that were
-        # used.
+        # Parts that this server refused, in this order.  Later requests begin with these
+        # parts changed.
         self._refused: tuple[str, ...] = ()
+        # Refused parts of the requests whose answers were used, for run.json.
         self._changes: set[str] = set()
         self._ledger = Ledger(cache, limits, model)
         transport = MeteredTransport(self._ledger, price)
@@ -310,10 +313,14 @@ class Api:
         return [future.result() for future in futures]
 
     def expect(self, requests: int, characters: int) -> None:
-        """Print and log the maximum number, size and cost of the requests that
-        follow.
+        """Print and log the maximum number of the requests that follow, and an estimate
+        of their size and cost.
+
+        The estimate is 4 characters a token, and one token an answer (generated texts
+        cost more).
         """
         tokens = characters // CHARACTERS_PER_TOKEN
+        # One token of answer a request.
         most = cost(self._price, tokens, requests)
         spent = self._ledger.spent.dollars
         limit = self._limits.dollars
@@ -338,10 +345,11 @@ class Api:
         return answer
 
     def _accepted(self, call: Call, check: Callable[[Any], object]) -> Any:
-        """Return the server's answer to a call, whose refused parts are changed; errors
-        as in `ask`.
+        """Return the server's answer to a call.
 
-        The answer names the changes under `CHANGES`.
+        A part that the server refuses is left out, renamed or moved (`without_part`),
+        and the request is repeated until it is accepted.  Later calls begin with these
+        changes.  The answer names them under `CHANGES`.  Errors as in `ask`.
         """
         refused = self._refused
         body = dict(call.body)
@@ -357,6 +365,7 @@ class Api:
                     raise
                 refused = (*refused, part)
                 body = without_part(body, part)
+        # A part that was refused earlier may not be in this call.
         changes = [
             name for name in refused if without_part(call.body, name) != call.body
         ]

@@ -58,11 +58,11 @@ class GradedSoftmax(torch.nn.Module):
     gain.
 
     The softmax is over the model's own similarities of each query to the documents of
-    the batch; cosines are divided by ``temperature``, and others are not, since they
-    are not limited to 1 (as sentence-transformers advises for its losses).  Pairs
-    without an entry in ``gains`` (`GradedPairs`) have gain 0, so documents of the other
-    queries are further negatives.  Every query needs a document with a gain in its
-    batch.
+    the batch.  Cosines are divided by ``temperature``.  Other similarities are not,
+    because they are not limited to 1 (sentence-transformers advises so for its losses).
+    Pairs without an entry in ``gains`` (`GradedPairs`) have gain 0, so documents of the
+    other queries are further negatives.  Every query needs a document with a gain in
+    its batch.
     """
 
     def __init__(
@@ -116,8 +116,8 @@ class GradedSoftmax(torch.nn.Module):
 
 
 class _Trainer(InParts, SentenceTransformerTrainer):
-    """A trainer whose loss needs the whole batch: documents are negatives of the other
-    queries.
+    """A trainer that never splits a batch: the loss compares each query with the
+    documents of the others.
     """
 
     compares = True

@@ -100,7 +100,7 @@ class ServerLanguageModel:
         return sum(len(message.content.split()) for message in prompt)
 
     def expect(self, requests: int, characters: int) -> None:
-        """Report the maximum number, size and cost of the requests that follow."""
+        """Report the requests that follow (`Api.expect`)."""
         self._api.expect(requests, characters)
 
     def weigh(self, choices: Sequence[Choice]) -> list[Weighed]:

@@ -34,7 +34,8 @@ PLACE = "place"  # changes a result, but may be a path on this machine: the path
 A_PLACE = "<path>"  # shown instead of it
 
 
-# Folders of the results of rehearsals, by the config key models.
+# A rehearsal runs every published row that can run, with short trainings on the sample.
+# These are the folders of its results, by the config key models.
 REHEARSALS = {
     "sample": "rehearsal",
     "available": "rehearsal-available",
@@ -142,7 +143,7 @@ Line = Annotated[
     ),
 ]
 Word = Annotated[Line, Field(min_length=1, description="text in one line, not empty")]
-# Python neither reads nor writes an integer of more than 4,300 digits.
+# At most 10**12: Python neither reads nor writes an integer of more than 4,300 digits.
 Limit = Annotated[int, Field(strict=True, ge=0, le=10**12)]
 Count = Annotated[Limit, Field(ge=1)]
 
@@ -451,8 +452,8 @@ class Config(BaseModel):
     def mirrors(self, root: Path) -> list[Path]:
         """The folders searched before any URL; for the sample, only the included one.
 
-        A rehearsal with tiny models has them in a mirror of its own; one with the
-        papers' models finds them in the named mirrors, too.
+        A rehearsal with tiny models has them in a mirror of its own; one with
+        models=available or models=paper also searches the named mirrors.
         """
         if self.data == "release":
             return self.named_mirrors(root)

@@ -52,8 +52,8 @@ class Contents:
             if file != path:
                 name = file.relative_to(path).as_posix()
             stat = file.stat()
-            # A change of the metadata betrays content with a restored modification
-            # time.
+            # `st_ctime_ns` also changes if a tool restores the modification time of
+            # changed content.
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
             old_state, digest = old.get(name, [None, ""])
             if old_state != state:
@@ -70,6 +70,8 @@ class Contents:
 def folder_content(path: str | Path) -> str:
     """Return ``sha256:…`` over the names and digests of all files below a rule's output
     folder.
+
+    Unlike `Contents.folder` it caches nothing and includes hidden files.
     """
     files = sorted(file for file in Path(path).rglob("*") if file.is_file())
     return _together(

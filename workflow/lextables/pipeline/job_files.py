@@ -3,8 +3,8 @@
 The logger plugin (`snakemake_logger_plugin_lextables`) reads the progress, which `job`
 deletes at the end.
 
-Snakemake's benchmark measures from outside, after a quarter of a minute only twice a
-minute and not at the end, so that it misses up to half a minute of a job.  So a job
+Snakemake's benchmark samples a process from outside: every half second for 15 seconds,
+then every 30 seconds, and not at the end.  Up to half a minute is lost, so a job
 records its processor time and peak memory itself.
 """
 
@@ -43,9 +43,10 @@ class Progress:
     def add(self, amount: float) -> None:
         """Add to what is done, and write the share unless it was just written.
 
-        The file also has the seconds ``left``, at the pace of the last ``measured``
-        seconds.  They begin after the first amount: the time before it is spent on
-        loading a model, or the first amount is what an earlier job did.
+        The file also has ``left``, the estimated seconds that remain, and ``measured``,
+        the seconds that the estimate rests on.  They are measured after the first
+        amount, because loading a model, or taking over what an earlier job did, says
+        nothing about the pace.
         """
         self.done += amount
         now = time.monotonic()
@@ -66,7 +67,7 @@ class Progress:
 
 
 class Usage(Strict):
-    """What a finished job used, with its imports and its finished child processes."""
+    """What a finished job used, including its imports and finished child processes."""
 
     processor_seconds: float
     """User and system time of all its threads and processes."""

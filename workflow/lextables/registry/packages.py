@@ -35,6 +35,7 @@ def model_of(paper: str, kinds: Iterable[str] = TASKS) -> type[Paper]:
     task: Any = types[0]
     if len(types) > 1:
         task = Annotated[Union[types], Field(discriminator="task")]  # noqa: UP007
+    # The paper's class, with the classes of its tasks instead of any task.
     return create_model(
         base.__name__, __base__=base, __doc__=base.__doc__, tasks=(dict[Name, task], {})
     )
@@ -61,12 +62,15 @@ def _kinds(values: Any) -> list[str]:
 
 
 def load_all(paths: Mapping[str, str]) -> dict[str, Paper]:
-    """Load {paper: its file}; `BadInput` if two papers have a data set of the same
-    name, or the key `review`.
+    """Load {paper: its file}.
+
+    Raises `BadInput` if two papers have a data set of the same name, or the key
+    `review`: a run has at most one review.
     """
     papers = {name: load(path) for name, path in paths.items()}
     owners: dict[str, str] = {}
     for name, paper in papers.items():
+        # Tasks have the name of their data set.
         for data_set in {*paper.data, *paper.tasks}:
             other = owners.setdefault(data_set, name)
             if other != name:

@@ -10,15 +10,16 @@ UNPUBLISHED = {"precision": "Precision", "recall": "Recall"}
 
 
 def cells(table: str, inputs: Inputs) -> list[Cell]:
-    """Return the computed cells of ``table``; precision and recall follow the published
-    columns.
+    """Return the computed cells of Table III, the only one (``table`` is ignored).
 
-    Each score is followed by that of strict mode, if it differs.
-    Rows that rest on the evaluator's leniency are not compared with others.
+    Precision and recall follow the published columns.  Each score is followed by the
+    strict one (`strict_cells`), if it is stored and differs.  Rows that rest on the
+    evaluator's leniency are not compared with others.
     """
     cells = []
     for system in inputs.rows:
         row = system["row"]
+        # A row without runs has only the published columns.
         columns = COLUMNS | UNPUBLISHED if system["runs"] else COLUMNS
         for metric, column in columns.items():
             score = Score(column, row, metric, units="contracts", lower=metric == LOWER)

@@ -1,4 +1,7 @@
-"""Examples: texts, labels and heads, training subsets, drawing order, and trials."""
+"""Examples: texts, labels and heads, training subsets, drawing order, and trials.
+
+A head is one question of the task, with its own answers.
+"""
 
 import hashlib
 import math
@@ -76,7 +79,10 @@ def of_splits(rows: Iterable[Row], splits: Sequence[str]) -> Iterator[Row]:
 def training_rows(
     rows: Iterable[Row], splits: Sequence[str], selection: ExampleSelection
 ) -> list[Row]:
-    """Return the examples of the splits and heads for which ``where`` is true."""
+    """Return the examples of these splits that the selection has.
+
+    They are those of its heads, with a true ``where`` column if it names one.
+    """
     chosen = []
     for row in of_splits(of_heads(rows, selection.only), splits):
         if selection.where is None or row[selection.where]:
@@ -85,7 +91,7 @@ def training_rows(
 
 
 def of_heads(rows: Iterable[Row], heads: Collection[str]) -> Iterator[Row]:
-    """Yield the examples of these heads; all if there are none."""
+    """Yield the examples of ``heads``, or all if ``heads`` is empty."""
     return (row for row in rows if not heads or row["head_id"] in heads)
 
 
@@ -240,6 +246,7 @@ def balanced(labels: Labels, generator: np.random.Generator) -> Iterator[int]:
         repeated = []
         for indices in indices_by_answer:
             order = generator.permutation(indices)
+            # np.resize repeats the order from its start.
             repeated.append(np.resize(order, most))
         one_pass = generator.permutation(np.concatenate(repeated))
         yield from one_pass.tolist()
@@ -284,7 +291,11 @@ def draws(
 
 
 class Trial(TypedDict):
-    """The settings that a search tries; ``updates`` are those after which it reads."""
+    """Settings that a search tries.
+
+    The model is evaluated after each of ``updates``; the last is the length of the
+    training.
+    """
 
     learning_rate: float
     updates: Sequence[int]

@@ -1,4 +1,7 @@
-"""Settings of the linear baseline, for the planner, which loads no scikit-learn."""
+"""Settings of the linear baseline.
+
+They have a file of their own, so that the planner does not import scikit-learn.
+"""
 
 from typing import Literal
 
@@ -8,31 +11,34 @@ from lextables.models.settings import StepSettings
 
 
 class LinearSettings(StepSettings):
-    """The linear baseline.  All values were chosen on held-out training contracts.
+    """The linear baseline.
 
-    A higher L2 penalty, or a lower inverse one, gives smaller weights.
+    Its first models score units (sentences or lines), the second ones candidate spans
+    of the most probable units.  The third stage, trees, has no settings here.  The
+    values in the papers' files were chosen by cross-validation over the training
+    contracts.  A higher L2 penalty, or a lower inverse one, gives smaller weights.
     """
 
     folds: int = Field(ge=2)
     """Parts of the contracts for out-of-fold predictions."""
     alpha: float
-    """L2 penalty of the models of units with words."""
+    """L2 penalty of the unit models that read words (TF-IDF)."""
     epochs: PositiveInt
-    """Passes of these models over the units."""
+    """Passes over the units when such a model is trained."""
     units: PositiveInt
     """Most probable units of a contract from which a question takes candidates."""
     penalty: float
-    """Inverse L2 penalty (scikit-learn's C) of the models of candidates."""
+    """Inverse L2 penalty (scikit-learn's C) of the candidate models."""
     near: float
-    """Inverse L2 penalty of the distance of a category's model from the model that
-    categories share.
+    """Inverse L2 penalty on the difference between a category's candidate model and the
+    model that similar categories share (`models.linear.fit_near`).
     """
     n_best: PositiveInt
     """Spans of a question, at most."""
     dense: float = 1.0
-    """Inverse L2 penalty of the models of units with vectors."""
+    """Inverse L2 penalty of the unit models that read vectors."""
     share: float = Field(default=0.5, ge=0, le=1)
-    """Weight of the logits of vectors beside those of words."""
+    """Weight of the vector models' logits; those of the word models have 1 - share."""
     max_length: PositiveInt = 64
     """Tokens of a unit that its vector is made of, at most."""
 

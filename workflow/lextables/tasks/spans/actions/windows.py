@@ -12,11 +12,13 @@ _log = logging.getLogger("lextables")
 
 
 def run(job: Job) -> None:
-    """Write the windows of each part, in as many shards as the job's ``task``
-    states.
+    """Write the windows of the parts `train`, `validation` (held out) and `test`, each
+    in ``task["shards"]`` shards.
     """
     settings = CuttingSettings(**job.settings)
     contracts, questions, examples = map(Path, job.inputs["data"])
+    # Weights that another run makes are an input; others are found on this machine or
+    # fetched.  Only the tokenizer is read.
     weights = next(iter(job.inputs["weights"]), None)
     counts = write_parts(
         contracts,
@@ -24,6 +26,7 @@ def run(job: Job) -> None:
         examples,
         settings,
         weights or weights_folder(settings.plain()),
+        # The outputs are <folder>/<part>/<file>.
         Path(job.outputs["train"][0]).parents[1],
         job.task["shards"],
     )
