@@ -251,8 +251,8 @@ class Api:
         self._limits = limits
         self._price = price
         self._cache = AnswerCache(cache)
-        # Parts that this server refused, in this order.  Later requests begin with these
-        # parts changed.
+        # Parts that this server refused, in this order.  They are left out, renamed or
+        # moved in every later request.
         self._refused: tuple[str, ...] = ()
         # Refused parts of the requests whose answers were used, for run.json.
         self._changes: set[str] = set()
