@@ -3,7 +3,8 @@ r"""Measure what a cut by `support` does to LawngNLI's examples.
 Prints, from `resources/readings/lawngnli_labels.csv`, how many Entail and Contradict
 examples of each tenth of `support` are strictly right; and, for a built data set, how
 many of them a cut leaves, and the accuracy of the best threshold on `support` alone:
-below it Neutral, above it one of the other two labels, guessed.
+below it Neutral, above it one of the other two labels, guessed.  Last, how many
+hypotheses of each label have a figure, and how many one that their short premise lacks.
 
     PYTHONPATH=workflow python bench/measure_support.py \
         results/data/lawngnli/examples.parquet
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from lextables import ROOT
+from lextables.papers.lawngnli.dataset.support import figures
 from lextables.pipeline.dataset import read_table
 
 CUTS = (0.0, 0.5, 0.6, 0.7, 0.8)
@@ -68,9 +70,25 @@ def print_cuts(examples: Path) -> None:
         )
 
 
+def print_figures(examples: Path) -> None:
+    """Print how many hypotheses of each label have a figure that the premise lacks."""
+    table = read_table(examples, ["label", "hypothesis", "short_premise"])
+    with_figures: Counter[str] = Counter()
+    lacking: Counter[str] = Counter()
+    for row in table.to_pylist():
+        stated = figures(row["hypothesis"])
+        if not stated:
+            continue
+        with_figures[row["label"]] += 1
+        lacking[row["label"]] += not stated <= figures(row["short_premise"])
+    for label, count in sorted(with_figures.items()):
+        print(f"{label}: {lacking[label]} of {count} hypotheses with a figure lack one")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("examples", type=Path)
     arguments = parser.parse_args()
     print_tenths()
     print_cuts(arguments.examples)
+    print_figures(arguments.examples)

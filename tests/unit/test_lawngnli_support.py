@@ -48,7 +48,7 @@ def test_the_page_shows_the_readings() -> None:
         right[kind] += is_right
         if row["label"] != "neutral" and float(row["support"]) >= 0.7:
             supported["right" if is_right else "wrong"] += 1
-    assert len(read) == 5
+    assert len(read) == 7
     for kind, count in read.items():
         assert f"{agreed[kind]} of {count}" in page
         assert f"{right[kind]} of {count}" in page
@@ -59,16 +59,21 @@ def test_the_page_shows_the_readings() -> None:
             assert row["reading"] == row["label"]
 
 
-def test_the_page_shows_the_last_reading_by_label() -> None:
+@pytest.mark.parametrize("sample", ["changed rules", "last rules"])
+def test_the_page_shows_a_reading_by_label(sample: str) -> None:
     page = (ROOT / "docs/lawngnli.md").read_text("utf-8")
     path = ROOT / "resources/readings/lawngnli_labels.csv"
+    read: Counter[tuple[str, str]] = Counter()
     right: Counter[tuple[str, str]] = Counter()
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            if row["sample"] == "changed rules":
+            if row["sample"] == sample:
                 kind = (row["difficulty_filters"], row["label"])
+                read[kind] += 1
                 right[kind] += row["strict"] == "right"
     for filters in ("true", "false"):
-        labels = ("entail", "neutral", "contradict")
-        cells = [f"{right[filters, label]} of 20" for label in labels]
+        cells = []
+        for label in ("entail", "neutral", "contradict"):
+            kind = (filters, label)
+            cells.append(f"{right[kind]} of {read[kind]}")
         assert " | ".join(cells) in page
