@@ -374,10 +374,8 @@ def main() -> None:
                 json.loads((folder / f"{kind}.released").read_text())
             )
             print(f"{kind}: {json.dumps(released, indent=4)}", flush=True)
-            if (
-                counts_and_digests(our_side(folder, documents, kind, N_BEST))
-                != released
-            ):
+            outputs = our_side(folder, documents, kind, N_BEST)
+            if counts_and_digests(outputs) != released:
                 differing.append(kind)
     if differing:
         sys.exit(f"the pipeline differs for {', '.join(differing)}")

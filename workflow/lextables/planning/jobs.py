@@ -488,9 +488,11 @@ def ranking_rules(
     rules_of_kind: Counter[str] = Counter()
     for parts, systems in sorted(models.items()):
         dataset, experiment, kind, shared_conditions = parts
-        name = kind_name = f"{dataset}_{experiment}_{kind}"
+        kind_name = f"{dataset}_{experiment}_{kind}"
+        name = kind_name
         # Systems of one kind with other conditions have a rule of their own.
-        if number := rules_of_kind[kind_name]:
+        number = rules_of_kind[kind_name]
+        if number:
             name = f"{kind_name}_{number}"
         rules_of_kind[kind_name] += 1
         rule = RankingRule(
