@@ -1,5 +1,5 @@
-"""The census of the finished LawngNLI in addition to its tables: the funnel, and its
-sources.
+"""What LawngNLI's census has besides the counts of its tables: the funnel, what was
+read, and the provenance of the volumes.
 """
 
 from collections import Counter, defaultdict
@@ -12,15 +12,16 @@ from lextables.pipeline.errors import BadInput
 
 Record = Mapping[str, Any]
 
+# Of every volume, in its provenance.
 NOTE = "rebuilt from chosen volumes, where the paper had the whole corpus of April 2021"
 
 
 def total(steps: Iterable[Record]) -> StepCounts:
-    """Return the sum over shards of the counts of each step (records of
-    `steps.write_counts`).
+    """Return the counts of all shards together.
 
-    The funnel has the steps in the order of their first occurrence, so each shard must
-    list them in order.
+    ``steps`` are the records that `steps.write_counts` wrote, one for each step and
+    shard.  The funnel has the steps in the order of their first occurrence, so the
+    records of an earlier step must come first.
     """
     funnel: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -31,8 +32,10 @@ def total(steps: Iterable[Record]) -> StepCounts:
 
 
 def check_examples_left(counts: Iterable[tuple[str, int]]) -> None:
-    """Raise `BadInput` with the first step that left nothing: training on an empty data
-    set is impossible.
+    """Raise `BadInput` if one of the steps left nothing: an empty data set trains no
+    model.
+
+    ``counts`` has (step, how many are left after it), in the order of the steps.
     """
     previous = ""
     for step, remaining in counts:
@@ -46,8 +49,8 @@ def check_examples_left(counts: Iterable[tuple[str, int]]) -> None:
 
 
 def ingested(reports: Iterable[Record]) -> tuple[dict[str, int], list[str]]:
-    """Return the notes on the opinions that were read, and the volumes that were set
-    aside.
+    """Return what was counted when the volumes were read, for the census's notes, and
+    the volumes that were set aside.
 
     ``reports`` are those next to the files of opinions (`caselaw.ingest.report`).
     """

@@ -1,4 +1,7 @@
-"""The construction of LawngNLI under a configuration: volumes, parser and encoders."""
+"""What LawngNLI is built from under a configuration: volumes, parser and models.
+
+Computed while a run is planned; nothing here reads a volume or loads a model.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -32,21 +35,23 @@ MAX_SMALL_SHARDS = 400  # if there would be more, shards are large
 DEFAULT_VOLUMES: tuple[str, ...] = Config.model_fields["caselaw"].default
 
 
-Settings = dict[str, Any]  # of a parser or an encoder, as in a run's record
+# Of a parser, an encoder or a classifier: which model it is and where its weights are
+# (`resolve.model_settings`).
+Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Construction:
-    """``shards`` maps a shard's name to its volumes (`<reporter>/<volume>`); the rest
-    is plain settings.
-
-    Those of the parser are its ``name`` and those of its weights
-    (`resolve.model_settings`); without weights ``weights`` is None.
-    """
+    """What a data set is built from."""
 
     shards: dict[str, list[str]]
+    """{shard: its volumes, `<reporter>/<volume>`}, or one file of the bulk export."""
     parser: Settings
+    """Also has the parser's ``name`` (`parsers.parser`).  SpaCy's dependencies need no
+    weights: their ``weights`` are None.
+    """
     encoder: Settings
+    """Of the encoder that chooses Neutral premises."""
 
 
 def other_parser(built: Construction, config: Config, paper: Lawngnli) -> str:
@@ -87,8 +92,9 @@ def construction(
 
 
 def parser_settings(construction: Construction, contents: Contents) -> Settings:
-    """Return the settings of the parser, with the digest of a model that a path
-    names.
+    """Return the settings of the parser, with the digest of its model's folder.
+
+    A model in NLTK's data folders has no digest: its name says which one it is.
     """
     settings = dict(construction.parser)
     if settings["weights"] and settings["found"] != NLTK_HUB:
@@ -112,7 +118,8 @@ def _shards(
 ) -> dict[str, list[str]]:
     """The volumes of each shard, from the config or a default.
 
-    The released data set has separate shards, with other contents.
+    Shards of the released data set have names of their own, because of their volumes
+    only those are fetched that have a case of the ID file.
     """
     released = config.lawngnli_data == "released"
     if released and config.data == "sample":
@@ -127,6 +134,7 @@ def _shards(
     ranges = config.caselaw
     if config.data == "sample":
         ranges = paper.sample_volumes
+    # The released examples may be from any reporter.
     if released and ranges == DEFAULT_VOLUMES and collection.listed:
         ranges = (ALL,)
     if ranges == DEFAULT_VOLUMES and not collection.knows(*DEFAULT_VOLUMES):
@@ -172,8 +180,10 @@ def _parser(
     models: Mapping[str, Model],
     mirrors: Sequence[Path],
 ) -> Settings:
-    """The settings of the parser that the config names; `auto` is the first available
-    one of the paper's list, and else spaCy's dependencies.
+    """The settings of the parser that the config names.
+
+    `auto` is the first available one of the paper's list, and else spaCy's
+    dependencies; for the sample always these.
     """
     dependencies = {
         "name": "dependencies",
@@ -269,9 +279,10 @@ def pool_encoder(
 def inference_model(
     config: Config, paper: Lawngnli, models: Mapping[str, Model], root: Path
 ) -> Settings:
-    """Return the settings of the model of inference.
+    """Return the settings of the classifier for the target `lawngnli_inference`.
 
-    If it is not available, they are its name and the choice of models, ``missing``.
+    If it is not available, they are its name and, as ``missing``, the configuration
+    under which it is not.
     """
     name = paper.inference_model
     weights = resolve(name, models[name], config.weights, config.mirrors(root), "")
@@ -282,9 +293,9 @@ def inference_model(
 
 
 def inference_examples(examples: str, model: Settings) -> str:
-    """Input: the examples whose labels the model of inference predicts.
+    """Return ``examples``, the input of the rule that predicts their labels.
 
-    Raises `BadInput` if the model is not available.
+    Raises `BadInput` if its ``model`` (`inference_model`) is not available.
     """
     if "missing" not in model:
         return examples

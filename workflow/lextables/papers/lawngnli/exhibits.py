@@ -16,6 +16,7 @@ from lextables.report.exhibits import (
     edited,
 )
 
+# Of `examples.parquet`.
 COLUMNS = [
     "example_id",
     "is_twin",
@@ -27,15 +28,16 @@ COLUMNS = [
 ]
 LABELS = ("entail", "contradict", "neutral")
 EACH = 2  # examples per label
-MAX_ROWS = 20_000  # rows from which examples are chosen
-MAX_CHARACTERS = 900  # of a premise
+MAX_ROWS = 20_000  # the first rows of the table, from which examples are chosen
+MAX_CHARACTERS = 900  # a longer premise is cut
 TITLES = {
     "entail": "A court’s description of a case that it cites",
     "contradict": "A description whose meaning was reversed",
     "neutral": "A description of one case with the opinion of another",
 }
 ORIGIN = "The premise is that of another parenthetical ({}); it neither entails nor contradicts the hypothesis."
-# Of a premise: short enough to read, long enough to understand.
+# The length of the premises that are chosen first: short enough to read, long enough to
+# understand.
 PREFERRED_CHARACTERS = 350
 
 
@@ -66,13 +68,14 @@ def sections(data: Path) -> list[Section]:
 
 
 def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
-    """Return `EACH` (example, twin) pairs per label, difficult ones with readable
-    premises first.
+    """Return `EACH` (example, twin) pairs per label, those first that the difficulty
+    filters pass and whose premises have about `PREFERRED_CHARACTERS`.
     """
     by_label: dict[str, list[tuple[dataset.Row, dataset.Row]]] = {
         label: [] for label in LABELS
     }
     rows = list(islice(dataset.read(path, COLUMNS), MAX_ROWS))
+    # In the table each example is followed by its twin.
     for row, twin in pairwise(rows):
         if twin["is_twin"]:
             by_label[row["label"]].append((row, twin))
@@ -83,6 +86,7 @@ def chosen(path: Path) -> list[tuple[dataset.Row, dataset.Row]]:
 
 
 def _preference(pair: tuple[dataset.Row, dataset.Row]) -> tuple[bool, int, str]:
+    """Return the sort key of a pair; the lowest is preferred."""
     row, _ = pair
     return (
         row["fault"] is not None,

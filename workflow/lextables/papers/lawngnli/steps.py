@@ -1,5 +1,5 @@
-"""What the steps over a shard of opinions share: columns, counts, and how libraries'
-warnings are counted.
+"""What the steps of the construction share: columns of their tables, the record of
+their counts, and a block in which warnings of libraries are counted.
 """
 
 import json
@@ -15,6 +15,7 @@ import pyarrow as pa
 from lextables.pipeline.dataset import Column
 from lextables.pipeline.files import write_result
 
+# Types of columns: a list of texts, and a list of (start, end) offsets in a text.
 STRINGS = pa.list_(pa.field("item", pa.string(), False))
 SPANS = pa.list_(
     pa.field(
@@ -26,6 +27,7 @@ SPANS = pa.list_(
     )
 )
 
+# Where a parenthetical is from.
 CITING = (
     Column(
         "example_id",
@@ -66,15 +68,14 @@ OUTCOME = (
 
 @dataclass(frozen=True)
 class StepCounts:
-    """How many are left after each step, what else was counted, and the first problems,
-    a sentence each.
-
-    ``funnel`` has the steps in their order.
-    """
+    """What one job counted."""
 
     funnel: dict[str, int]
+    """{step: how many candidates are left after it}, in the order of the steps."""
     counts: dict[str, int]
+    """{what was counted besides: how often it occurred}."""
     problems: tuple[str, ...] = ()
+    """The first problems, a sentence each."""
 
 
 def write_counts(counted: StepCounts, path: str | Path) -> None:

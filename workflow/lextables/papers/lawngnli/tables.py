@@ -1,5 +1,7 @@
-"""LawngNLI's tables: statistics, the steps of the construction, and the annotated
-examples.
+"""LawngNLI's tables by their names.
+
+Those of the construction are here: Table 2 (statistics), Table 3 (the funnel) and Table
+4 (annotations).  `evaluation` has those of the models.
 """
 
 import math
@@ -40,13 +42,14 @@ from lextables.tables.cells import Cell
 from lextables.tables.inputs import Inputs
 from lextables.tables.published import PublishedCell
 
-FROM = "Text sources"
+FROM = "Text sources"  # a row of Table 2
 # Reasons why a cell has no value.
 NAMED = "the paper's name of the texts' domain, which is not computed"
 ANOTHER = "the annotations belong to another data set"
 NOT_READ = "no example was annotated"
 EMPTY = "no training example is in this subset"
 
+# Of Table 4: a group of rows, and an additional row of it.
 GOLD_LABELS = "Agreed-upon (gold) labels"
 PLAIN = f"{GOLD_LABELS} / Accuracy, not balanced"
 
@@ -59,6 +62,8 @@ def table2(inputs: Inputs) -> list[Cell]:
     columns = statistics_of(with_long_premises(inputs.data), counter.sequence_length)
     public = {name: of_pairs(inputs.data.parent / name) for name in inputs.beside}
     cells = []
+    # A published row is "LawngNLI / …" or that of the public data sets; a column of
+    # LawngNLI is a premise and a subset, another is a public data set.
     for printed in inputs.published:
         group, _, row = printed.row.partition(" / ")
         if group != "LawngNLI":
@@ -83,8 +88,9 @@ def _public_cell(
     column: DatasetStatistics | None,
     inputs: Inputs,
 ) -> Cell:
-    """One cell of the public NLI data set ``name``, which may be comparable even if
-    LawngNLI is not.
+    """One cell of the public NLI data set ``name``, whose statistics are ``column``.
+
+    It may be the paper's data set even if LawngNLI is not.
     """
     if row == FROM:
         reason = NAMED
@@ -99,7 +105,10 @@ def _public_cell(
 
 
 def _missing(column: DatasetStatistics, row: str) -> str:
-    """The reason why a column lacks this statistic; else empty."""
+    """The reason why a column lacks the statistic of ``row``; else empty.
+
+    Lengths need an example, and shares with a negation an example of each label.
+    """
     if not row.endswith(("length", "negation")):
         return ""
     if not column.examples:
@@ -113,8 +122,10 @@ def _missing(column: DatasetStatistics, row: str) -> str:
 
 
 def _statistic(column: DatasetStatistics, row: str, printed: str) -> float | str | None:
-    """The value of a row; lengths have the same number of decimals, without trailing
-    zeros, as published.
+    """The value of a row.
+
+    The percentiles of a length have as many decimals as the ``printed`` ones; a zero
+    after the point is left out.
     """
     match row:
         case "Premise length":
@@ -145,7 +156,7 @@ def table3(inputs: Inputs) -> list[Cell]:
     """The funnel from citations to twinned examples, with each step's share of the one
     before.
 
-    The share is above 1 where a step adds (twinning).
+    The share is above 1 where a step adds examples (twins).
     """
     cells: list[Cell] = []
     previous = None
@@ -165,9 +176,10 @@ def table3(inputs: Inputs) -> list[Cell]:
 
 
 class FunnelCensus(BaseModel):
-    """The part of a census on what remains after each step."""
+    """The part of a census that Table 3 shows."""
 
     funnel: list[tuple[str, int]]
+    """(step, how many are left after it)."""
 
 
 def table4(inputs: Inputs) -> list[Cell]:
@@ -207,6 +219,7 @@ def table4(inputs: Inputs) -> list[Cell]:
 def _with_readings(
     data: Path, readings: Mapping[str, Pair]
 ) -> Iterator[tuple[Row, Pair]]:
+    """Yield (example, its two annotations); ``readings`` are by `pair_name`."""
     columns = ["hypothesis", "short_premise", "label", "negated"]
     examples = {
         pair_name(row["hypothesis"], row["short_premise"]): row
@@ -222,7 +235,8 @@ def _with_readings(
 def _reading_cell(row: str, column: str, pairs: Sequence[tuple[Row, Pair]]) -> Cell:
     """One cell of Table 4 over examples with their two annotations.
 
-    Shares have a Wilson interval, balanced accuracies a jackknife.
+    ``row`` is a group of the annotated examples and the measure over them.
+    Shares have a Wilson interval, balanced accuracies a jackknife interval.
     """
     group, _, measure = row.partition(" / ")
     agreed = [
