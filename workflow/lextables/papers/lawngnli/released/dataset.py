@@ -55,7 +55,11 @@ COUNTS = {
 class Released:
     """The rows of the ID file with the cases and hypotheses of the shards.
 
-    ``cases`` and ``texts`` are the tables of `released.hypotheses.write_shard`.
+    ``rows`` have the columns of `ids.ROWS` and of `released.hypotheses.HYPOTHESES`; the
+    ``fault`` is any reason to drop the row, None if it is left.  A row with premises
+    has their lengths (``characters``) and, if the masks can be used, where its part of
+    each mask begins (``places``); both are {"long" or "short": a number}.
+
     Memory: the rows with their hypotheses; while `write` runs, the short premises; one
     cited opinion.
     """
@@ -67,18 +71,25 @@ class Released:
         texts: Sequence[str | Path],
         masks: Mapping[str, Mask] | None,
     ) -> None:
+        """Read the rows and find the faults of each.
+
+        ``rows`` is a table of `ids.ROWS`; ``cases`` and ``texts`` are the tables of
+        `released.hypotheses.write_shard`, one a shard.
+        """
         self._cases = cases
         self._masks = masks
+        # A row that no shard has is without its citing case.
         self.rows = [{**row, "fault": NO_CITING} for row in dataset.read(rows)]
         by_name = {(row["example_id"], row["is_twin"]): row for row in self.rows}
         for path in texts:
             for row in dataset.read(path):
                 by_name[row["example_id"], row["is_twin"]].update(row)
-        self._citing = defaultdict(list)
+        self._citing = defaultdict(list)  # {cited case: rows with its premises}
         for row in self.rows:
             self._citing[row["cited_case_id"]].append(row)
         self._measure()
         self.masks_fault = self._masks_fault()
+        # Twins have one example id; if one is dropped, so is the other.
         without_twin = set()
         for row in self.rows:
             if row["fault"]:
@@ -88,7 +99,7 @@ class Released:
                 row["fault"] = NO_TWIN
 
     def _measure(self) -> None:
-        """Find the places of the short premises, and the rows without a premise."""
+        """Measure the premises of each row, and find the rows without them."""
         cited: set[int] = set()
         for case, text in self._majorities():
             cited.add(case["case_id"])
@@ -103,7 +114,11 @@ class Released:
                 row["fault"] = NO_CITED
 
     def _masks_fault(self) -> str:
-        """Why the masks cannot be used; if empty, each row has its places in them."""
+        """Why the masks cannot be used; if empty, each row has its places in them.
+
+        A mask covers the premises of all rows in the order of the ID file, so it can be
+        used only if every premise is there.
+        """
         if self._masks is None:
             return "the filter file is not here"
         if not all("characters" in row for row in self.rows):
@@ -119,8 +134,8 @@ class Released:
         return ""
 
     def _majorities(self) -> Iterator[tuple[Row, tuple[int, str] | None]]:
-        """Each cited case, in order of their numbers, with place and text of its one
-        majority opinion.
+        """Each cited case, in the order of their ids, with (place in the case, text) of
+        its one majority opinion; None instead if it has none or several.
         """
         shards = [_lazily(path) for path in self._cases]
         merged = heapq.merge(*shards, key=itemgetter(0))
@@ -130,7 +145,7 @@ class Released:
                 yield rows[0], majority(rows[0]["opinions"])
 
     def _without_citations(self, name: str, text: str, row: Row) -> str:
-        """A premise without citations; ``name`` is that of its mask."""
+        """A premise of a row without citations; ``name`` is long or short."""
         if self._masks is None or self.masks_fault:
             return remove_citations(text)
         return self._masks[name].cut(text, row["places"][name])
@@ -138,7 +153,10 @@ class Released:
     def write(
         self, examples: str | Path, long_premises: str | Path, unfiltered: str | Path
     ) -> None:
-        """Write the rows that are left to tables of the built data set's schemas."""
+        """Write the rows that are left to tables of the built data set's schemas.
+
+        The unfiltered candidates are the rows without their twins.
+        """
         counter = TokenCounter()
         finished: list[Row] = []
 
@@ -178,8 +196,9 @@ class Released:
         dataset.write(UNFILTERED, _columns(UNFILTERED, untwinned), unfiltered)
 
     def _example(self, row: Row, case: Row, text: str) -> Row:
-        """Return the row of the data set: a row of the ID file with its short
-        premise.
+        """Return the row of `EXAMPLES` of a row that is left.
+
+        ``text`` is the majority opinion of the cited ``case``, with page labels.
         """
         spans = short_spans(text, row["pages"])
         short = short_premise(text, spans)
@@ -205,7 +224,9 @@ class Released:
         }
 
     def funnel(self) -> list[tuple[str, int]]:
-        """Return the number of rows that remain after each fault."""
+        """Return (step, number of rows that are left after it); a step drops the rows
+        with one fault.
+        """
         counts = Counter(row["fault"] for row in self.rows)
         remaining = len(self.rows)
         steps = [("rows of the ID file", remaining)]
@@ -215,8 +236,8 @@ class Released:
         return steps
 
     def named(self) -> dict[str, list[int]]:
-        """Return the cases that are not found, and by fault the indices of the rows
-        that have it.
+        """Return {fault and what the numbers are: the cases that are not found, or the
+        indices of the other rows with this fault}.
         """
         keys = {NO_CITING: "citing_case_id", NO_CITED: "cited_case_id"}
         names: dict[str, set[int]] = defaultdict(set)
@@ -229,19 +250,25 @@ class Released:
 
 
 def _measure_premises(row: dict[str, Any], opinion: str) -> str:
-    """Add the characters of both premises to a row; return the fault if it has none."""
+    """Add to a row the lengths of both premises; return the fault of a row without a
+    short one, else an empty text.
+    """
     short = short_premise(opinion, short_spans(opinion, row["pages"]))
     if not short.strip():
         return NO_PAGES
     texts = {"long": unlabelled(opinion), "short": short}
+    # The masks have no digit for "|".
     lengths = {name: len(text.replace("|", "")) for name, text in texts.items()}
     row["characters"] = lengths
     return ""
 
 
 def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
-    """The rows of a table of `CASES` with their keys; the file is opened when its first
-    row is due.
+    """The (case id, row) of a table of `CASES`, and before them its first case id with
+    None.
+
+    `heapq.merge` takes the first item of every file at once.  It is this one, so that a
+    file is only opened to be read when the merge has come to its first case.
     """
     first = next(dataset.read(path, ["case_id"]), None)
     if first is not None:
@@ -250,6 +277,7 @@ def _lazily(path: str | Path) -> Iterator[tuple[int, Row | None]]:
 
 
 def _columns(table: Table, rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows with the columns of ``table`` alone."""
     names = [column.name for column in table.columns]
     for row in rows:
         yield {name: row[name] for name in names}
@@ -265,7 +293,7 @@ def differences(
     and the wording, so in addition no row may be left out, and the masks and the parser
     must be the paper's (``trees`` says if not).
     """
-    # Lengths are not compared.
+    # Lengths are not compared, so they need not be computed.
     columns = table2(with_long_premises(data), lambda text: 0)
     faults = Counter(row["fault"] for row in released.rows if row["fault"])
     reasons = [f"{n:,} rows: {fault}" for fault, n in sorted(faults.items())]
@@ -287,8 +315,8 @@ def differences(
 
 
 def judged(sources: Iterable[Row], reasons: Sequence[str]) -> list[Row]:
-    """Return the provenance of the files, comparable if the data set has no
-    `differences`.
+    """Return the provenance of the files, comparable if there are no ``reasons``
+    (`differences`) why the data set is not the paper's.
 
     No digests of these files are published; Table 2's counts are checked instead.
     """

@@ -43,8 +43,10 @@ HYPOTHESES = Table(
 NO_FIT = "the offsets do not fit"
 NO_CLAUSE = "the clause to contradict is not found"
 
+# The released code's replacements of characters in single hypotheses.
 EDITS = ROOT / "resources/facts/lawngnli_edits.csv"
 DO_NOT = 6941  # the index of the row whose "did not" becomes "do not"
+# Words and tags that `_negated` distinguishes.
 _NOT = ("no", "not", "never")
 _BE = ("am", "is", "are", "was", "were")
 _HAVE = ("has", "have", "had")
@@ -75,6 +77,7 @@ def write_shard(
     shard_rows = [row for row in named if row["citing_case_id"] in case_by_id]
     # The order of `HYPOTHESES`.  Twins are of one case, so both are in this shard.
     shard_rows.sort(key=itemgetter("example_id", "is_twin"))
+    # A parenthetical or None for each row; a hypothesis for each parenthetical.
     parentheticals = []
     for row in shard_rows:
         parentheticals.append(_parenthetical(row, case_by_id[row["citing_case_id"]]))
@@ -283,7 +286,10 @@ def _negated_phrase(
     place: int,
     parser: Parser,
 ) -> str | None:
-    """The sentence with its predicate, ``children[place]``, negated."""
+    """The sentence with its predicate, ``children[place]``, negated.
+
+    ``children`` and ``labels`` are those of the clause (`_labels_and_children`).
+    """
     start = children[place].start
     end = children[place].end
     tokens = tree.tokens[start:end]
@@ -372,4 +378,5 @@ def _lemma(form: str) -> str:
 
 
 def _text(tokens: Sequence[Token]) -> str:
+    """The words with the white space after each."""
     return "".join(token.text + token.space for token in tokens)

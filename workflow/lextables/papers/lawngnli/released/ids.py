@@ -1,14 +1,15 @@
 """The authors' two ID files of LawngNLI.
 
-The dataset is released without case text.  "LawngNLI_minus_case_text.xz" is an
-xz-compressed pickle of pandas
-1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is a pickle of a dict with the
-keys "long" and "short": one digit for each character of the premises, which says
-whether it remains when citations are removed.  ``src/reconstruct_nli.py`` of the
-released code is the only description of both files; this module follows it.
+The data set is released without the text of cases.  "LawngNLI_minus_case_text.xz" is an
+xz-compressed pickle of pandas 1.2: a frame of ids and offsets.  "LawngNLI_filter.xz" is
+a pickle of a dict with the keys "long" and "short": one digit for each character of the
+premises, which says whether it remains when citations are removed.
+``src/reconstruct_nli.py`` of the released code is the only description of both files;
+this module follows it.
 
 A pickle can call any function that it names, so `load` admits only the names that such
-a frame needs.
+a frame needs.  Pickles of pandas 1.2 name classes that later versions do not have;
+simple classes and functions of this module stand in for them.
 """
 
 import base64
@@ -29,7 +30,7 @@ from lextables.papers.lawngnli.steps import STRINGS
 from lextables.pipeline.dataset import Column, Row, Table
 from lextables.pipeline.errors import BadInput
 
-LIMIT_BYTES = 16 << 30
+LIMIT_BYTES = 16 << 30  # of an unpacked pickle
 ADVICE = "download the file again from the address in resources/sources.yaml"
 _XZ = b"\xfd7zXZ\x00"
 
@@ -53,6 +54,9 @@ def _array(kind: type, shape: tuple[int, ...], code: bytes) -> np.ndarray:
 
 
 def _index(kind: str, parts: Row) -> pd.Index:
+    """An index of a frame from its pickled parts; ``kind`` is its class in pandas
+    1.2.
+    """
     if kind == "RangeIndex":
         return pd.RangeIndex(parts["start"], parts["stop"], parts["step"])
     return pd.Index(parts["data"])
@@ -120,6 +124,7 @@ class _Restricted(pickle.Unpickler):
         """Put the blocks of a frame together; a block holds columns of one type, one in
         each row.
         """
+        # Where pandas 1.2 pickles the axes and the blocks; the version is the format's.
         inner = state.get("_mgr", state.get("_data")).state[3]["0.14.1"]
         labels, index = inner["axes"]
         columns: dict[int, np.ndarray] = {}
@@ -148,6 +153,7 @@ class _Limited:
         self._limit = limit
 
     def _count(self, data: bytes) -> bytes:
+        """Return ``data``, which was just read; raise if the limit is passed."""
         self._left -= len(data)
         if self._left < 0:
             raise pickle.UnpicklingError(
@@ -283,6 +289,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
         )
     if missing := [column for column in ID_COLUMNS if column not in frame.columns]:
         raise BadInput(f"lacks the column {missing[0]!r}", where=str(path), do=ADVICE)
+    # {(parenthetical and premise, whether flipped): ids of rows without a twin so far}
     waiting: dict[tuple, list[str]] = {}
     names: set[tuple[str, bool]] = set()
     for number, released in enumerate(frame.to_dict("records"), 1):
@@ -312,6 +319,7 @@ def read_ids(path: str | Path) -> Iterator[Row]:
 
 
 def _row(released: Mapping[Any, Any]) -> Row:
+    """A row of `ROWS`, not yet known to be a twin, from a row of the frame."""
     keys = (
         "index",
         "caseid",
@@ -329,6 +337,8 @@ def _row(released: Mapping[Any, Any]) -> Row:
         if isinstance(released["cited_pages"], set | frozenset)
         else ()
     )
+    # Truth values are compared with `in`, so that None and nan are neither.  False in
+    # "e" means that the contradiction algorithm makes the other text.
     changed = released["e"] in (False,)
     clause = released["clause_id"]
     return {
@@ -376,7 +386,9 @@ class Mask:
             raise BadInput("the mask is not whole base64", where=where, do=ADVICE)
 
     def __len__(self) -> int:
-        """Return the number of digits."""
+        """Return the number of digits: three for four characters of base64, less one
+        for each "=" at the end.
+        """
         return (
             len(self._encoded) // 4 * 3
             - len(self._encoded[-2:])
@@ -390,6 +402,7 @@ class Mask:
         Raises `BadInput` at anything but 0 and 1, and past the end of the mask.
         """
         text = text.replace("|", "")
+        # The groups of four characters of base64 that have these digits.
         groups = slice(start // 3 * 4, -(-(start + len(text)) // 3) * 4)
         try:
             digits = base64.b64decode(self._encoded[groups], validate=True)[
@@ -408,6 +421,7 @@ class Mask:
         return "".join(compress(text, digits.translate(_TRUTH)))
 
 
+# From the digits of a mask to bytes that are false and true.
 _TRUTH = bytes.maketrans(b"01", b"\x00\x01")
 
 

@@ -80,12 +80,16 @@ def opinions(body: str) -> list[dict[str, str]]:
     """Return type and text of the opinions of a case body, XML of the bulk export or
     HTML of static.case.law.
 
-    No XML parser, only "&amp;" is decoded, a text starts at the first paragraph after
-    the first closing tag (so an opinion with no author element loses its first
-    paragraph), and the white space between paragraphs stays as one space and the line
-    ends.  The released pattern needs the label as the first attribute of a page number;
-    files of another date have "citation-index" before it, which is allowed here,
-    because the pattern would otherwise leave "*12" in the text and find no page.
+    As in the released code:
+
+    - The XML is cut with string functions, and only "&amp;" is decoded.
+    - A text starts at the first paragraph after the first closing tag, so an opinion
+      without an author element loses its first paragraph.
+    - The white space between paragraphs stays as one space and the line ends.
+
+    One thing differs: "citation-index" may stand before the label of a page number, as
+    in files of another date.  The released pattern would leave "*12" in the text and
+    find no page.
     """
     if "<casebody" not in body:
         for pattern, replacement, last in _TO_XML:
@@ -134,14 +138,16 @@ def majority(opinions: Sequence[Mapping[str, str]]) -> tuple[int, str] | None:
 
 
 def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the spans of the cited pages grown to whole paragraphs, as the released
-    code cut them.
+    """Return the (start, end) spans of the cited pages, extended to whole paragraphs.
 
-    Joined by line ends they are the short premise.  Offsets are in ``text`` with its
-    labels.  Pages are taken in the order of their labels as strings; a paragraph on two
-    pages comes twice; a page whose label is missing begins at the start, and one whose
-    next label is missing runs to the end.  Empty for all pages if one of them has the
-    whole text.
+    Offsets are in ``text`` with its page labels.  The short premise is the text of the
+    spans, joined by line ends.  As in the released code:
+
+    - Pages are in the order of their labels as strings.
+    - A paragraph on two pages comes twice.
+    - A page whose label is missing begins at the start of the text; one whose next
+      label is missing runs to its end.
+    - If a page would have the whole text, there are no spans at all.
     """
     # A line begins after its line end and the one space that is left of the
     # indentation.
@@ -169,16 +175,18 @@ def short_spans(text: str, pages: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def short_premise(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the short premise of `short_spans`, without labels."""
+    """Return the short premise that the ``spans`` of `short_spans` make, without page
+    labels.
+    """
     return unlabelled("\n".join(text[start:end] for start, end in spans))
 
 
 def parenthetical(opinion: str, start: int, end: int) -> str | None:
-    """Return the parenthetical at the frame's offsets, which count after contractions
-    are written out.
+    """Return the parenthetical at the ID file's offsets.
 
-    None where the offsets do not fit: outside the text, in the middle of a word, or
-    over its parentheses.
+    They are counted in the opinion without page labels and with "n't" written out.
+    None if they do not fit: outside the text, in the middle of a word, or over the
+    parentheses around it.
     """
     text = unlabelled(opinion).replace("n't", " not").replace("can not", "cannot")
     passage = text[start:end]
