@@ -32,7 +32,7 @@ CHOICE = "Entail or Contradict"
 TWINS = "Entail above Contradict, within twins"
 PARTS = (*LABELS, CHOICE, TWINS)
 GUESSING = "Neutral detected by overlap of bigrams, Entail or Contradict guessed"
-TWIN = ":twin"
+TWIN = ":twin"  # at the end of the id of a twin, after that of its example
 Probabilities = Sequence[Sequence[float]] | np.ndarray  # (examples, labels)
 Correct = Mapping[str, Sequence[tuple[str, float]]]  # {part: (premise, share correct)}
 
@@ -82,8 +82,10 @@ def _above(first: float, second: float) -> float:
 
 
 def decided(probabilities: np.ndarray) -> np.ndarray:
-    """Return 1 for the most probable label (last axis) and 0 for the others; labels
-    that tie share it.
+    """Return 1 for the most probable label and 0 for the others; labels that tie share
+    the 1.
+
+    Labels are the last axis of ``probabilities``.
     """
     most = probabilities == probabilities.max(axis=-1, keepdims=True)
     return most / most.sum(axis=-1, keepdims=True)
@@ -92,8 +94,11 @@ def decided(probabilities: np.ndarray) -> np.ndarray:
 def share_of_premises(
     values: Sequence[tuple[str, float]],
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the mean of (premise, value) and its 95 % interval, whole premises left
-    out in turn.
+    """Return the mean of (premise, value) pairs, and its 95 % jackknife interval over
+    premises.
+
+    Each premise is left out in turn with all its values.  There is no interval for one
+    premise.
     """
     names = [premise for premise, _ in values]
     numbers = np.array([value for _, value in values])
@@ -113,6 +118,7 @@ class Overlap:
     """
 
     def __init__(self, texts: str | Path) -> None:
+        """``texts`` is the table of the data set's texts."""
         self._texts = texts
         self._overlaps: dict[tuple[str, str], float] = {}
 
@@ -164,6 +170,7 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
     """Return the threshold with the highest expected accuracy of `guesses` on these
     training examples.
     """
+    # Below 1.01 is every overlap: all examples are then Neutral.
     candidates = np.unique(np.append(overlap, 1.01))
     places = np.arange(len(labels))
     accuracies = [
@@ -175,12 +182,14 @@ def fit_threshold(overlap: np.ndarray, labels: np.ndarray) -> float:
 def guessing(
     examples: Sequence[Row], overlap: Overlap, condition: str
 ) -> tuple[list[Row], np.ndarray] | None:
-    """Return the test examples and the `guesses` for them under ``condition``
-    (`<trained under> > <read>`).
+    """Return the test examples and the `guesses` for them under ``condition``, `<view
+    in training> > <view in the test>`.
 
-    None for a condition without training, or without a premise.
+    None for a condition without training or without a premise, and if there are no
+    examples.
     """
     training_view, _, test_view = condition.partition(" > ")
+    # The overlap is that of whole premises, whatever a model reads of them.
     training_view = training_view.removesuffix("_512")
     test_view = test_view.removesuffix("_512")
     if not {training_view, test_view} <= {"short", "short_bm25", "long", "long_bm25"}:

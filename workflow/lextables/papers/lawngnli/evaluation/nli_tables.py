@@ -1,8 +1,10 @@
 """LawngNLI's Tables 5 and 12 to 16: models that judge a hypothesis by a premise
 (Section 4.1).
 
-The registry defines each column: the condition, `<view in training> > <view in the
-test>`, and the examples.
+The registry defines each column of a table: the condition, `<view in training> > <view
+in the test>`, and the group of test examples.  In Tables 5 and 13 the columns have
+numbers: (6) is trained and tested on long premises filtered by BM25, (4) trained on
+short premises filtered alike.
 """
 
 import statistics
@@ -35,6 +37,7 @@ from lextables.tables.inputs import Inputs
 from lextables.tables.systems import score_cell
 from lextables.tasks.classification.scoring import ANSWER, PROBABILITY, SUBMITTED
 
+# {head: the group of rows that has its systems}
 PREFIX = {
     NLI: "Entail/Neutral/Contradict. Chance=1/3 / ",
     ENTAILMENT: "Entail/Not entail. Chance=1/2 / ",
@@ -45,11 +48,12 @@ ANALYSIS = "analysis"
 ALL_LENGTHS = (
     ", all lengths"  # suffix of columns that are not limited to the analysis subset
 )
-# Of Table 16, how much automatic labels change the gap between columns (6) and (4)
-# (Section 4.1.2).
+# Of Table 16: a column, how much automatic labels change the gap between columns (6)
+# and (4) (Section 4.1.2), and its two rows.
 BIAS = "Bias of (6) less (4) by the automatic labels"
 OF_LARGEST_GAP = PREFIX[NLI] + "Model with the largest gap in Table 5"
 OF_ALL = PREFIX[NLI] + "Mean of the models"
+# Reasons why a cell has no value.
 NO_PRINTED = "no published model was run"
 NOT_ALL = "not all of the published models were run"
 NOT_UNDER = "not trained with this view under this grid"
@@ -59,16 +63,17 @@ TEST_EXAMPLES = "Test examples"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the registry, or the same over examples of all lengths (no
-    ``group``).
-    """
+    """A column of a table."""
 
     name: str
     condition: str
     group: str
+    """A truth column of `pairs.PAIRS`: only examples with it are counted.  Empty: all
+    examples.
+    """
 
     def scored(self, head: str) -> str:
-        """The group of its scores."""
+        """The ``group`` of its scores in `scores.parquet`."""
         groups = [self.condition, self.group, f"head: {head}"]
         return ", ".join(group for group in groups if group)
 
@@ -81,7 +86,11 @@ SUBMITTED_COLUMN = Column("Predictions given", SUBMITTED, ANALYSIS)
 
 
 class Tested:
-    """The test examples of a table's data set: their rows, and the models' answers."""
+    """The test examples of a table's data set, rows of `pairs.PAIRS`, and the models'
+    answers.
+
+    ``folder`` is that of a run.
+    """
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -99,7 +108,7 @@ class Tested:
         return Overlap(self.inputs.data / "texts.parquet")
 
     def of(self, head: str, group: str) -> list[Row]:
-        """The examples of a head, of a group or, without a group, all."""
+        """The examples of a head that are in ``group``; all if it is empty."""
         rows = [row for row in self.examples if row["head_id"] == head]
         return [row for row in rows if not group or row[group]]
 
@@ -131,8 +140,8 @@ class Tested:
     def probabilities(
         self, folder: str, condition: str, rows: Sequence[Row]
     ) -> list[list[float]]:
-        """The probabilities that the model of a run gave the labels of three-label
-        examples.
+        """The probabilities that the model of a run gives the three labels, a list for
+        each example.
         """
         scores = self.inputs.scores[folder]
         probabilities = []
@@ -145,8 +154,11 @@ class Tested:
 
 
 def accuracy(inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells of a table of accuracies: those of each system, p-values if it
-    has them, and N.
+    """Yield the cells of a table of accuracies: those of each system, p-values if the
+    registry names a condition to compare with (``versus``), and N.
+
+    Additional rows have columns for examples of all lengths too.  P-values of published
+    systems are shown by their maximum alone.
     """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
@@ -185,8 +197,8 @@ def accuracy(inputs: Inputs) -> Iterator[Cell]:
 
 
 def _guesses(tested: Tested, columns: Sequence[Column]) -> Iterator[Cell]:
-    """The accuracy of detecting Neutral by overlap and guessing otherwise, over
-    examples of all lengths.
+    """The accuracy of a baseline, over examples of all lengths: it detects Neutral by
+    the overlap of words, and guesses between the two other labels.
     """
     for column in columns:
         guessed = None
@@ -233,8 +245,9 @@ def _by_label(
     seeds: Sequence[Probabilities],
     folders: Sequence[str],
 ) -> Iterator[Cell]:
-    """The cells of one system under one condition; ``seeds`` are the probabilities of
-    each seed.
+    """The cells of one system, a part each; ``name`` is the first part of the column.
+
+    ``seeds`` are the probabilities of each seed for ``rows``.
     """
     by_seed = [by_label(rows, probabilities) for probabilities in seeds]
     for part in PARTS:
@@ -267,9 +280,12 @@ def _folders(system: Row) -> tuple[str, ...]:
 def _accuracies(
     inputs: Inputs, system: Row, row: str, columns: Sequence[Column]
 ) -> Iterator[Cell]:
-    """The cells of one system; an additional row has only its own conditions."""
+    """The cells of one system in ``row``; an additional one has only the conditions
+    that it was run under.
+    """
     folders = _folders(system)
     head = system["heads"]
+    # With fewer test examples there is no accuracy.
     minimum = 0
     for folder in folders:
         record = read_json(inputs.root / folder / "run.json", RunSettings)
@@ -284,6 +300,7 @@ def _accuracies(
             reason = f"{few[0]} test examples, fewer than {minimum}"
             yield Cell(row, column.name, None, reason=reason)
             continue
+        # The interval's ends are means over seeds, as the accuracy is.
         ends = [exact_share_interval(round(value * n), n) for value, n in counts]
         interval = None
         if ends and all(ends):
@@ -307,9 +324,11 @@ def _accuracies(
 
 
 def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float | None:
-    """McNemar's exact p-value between a column and ``versus``; the maximum over seeds.
+    """McNemar's exact p-value between a column and the condition ``versus``; the
+    maximum over seeds.
 
-    None for ``versus`` itself, and if the system has no predictions for both.
+    None for ``versus`` itself, without examples, and if the system has no predictions
+    for both.
     """
     rows = tested.of(system["heads"], column.group)
     folders = _folders(system)
@@ -325,10 +344,10 @@ def _p_value(tested: Tested, system: Row, column: Column, versus: str) -> float 
 
 
 def mcnemar(right: Sequence[Sequence[bool]]) -> float:
-    """Return the exact two-sided p-value of McNemar's test (1947) between two systems,
-    on the same examples.
+    """Return the exact two-sided p-value of McNemar's test (1947) between two systems.
 
-    1 if no example is answered correctly by exactly one of them.
+    ``right`` has for each system whether its answer to each example is right.  1 if
+    no example is answered correctly by exactly one of them.
     """
     from sklearn.metrics import confusion_matrix
     from statsmodels.stats.contingency_tables import mcnemar as exact_mcnemar
@@ -340,6 +359,9 @@ def mcnemar(right: Sequence[Sequence[bool]]) -> float:
 def _p_value_row(
     inputs: Inputs, p_values: Mapping[str, Sequence[float]]
 ) -> Iterator[Cell]:
+    """The published row of p-values; ``p_values`` are those of the published systems,
+    by column.
+    """
     for printed in inputs.published:
         if printed.row == P_VALUES:
             values = p_values.get(printed.column)
@@ -352,6 +374,7 @@ def _p_value_row(
 def _counts(
     inputs: Inputs, tested: Tested, columns: Sequence[Column]
 ) -> Iterator[Cell]:
+    """The published rows N: the number of test examples of each head and column."""
     groups = {column.name: column.group for column in columns}
     for printed in inputs.published:
         for head in ANSWERS:
@@ -364,9 +387,9 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
     """Yield the cells of Table 16: balanced accuracy against the automatic labels, and
     against gold ones.
 
-    Gold labels are those on which both annotators agree, for the test examples of this
-    data set.  Two more cells state how much the automatic labels bias the gap between
-    two columns.
+    Gold labels are those on which both annotators agree; only test examples with one
+    are counted.  A column is a condition and a kind of labels, automatic or gold.  Two
+    more cells state how much the automatic labels bias the gap between two conditions.
     """
     tested = Tested(inputs)
     printed = {cell.row for cell in inputs.published}
@@ -377,6 +400,7 @@ def by_readings(inputs: Inputs) -> Iterator[Cell]:
     for system in inputs.rows:
         row = PREFIX[NLI] + system["row"]
         folders = _folders(system)
+        # {(condition, kind of labels): balanced accuracies, one a seed}
         by_labels: dict[tuple[str, str], list[float]] = {}
         if row in printed and not system["additional"]:
             published_models.append((folders, by_labels))
@@ -421,15 +445,16 @@ def _biases(
     all published models.
 
     ``models`` are the run folders of each, and {(condition, kind of labels): its
-    balanced accuracies, one a seed}.  The bias is the gap by automatic labels less the
-    gap by gold labels.  Without all models there is no value, for this ``reason``.
+    balanced accuracies, one a seed}.  A gap is that between the two conditions that the
+    registry names; the bias is the gap by automatic labels less the gap by gold labels.
+    Without all models there is no value, for this ``reason``.
     """
     conditions = inputs.entry.names["gap"]
     higher, lower = conditions
     biases = []
     gaps = []
     for folders, values in models:
-        if len(values) < 4:
+        if len(values) < 4:  # two conditions, each with two kinds of labels
             break
         seeds = range(len(folders))
         automatic = [
@@ -438,6 +463,7 @@ def _biases(
         ]
         gold = [values[higher, "gold"][k] - values[lower, "gold"][k] for k in seeds]
         biases.append([automatic[k] - gold[k] for k in seeds])
+        # The gap in Table 5: that of the accuracies over the whole analysis subset.
         means = []
         for condition in conditions:
             group = Column("", condition, ANALYSIS).scored(NLI)
@@ -458,13 +484,14 @@ def _biases(
 
 
 def _bias_cell(row: str, seeds: Sequence[float], folders: Sequence[str]) -> Cell:
+    """The cell of the mean bias; ``seeds`` has that of each seed."""
     value = statistics.fmean(seeds)
     return Cell(row, BIAS, value, decimals=3, runs=tuple(folders), seeds=tuple(seeds))
 
 
 def _gold(inputs: Inputs) -> dict[str, int]:
-    """{annotated example: index of the label on which both annotators agree} of the
-    examples' data set.
+    """{`pair_name` of an annotated example: index of the label on which both annotators
+    agree}, for this data set.
     """
     census = inputs.data / "census.json"
     with damage_named(census):

@@ -27,19 +27,24 @@ LABELS = {
 WHOLE = "Long premise"
 FILTERED = "Long premise filtered by BM25 retrieval"
 # {how documents are read: the group of columns in Table 17, and what is added to the
-# name of the row}.  In the first group, systems that read every paragraph have rows of
-# their own, which are additional.
+# name of the row}.  "whole" and "paragraphs" have the same columns, so the additional
+# rows of systems that rank by the best paragraph have another name.
 COLUMNS = {
     "whole": (WHOLE, ""),
     "paragraphs": (WHOLE, ", best paragraph"),
     "filtered": (FILTERED, ""),
 }
 RANDOM = "a random order, as expected"
+# A row of the plan (`tasks.retrieval.planner`): a first stage, the ``retriever``, with
+# or without a ``reranker``.  ``read`` is {condition of its runs: how documents are
+# read}, and ``documents`` how they are read for the hits that a reranker gets.
 System = Row
 
 
 class _Pools(BaseModel):
-    """The size of a pool, and {jurisdiction: its opinions} where there are fewer."""
+    """The size of a pool, and {jurisdiction: how many opinions it has} of those with
+    smaller pools.
+    """
 
     size: int
     small: dict[str, int]
@@ -52,8 +57,8 @@ class PoolCensus(BaseModel):
 
 
 def table17(inputs: Inputs) -> list[Cell]:
-    """Table 17: a row for each label and first stage, with its whole and its filtered
-    documents.
+    """Table 17: a row for each label of the queries and each first stage; columns for
+    whole and for filtered documents.
     """
     cells: list[Cell] = []
     for label, group in LABELS.items():
@@ -73,8 +78,10 @@ def table17(inputs: Inputs) -> list[Cell]:
 
 
 def table6(inputs: Inputs) -> list[Cell]:
-    """Table 6: a row for each reranker of the published first stage; additional rows
-    name theirs.
+    """Table 6: a row for each reranker, and one for the first stage alone.
+
+    The published rows have the first stage that the registry names; rows with another
+    one name it.
     """
     printed = inputs.entry.names["retriever"]
     cells: list[Cell] = []
@@ -82,6 +89,7 @@ def table6(inputs: Inputs) -> list[Cell]:
         row = "no reranker"
         if system["reranked"]:
             row = system["reranker"]
+        # The one condition whose hits rerankers get.
         (condition,) = (
             condition
             for condition, documents in system["read"].items()
@@ -104,8 +112,9 @@ def table6(inputs: Inputs) -> list[Cell]:
 def _recalls(
     inputs: Inputs, system: System, condition: str, label: str, row: str, columns: str
 ) -> Iterator[Cell]:
-    """The cells of a system's runs of one condition on the queries of a label, with
-    exact intervals.
+    """The cells of a system's runs of one condition on the queries of a label.
+
+    ``columns`` is the group of columns, which has one for each of `CUTOFFS`.
     """
     folders = tuple(system["runs"].get(condition, ()))
     for cutoff in CUTOFFS:
@@ -136,7 +145,9 @@ def _recalls(
 
 
 def _query_count(inputs: Inputs, column: str) -> Cell:
-    """The number of queries of a label, which is the same for both in the paper."""
+    """The number of queries of a label; the paper prints one, because it is the same
+    for both labels.
+    """
     labels, _ = _queries(inputs.data)
     counts = Counter(labels.values())
     reason = ""
@@ -147,7 +158,7 @@ def _query_count(inputs: Inputs, column: str) -> Cell:
 
 def _pool_cells(inputs: Inputs, column: str, cutoff: int) -> Iterator[Cell]:
     """The mean size of a pool, and for each label the expected recall of a random
-    order; none without queries.
+    order; no cells without queries.
     """
     labels, sizes = _queries(inputs.data)
     if not labels:

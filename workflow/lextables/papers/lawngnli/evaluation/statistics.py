@@ -1,11 +1,15 @@
 """Table 2: LawngNLI and the public NLI data sets.
 
-It gives, for long and for short premises, in the "analysis" subset and in the full set:
-the [10, 25, 50, 75, 90] percentiles of premise length, the mean hypothesis length, the
-share of hypotheses with a negation word by label, and the numbers of distinct premises,
-distinct hypotheses and examples, all over the training split.  Lengths are in RoBERTa
-tokens with the two special tokens.  As in the released code, LawngNLI's premises are
-those without citations and with nothing prepended.
+LawngNLI has four columns: long and short premises, in the "analysis" subset and in the
+full set.  Each gives, over the training split:
+
+- the [10, 25, 50, 75, 90] percentiles of premise length, and the mean hypothesis
+  length, in RoBERTa tokens with the two special tokens,
+- the share of hypotheses with a negation word, by label,
+- the numbers of distinct premises, distinct hypotheses and examples.
+
+As in the released code, LawngNLI's premises are those without citations and with
+nothing prepended.
 """
 
 import hashlib
@@ -109,7 +113,7 @@ def with_long_premises(data: Path) -> Iterator[Row]:
     )
     # Sorted by case_id, as the examples are.
     premises = read(data / "long_premises.parquet", ["case_id", "text"])
-    premise: Mapping[str, object] = {"case_id": None}
+    premise: Mapping[str, object] = {"case_id": None}  # none is read yet
     for row in examples:
         while premise["case_id"] != row["cited_case_id"]:
             premise = next(premises)
@@ -182,6 +186,7 @@ def _places(text_ids: pa.Array, ids: np.ndarray) -> np.ndarray:
 
 
 def _digest(text: str) -> bytes:
+    """Stands for a text where only whether texts are equal matters; 16 bytes."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
