@@ -1,8 +1,8 @@
 """LawngNLI, Appendix A.1.1 over one shard of opinions: the parentheticals that resolve
 to a case.
 
-This needs the index of the whole corpus (`case_index`), so that volumes can be worked
-on in any number of jobs.
+Citations are looked up in the index of the whole corpus (`case_index`), so the shards
+can be processed in separate jobs.
 """
 
 from array import array
@@ -98,7 +98,7 @@ CITES = Table(
 # Problems with a sentence each in the log; the rest are only counted.
 LOGGED_PROBLEMS = 20
 
-# The steps of the funnel: all citations, then the parentheticals that are left.
+# The first steps of the funnel: all citations, then the parentheticals that are left.
 CITATIONS = "citations of cases"
 READ = "parentheticals of citations"
 RESOLVED = "about a case of the corpus"
@@ -142,6 +142,7 @@ def write_candidates(
                 continue
             reading = read_parentheticals(opinion["text"], tokens, resource_of)
             counts.update(reading.counts)
+            # Citations are counted by kind, such as "full citations".
             for kind, number in reading.counts.items():
                 if kind.endswith(" citations"):
                     counts[CITATIONS] += number

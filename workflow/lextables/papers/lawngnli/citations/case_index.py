@@ -1,9 +1,9 @@
 """An index of the cases of a corpus: by citation and by the names of the parties.
 
-Built once from all opinions, then shared read-only by the jobs that work on one volume
-each: three sorted arrays on disk, searched there.  Citations and parties are stored as
-64-bit hashes; the probability that two different ones among ten million share a hash is
-3 in a million.
+It is built once from all opinions (`build_case_index`) and read by the jobs on single
+shards (`CaseIndex`).  It is three sorted arrays on disk: citations, cases and parties.
+Citations and parties are stored as 64-bit hashes; the probability that two different
+ones among ten million share a hash is 3 in a million.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from lextables.pipeline.files import (
 )
 from lextables.sources.records import whole_number
 
-AMBIGUOUS = -1
+AMBIGUOUS = -1  # instead of a case: the citation belongs to several
 
 _VERSUS = re.compile(r"\s(?:v|vs|versus|against)\.?\s", re.IGNORECASE)
 # Words for the role of a party. The released code has the first six.
@@ -40,6 +40,8 @@ _ROLES = re.compile(
 )
 _NOT_A_LETTER = re.compile(r"[^\w]+")
 
+# The entries of the three arrays.  A "key" is a hash, "shard" a number in the list of
+# opinion files, "row" the row there of the single majority opinion, or -1.
 _CITATION = np.dtype([("key", "<u8"), ("case", "<i8")])
 _CASE = np.dtype(
     [("case", "<i8"), ("shard", "<i4"), ("row", "<i8"), ("jurisdiction", "<i4")]
@@ -56,6 +58,7 @@ _PARTIES = np.dtype(
 )
 _ARRAYS = {"citations": _CITATION, "cases": _CASE, "parties": _PARTIES}
 _Tables = tuple[np.ndarray, ...]  # the cases, citations and parties of a file
+# The columns of the opinions table that are read; the heading names the case.
 _HEADING = ["case_id", "name", "date", "reporter", "volume", "first_page"]
 _COLUMNS = [*_HEADING, "citations", "jurisdiction", "opinion_type", "majorities"]
 
@@ -125,7 +128,7 @@ def build_case_index(
     two files is taken from the first; the other is logged.  Raises `BadInput` if there
     is no case.
     """
-    codes: dict[str, int] = {}
+    codes: dict[str, int] = {}  # {jurisdiction: its number}
     names = [Path(path).name for path in shards]
     tables = [_shard(number, Path(path), codes) for number, path in enumerate(shards)]
     _drop_repeated(tables, names)
@@ -141,6 +144,7 @@ def build_case_index(
             where="caselaw",
             do="see which were set aside in the .json files beside the opinions, and name other volumes",
         )
+    # A case may list a citation twice.
     citations = np.unique(_joined(_CITATION, [part for _, part, _ in tables]))
     parties_of_cases = _joined(_PARTIES, [part for _, _, part in tables])
     arrays = {"citations": citations, "cases": cases, "parties": parties_of_cases}
@@ -166,6 +170,8 @@ def build_case_index(
 
 
 class _Index(BaseModel):
+    """The content of `index.json`: what the numbers in the arrays stand for."""
+
     shards: list[str]
     jurisdictions: list[str]
 
@@ -187,8 +193,8 @@ class CaseIndex:
         self._cases = arrays["cases"]
         self._parties = arrays["parties"]
         record = read_json(folder / "index.json", _Index)
-        # A search needs its keys side by side: 8 bytes for each citation, case and name
-        # in memory.
+        # A search needs its keys side by side in memory: 8 bytes for each citation and
+        # 16 for each case.
         self._citation_keys = np.ascontiguousarray(self._citations["key"])
         self._case_ids = np.ascontiguousarray(self._cases["case"])
         self._party_keys = np.ascontiguousarray(self._parties["key"])
@@ -235,7 +241,9 @@ class CaseIndex:
 
 @dataclass(frozen=True)
 class CaseHeading:
-    """The date and the parties of a case, as in the opinions table."""
+    """What tells whether a case is a later one of the same parties: columns of the
+    opinions table.
+    """
 
     case_id: int
     name: str
@@ -311,6 +319,7 @@ def _parts(date: int) -> tuple[int, int, int]:
 
 
 def _number(text: str) -> int:
+    """A volume or page as a number; 0 if it is none."""
     return whole_number(text, digits=9) or 0
 
 
@@ -329,14 +338,16 @@ def _group(keys: np.ndarray, key: int) -> tuple[int, int]:
 
 
 def _joined(kind: np.dtype, arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """The entries of ``arrays``, which are of this ``kind``, sorted."""
     joined = np.concatenate([np.empty(0, kind), *arrays])
     joined.sort()
     return joined
 
 
 def _drop_repeated(tables: list[_Tables], names: Sequence[str]) -> None:
-    """Remove the cases from ``tables``, one per file in ``names``, that an earlier file
-    has.
+    """Remove from ``tables`` the cases that an earlier file has, and log them.
+
+    ``tables`` and ``names`` have one item for each file.
     """
     cases = _joined(_CASE, [part for part, _, _ in tables])
     repeated = np.flatnonzero(cases["case"][1:] == cases["case"][:-1]) + 1

@@ -3,8 +3,8 @@ know.
 
 "Id." refers to the source cited last, whatever its kind.  eyecite knows cases,
 statutes, sections and many law journals.  The others (the record, briefs, reports,
-books, constitutions) are found here, so that "Id." after one of them does not refer to
-the case before.
+books, constitutions) are found here, so that "Id." after one of them is not taken for
+the case before it.
 """
 
 import re
@@ -22,11 +22,12 @@ _WORD = (
     r" (?:(?:a|al\.|and|as|by|et|for|from|in|of|on|the|to)(?= )"
     r"|(?!(?:As|At|But|Cf|He|Ibid|Id|If|In|It|On|See|She|That|The|There|They|This|We|When)\b)[A-Z(][\w.,'&)-]*)"
 )
-# A page, a number or a paragraph, but not a year.
+# A page, a number or a paragraph that a source is cited at, but not a year.
 _PLACE = (
     r",? (?:at |[Nn]os?\. ?|pp?\. ?|[Pp]ar(?:as?|s|agraphs?)?\.? |¶{1,2} ?|ll?\. ?)?"
     rf"(?!{_YEAR}\b)(?:[A-Z]{{1,3}}-?)?\d"
 )
+# Parts of the record of a case.
 _RECORD = (
     r"(?:(?:App|Aff|Affid|Ans|Br|Compl|Decl|Dep|Dkt|Doc|Exhs?|Exs?|Jt|Mem|Opp|Pet|Rec|Stip|Supp|Tr)\."
     r"|(?<!H\. )(?<!R\. )\bR\.|J\. ?A\.|D\. ?E\.|C\. ?T\.|R\. ?T\.|ECF|[PDG]X|Affidavit|Appendix|Brief"
@@ -81,7 +82,7 @@ def with_other_sources(
     """
     others = []
     extents = sorted(_extent(plain, item) for item in citations)
-    extents.append((len(plain), len(plain)))
+    extents.append((len(plain), len(plain)))  # after every source
     number = 0  # of the first extent that does not end before the source
     for start, end in _sources(plain):
         while extents[number][1] <= start:
@@ -111,6 +112,7 @@ def _sources(plain: str) -> list[tuple[int, int]]:
 
 
 def _located(plain: str, start: int, end: int) -> LocatedCitation:
+    """Return a source as an unknown citation of eyecite, to which "Id." can refer."""
     paragraph_start = plain.rfind("\n", 0, start) + 1
     paragraph_end = plain.find("\n", start)
     if paragraph_end < 0:

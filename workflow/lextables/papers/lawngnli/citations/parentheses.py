@@ -2,7 +2,7 @@
 explains it.
 
 A citation may be followed by several parentheses: "(per curiam) (holding that …)
-(emphasis added)". All follow each other directly; together they are a chain.
+(emphasis added)".  Those that directly follow each other are a chain.
 """
 
 import re
@@ -13,8 +13,9 @@ LONGEST = 2000
 in print.
 """
 
-# A bracket of the named kind, a smiley, or a closing bracket behind what may number an
-# item of a list.
+# What a bracket in the text may be, by the opening one of its kind: a part of a smiley,
+# as ":)"; an opening bracket; a closing one, perhaps behind the number of an item of a
+# list, as "1)".
 _BRACKETS = {
     opening: re.compile(
         r"(?P<smiley>(?<![^\s\"'(\[])[:;=]['o^-]?[()\[\]](?!\w))"
@@ -23,6 +24,7 @@ _BRACKETS = {
     )
     for opening, closing in ("()", "[]")
 }
+# The text of an item, behind its number.
 _ITEM_FOLLOWS = re.compile(r"\s+[\w\"'(\[$]")
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _NEXT = re.compile(r",? ?(?=[(\[])")
@@ -39,32 +41,33 @@ WEIGHTS = {
     "court": r"C\.? ?A\.? ?(?:\d{1,2}|D\.?C\.?|Fed\.?)|(?:[A-Z0-9][\w'&]*(?:\. ?| ))*[A-Z]\w*\.",
     "note": r"(?:nn?|fn)\.? ?\d+.{0,20}",
 }
-"""What a parenthesis says that tells the weight or the print of a source, and not what
-it says.
+"""Patterns of parentheses that tell of a source's weight or of its print, by kind, and
+not of its content.
 """
 
 _WEIGHT = re.compile(
     "|".join(f"(?:{pattern})" for pattern in WEIGHTS.values()), re.DOTALL
 )
 COURT = WEIGHTS["court"]
+# How a parenthesis begins that surely explains: a verb in "-ing" or a quotation.
 _EXPLAINS = re.compile(
     r"(?:[a-z]+ly,? )?(?!quoting|citing|concurring|dissenting)[a-z]{2,}ing\b|[\"'(\[]",
     re.DOTALL,
 )
 SHORT = 3
-"""Words of a parenthetical that may only name its source, as "(Lemon II)" does."""
+"""So many words or fewer may only name a source, as "(Lemon II)" does."""
 
 
 def closing(plain: str, start: int, limit: int) -> int | None:
     """Return the offset after the bracket that closes the one at ``start``; None if
-    none does.
+    none does before ``limit``.
 
     A closing bracket that numbers an item, as in "1) an injury and 2) a remedy", closes
-    nothing. It is known by the item before or after it, which has no opening bracket
-    either.
+    nothing.  It is one only if another item has the number before or after it; else it
+    closes after all.
     """
     depth = 0
-    items: list[tuple[str, int]] = []
+    items: list[tuple[str, int]] = []  # (number, offset after the bracket)
     for match in _BRACKETS[plain[start]].finditer(plain, start, limit):
         if match["smiley"]:
             continue
@@ -80,12 +83,16 @@ def closing(plain: str, start: int, limit: int) -> int | None:
             return _first_that_is_no_item(items) or end
         if end - start > LONGEST:
             break
+        # Perhaps an item: go on as if it closed nothing.
         depth = 1
         items.append((item.lower(), end))
     return _first_that_is_no_item(items)
 
 
 def _first_that_is_no_item(items: Sequence[tuple[str, int]]) -> int | None:
+    """The offset after the first of ``items`` whose number has no neighbour among
+    them.
+    """
     names = {name for name, _ in items}
     for name, end in items:
         if not names & _neighbours(name):
@@ -133,6 +140,7 @@ def explanatory(texts: Sequence[str]) -> int:
 
 
 def _rank(text: str) -> int:
+    """0 for a text that surely explains, 1 for another, 2 for a name or a weight."""
     if _EXPLAINS.match(text):
         return 0
     if _WEIGHT.fullmatch(text):

@@ -33,6 +33,8 @@ from lextables.papers.lawngnli.citations.resolution import (
     resolve,
 )
 
+# Patterns of what stands around a citation; they are matched in the text after
+# `ascii_text`.
 _YEAR = r"(?:1[6-9]|2\d)\d\d(?:-\d\d)?"
 # A court or a year alone is the date of the citation and does not describe the case.
 _COURT_AND_YEAR = rf"(?:[A-Z0-9][\w.&']*,? )*(?:[A-Z][\w.&']*\.)?{_YEAR}"
@@ -47,6 +49,8 @@ _DATED = rf"(?:[^()\[\]]{{0,80}}?(?:[ .A-Za-z]|CA\d\d?))?{_YEAR}"
 # How a parenthesis begins that explains a citation without a date: "(holding that",
 # '("[a]ccepting that'.
 _PARTICIPLE = r"\((?:[a-z]+ly )?[\"'`]*\[?[a-z]\]?[a-z]+ing\b"
+# {style of citation: what stands behind it}.  "New York" has the date in square
+# brackets behind it; "California" before it, and parallel citations in square brackets.
 _BEHIND = {
     "full": rf"{_TEXT}(?: ?\(No\. [\w,.-]+\))? ?\({_DATED}\)\]?,? ?(?P<open>\()",
     "full, New York": rf"{_TEXT} ?\[{_DATED}\] ?(?P<open>[(\[])",
@@ -59,6 +63,7 @@ _DATED_BEFORE = re.compile(rf"\((?:[^()]{{0,60}}[ .])?{_YEAR}\) ?$")
 _NOT_PARENTHETICAL = re.compile(r"\[(?:Footnote|sic\b|Page )")
 _DATE = re.compile(_COURT_AND_YEAR)
 _ANOTHER_CASE = re.compile(r"\bv\. |\bIn re |\bEx parte |\bMatter of ")
+# History flags: what became of the decision (A.1.2).
 _HISTORY = (
     r"(?:\b(?:non)?acq\.|\baff'[dg]\b|\bcert\.|\bjuris\.|\bmem\.|\bprob\.|\breh'g\b|\brev'[dg]\b"
     r"|\baffirmed\b|\breversed\b|\bvacated\b|\bmodified\b|\boverruled\b|\bappeal dismissed\b)"
@@ -73,30 +78,31 @@ _HISTORY_AFTER = re.compile(rf"[,;]? ?(?:and )?{_HISTORY}")
 
 @dataclass(frozen=True)
 class Parenthetical:
-    """A parenthetical and the citation it is about.
-
-    ``start`` is the offset of the opening parenthesis in the opinion, ``end`` that
-    after the closing one, ``text`` the text between, as printed.  ``pages`` are those
-    that ``pincite`` names (empty if nothing resolvable), ``text_pages`` those of them
-    whose text it cites (`pincites.Pages`).  ``resource`` is the case cited, None if
-    that is not known, and ``volume`` the volume whose pages the pincite counts.
-    ``history`` says whether the citation has a flag such as "cert. denied" or "aff'd"
-    (A.1.2).  ``others`` are the other parentheticals of the citation, before and after
-    this one, joined by semicolons.
-    """
+    """A parenthetical and the citation that it is about."""
 
     start: int
+    """Offset of the opening parenthesis in the opinion."""
     end: int
+    """Offset after the closing one."""
     text: str
+    """The text between, as printed."""
     citation: str
+    """The citation as matched, without the name of the case and the pincite."""
     kind: str
+    """Of the citation: full, short, id or supra."""
     pincite: str | None
     pages: tuple[str, ...]
+    """Those that the pincite names; empty if it is not resolvable."""
     text_pages: tuple[str, ...]
+    """Those of them whose text is cited (`pincites.Pages`)."""
     resource: Resource | None
+    """The case cited; None if it is not known."""
     volume: str
+    """The volume whose pages the pincite counts (`case_index.volume_key`)."""
     history: bool
+    """Whether the citation has a flag such as "cert. denied" or "aff'd" (A.1.2)."""
     others: str
+    """The other parentheticals of the citation, joined by semicolons."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,7 @@ def read_parentheticals(
     citations = with_other_sources(plain, citations)
     counts.update(f"{item.kind} citations" for item in citations if item.kind)
     claims, chains, unread = _claims(plain, citations)
+    # What "id." means depends on whether it is inside a parenthetical.
     spans: list[tuple[int, int]] = []
     for chain in chains.values():
         spans += chain.spans
@@ -161,9 +168,10 @@ def read_parentheticals(
 
 @dataclass(frozen=True)
 class _Claim:
-    """A citation whose pincite ends before a chain of parentheses."""
+    """A citation that a chain of parentheses may be about."""
 
     number: int
+    """Among the opinion's citations."""
     pincite: str | None
     pincite_end: int
 
@@ -181,8 +189,8 @@ class _Chain:
 def _claims(
     plain: str, citations: Sequence[LocatedCitation]
 ) -> tuple[dict[int, list[_Claim]], dict[int, _Chain], list[Unread]]:
-    """Which citations each chain follows, by its start; the chains; the parentheses not
-    read.
+    """Return {start of a chain: the citations that it follows}, {start: the chain}, and
+    the parentheses not read.
     """
     claims: dict[int, list[_Claim]] = {}
     chains: dict[int, _Chain | None] = {}
@@ -208,8 +216,8 @@ def _claims(
 def _first_parenthesis(
     plain: str, item: LocatedCitation, pincite_end: int
 ) -> re.Match[str] | None:
-    """Return the match up to the first parenthesis after a citation; None if none
-    follows it.
+    """Return the match, from the pincite to the first parenthesis after it (`_BEHIND`);
+    None if none follows.
     """
     date_start = max(item.paragraph_start, item.start - 80)
     if item.kind != "full":
@@ -231,10 +239,11 @@ def _first_parenthesis(
 def _chain(
     plain: str, first: int, before: str, limit: int, unread: dict[int, Unread]
 ) -> _Chain | None:
-    """The chain that begins at ``first``; None if nothing in it can be read.
+    """The chain that begins at ``first``; None if it has nothing but dates, or cannot
+    be read.
 
-    ``before`` ends with its first bracket.  Parentheses that cannot be read are added
-    to ``unread``.
+    ``before`` is the text up to its first bracket, this included.  Parentheses that
+    cannot be read are added to ``unread``.
     """
     brackets = "("
     if before[-1] == "[":
@@ -263,7 +272,7 @@ def _chain(
 def _nested(
     citations: Sequence[LocatedCitation], spans: Iterable[tuple[int, int]]
 ) -> list[bool]:
-    """For each citation, whether it is inside the parenthetical of another."""
+    """For each citation, whether it is inside a parenthesis, one of ``spans``."""
     events = sorted(spans)
     nested = []
     event = 0

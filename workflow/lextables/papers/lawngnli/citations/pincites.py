@@ -35,7 +35,7 @@ _PART = re.compile(
     "|".join(f"(?P<{name}>{pattern})" for name, pattern in PARTS.items())
 )
 _BEFORE_PART = re.compile(rf"{_JOIN}?(?:at )?")
-_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")
+_MORE_NOTES = re.compile(r"\d{1,2}(?:-\d{1,2})?")  # numbers behind a note
 _DASHES = str.maketrans("‐‑‒–—−", "------")
 
 

@@ -47,8 +47,10 @@ from lextables.papers.lawngnli.citations.pincites import BEFORE_PARALLEL
 from lextables.papers.lawngnli.steps import logged
 from lextables.pipeline.cache import make_cache, user_cache
 
+# What a citation is to: a case of the corpus (its id), a case outside it (the key of
+# its citation) or another source.
 Resource = Hashable
-Resolver = Callable[[str], Resource]
+Resolver = Callable[[str], Resource]  # from a citation's key
 
 KINDS: dict[type[CitationBase], str] = {
     FullCaseCitation: "full",
@@ -141,6 +143,7 @@ def searchable(text: str) -> str:
 
 
 def _date_alone(match: re.Match[str]) -> str:
+    """Return what a court and its year become, of the same length."""
     space, court, year = match.groups()
     if not court:
         return f"{space}[{year})"
@@ -149,12 +152,10 @@ def _date_alone(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class LocatedCitation:
-    """A citation that eyecite found, with the offset in the opinion of the paragraph it
-    found it in.
+    """A citation that eyecite found, and the span of its paragraph in the opinion.
 
-    ``start`` and ``end`` are offsets in the opinion; ``end`` is after the pincite for
-    short forms and before it for full citations.  ``named`` is where the name of the
-    case starts.
+    eyecite counts from the start of the paragraph; all offsets here count from that of
+    the opinion.
     """
 
     citation: CitationBase
@@ -163,14 +164,19 @@ class LocatedCitation:
 
     @property
     def start(self) -> int:
+        """Where it starts, without the name of the case."""
         return self.paragraph_start + self.citation.span()[0]
 
     @property
     def end(self) -> int:
+        """The offset after it: in short forms after the pincite, in full citations
+        before it.
+        """
         return self.paragraph_start + self.citation.span()[1]
 
     @property
     def named(self) -> int:
+        """Where the name of the case starts."""
         return self.paragraph_start + min(
             self.citation.full_span()[0], self.citation.span()[0]
         )
@@ -238,7 +244,7 @@ class _Checked(Tokenizer):
 
     def extract_tokens(self, text: str) -> Generator[Token, None, None]:
         tokens = list(self._tokens.extract_tokens(text))
-        ends: dict[int, int] = {}
+        ends: dict[int, int] = {}  # {start: end of the longest citation there}
         for token in tokens:
             if isinstance(token, CitationToken):
                 ends[token.start] = max(token.end, ends.get(token.start, 0))
@@ -259,7 +265,7 @@ class _Tokenized(Tokenizer):
         self._tokens = tokens
 
     def tokenize(self, text: str) -> tuple[Tokens, list[tuple[int, Token]]]:
-        return self._tokens
+        return self._tokens  # whatever the text
 
 
 def citations_of(paragraph: str, tokens: Tokenizer) -> list[CitationBase]:
@@ -358,17 +364,18 @@ class _NoCase:
 def _full_resources(
     text: str, citations: Sequence[LocatedCitation], resource_of: Resolver
 ) -> dict[int, Resource]:
-    """The resource of each full citation, by its id(); a chain of parallel citations
-    has one.
+    """The resource of each full citation, by its id().
 
-    A citation of the chain that is to a case of the corpus decides; its key is then not
-    itself.
+    Parallel citations are a chain and have one resource: that of the first that is to a
+    case of the corpus, else of the first.  ``resource_of`` returns the key, a text, of
+    a citation to no case of the corpus.
     """
     resources: dict[int, Resource] = {}
     chain: list[LocatedCitation] = []
     chain_resource: Resource | None = None
 
     def close_chain() -> None:
+        """Give all citations of the chain its resource."""
         if chain_resource is not None:
             resources.update({id(item.citation): chain_resource for item in chain})
 

@@ -16,6 +16,9 @@ stand in one string, and then asks what the string is to its sentence:
   ("Thereafter, Roe v. Wade, 410 U.S. at 153, held"), which the released code takes out
   with their sentence's subject.
 
+`remove_citations` does this for a text, `removed_spans` for a paragraph, and `_removed`
+decides what a string of citations is.
+
 The released code sorts citations alike, by the punctuation before them, but one by one:
 a string cite leaves the words between its members, the pincites of short forms stay, a
 field such as the year is cut at its first occurrence anywhere after the citation,
@@ -55,7 +58,7 @@ _REMOVED = (
     ShortCaseCitation,
     SupraCitation,
 )
-_NAMED = (FullCaseCitation, ShortCaseCitation, SupraCitation)
+_NAMED = (FullCaseCitation, ShortCaseCitation, SupraCitation)  # may follow a case name
 
 # What introduces a citation (Bluebook rule 1.2), longest first.
 _SIGNALS = (
@@ -114,6 +117,9 @@ _JOINTS = (
 
 
 def _alternatives(phrases: Iterable[str]) -> str:
+    """Return a pattern of these phrases, in any white space and with either
+    apostrophe.
+    """
     longest_first = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
     patterns = (
         re.escape(phrase).replace("'", "['’]").replace(r"\ ", r"\s+")
@@ -122,7 +128,7 @@ def _alternatives(phrases: Iterable[str]) -> str:
     return "|".join(pattern.replace(r"e\.g\.", r"e\.\s?g\.") for pattern in patterns)
 
 
-_LONGEST_SIGNAL = 24
+_LONGEST_SIGNAL = 24  # characters
 _SIGNAL_BEFORE = re.compile(rf"(?<!\w)(?:{_alternatives(_SIGNALS)})\s*$", re.IGNORECASE)
 _JOINT = re.compile(
     rf"[\s,;]*+(?:(?<!\w)(?:{_alternatives(_JOINTS)})(?!\w)[\s,;]*+)*+", re.IGNORECASE
@@ -159,9 +165,9 @@ _CROSS_REFERENCE = re.compile(
 )
 _SUPRA_BEFORE = re.compile(r"(?<!\w)supra,\s*$")
 _PAGE_LABEL = re.compile(r"(?<!\w)(?:Pp?\.|Pages?)\s*$")
-# Author and title of an article, where nothing but a citation can stand: after a
-# signal.
-_LONGEST_TITLE = 300
+# Author and title of an article.  They are recognised after a signal only, where
+# nothing but a citation can stand.
+_LONGEST_TITLE = 300  # characters
 _ARTICLE = re.compile(
     rf"(?:^|[.;:?!\])\"”’]\s*)(?:{_alternatives(_SIGNALS)})\s+"
     r"(?P<article>[^\W\d][^;?!]*?,\s(?:to be published in\s)?)$",
@@ -170,6 +176,7 @@ _ARTICLE = re.compile(
 
 _LONE_STOP = re.compile(r"\.(?!\.)")
 _PAIRS = ("()", "[]")
+# Words of the signals, and small words of case names.
 _IN_STRINGS = frozenset(" ".join(_SIGNALS).replace(",", "").split())
 _NAME_JOINTS = frozenset(
     "v. vs. of the and for ex rel rel. parte re de la du von van et al. & on".split()
@@ -182,6 +189,7 @@ _LOWER_CASE = (
         "aff'd at c. cert. cited citing denied in n. nn. no. nom. pending quoting rev'd sub".split()
     )
 )
+# What may follow a comma inside a name: "Acme, Inc.".
 _COMPANY = re.compile(
     r"(?:Inc|Ltd|Co|Corp|LLC|L\.L\.C|LLP|S\.A|N\.A|P\.C|Jr|Sr|II|III)\.?,?$"
 )
@@ -208,6 +216,7 @@ _ABBREVIATION = re.compile(
 )
 _OPENED_NAME = re.compile(r"[(\[\"“‘'][A-Z]")
 _FORENAME = re.compile(r"\([A-Z]\w+\)$")  # "Roberts (Harry) v. Louisiana"
+# Words that begin a sentence or a clause, and no name, although they have a capital.
 _NOT_A_NAME = frozenset(
     "in see under compare cf. accord but also contra with by from as to when where while since although "
     "because thus moreover further furthermore however indeed similarly likewise finally "
@@ -253,19 +262,20 @@ _FOOTNOTE = re.compile(
 
 @dataclass(frozen=True)
 class _Cite:
-    """A citation in its paragraph: ``start`` to ``end`` with its tail, ``name`` where
-    its name begins.
-
-    ``name_end`` is where the case name ends, the comma after it not counted; where
-    there is none, it is ``name``.  ``label`` is true of a page label of the report
-    itself ("Page 410 U.S. 114").
-    """
+    """A citation, by offsets in its paragraph."""
 
     name: int
+    """Where the case name begins; ``start`` if there is none."""
     name_end: int
+    """Where the case name ends, without the comma after it; ``name`` if there is
+    none.
+    """
     start: int
+    """Where the citation itself begins."""
     end: int
+    """Where it ends, with pincites and parentheticals."""
     label: bool
+    """Whether it is a page label of the report itself ("Page 410 U.S. 114")."""
 
 
 def remove_citations(text: str, tokenizer: Tokenizer | None = None) -> str:
@@ -309,6 +319,8 @@ def removed_spans(
     for chain in _chains(paragraph, cites):
         chain_spans += _removed(paragraph, chain)
     citations = _merged(chain_spans)
+    # What goes with the citations: marks of footnotes, sentences of which only names
+    # are left, and full stops that would be doubled.
     spans = [match.span() for match in _FOOTNOTE_MARK.finditer(paragraph)]
     if citations:
         spans += _names_alone(paragraph, citations)
@@ -320,6 +332,7 @@ def removed_spans(
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans that overlap or touch as one, ascending, without empty ones."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged:
@@ -443,6 +456,7 @@ def _cites(paragraph: str, tokenizer: Tokenizer) -> list[_Cite]:
 
 
 def _core(cite: CitationBase) -> tuple[int, int]:
+    """Return the span of a citation without name, pincites and parentheticals."""
     start, end = cite.span()
     if isinstance(cite, SupraCitation):  # brings the mark after it along
         end = start + len(cite.matched_text().rstrip(" ,."))
@@ -544,6 +558,7 @@ def _breaks(word: str, following: str, commas: bool) -> bool:
 
 
 def _begins_name(words: list[re.Match[str]], place: int) -> bool:
+    """Return whether a case name can begin with the word at ``place``."""
     written = words[place].group()
     word = written.lower().rstrip(",")
     for following in words[place + 1 : place + 2]:
@@ -569,7 +584,11 @@ def _chains(paragraph: str, cites: list[_Cite]) -> Iterator[list[_Cite]]:
 
 
 def _removed(paragraph: str, chain: list[_Cite]) -> list[tuple[int, int]]:
-    """Return the spans to take out for one string of citations."""
+    """Return the spans to take out for one string of citations.
+
+    The cases are tried in this order: citation sentence, in parentheses, citation
+    clause, part of the sentence.
+    """
     start, signalled = _signal(paragraph, chain[0].name)
     end = chain[-1].end
     before = paragraph[:start].rstrip()
@@ -696,8 +715,10 @@ def _sentence(paragraph: str, start: int, end: int) -> tuple[int, int]:
 def _clause(
     paragraph: str, before: str, end: int, following: str
 ) -> list[tuple[int, int]]:
-    """Return the spans of a citation clause and of the one mark, of the two around it,
-    that must go.
+    """Return the spans of a citation clause, and of the one punctuation mark, of the
+    two around it, that must go.
+
+    ``before`` is the text before it, ``following`` the mark after it or empty.
     """
     mark_after = end + len(paragraph[end:]) - len(paragraph[end:].lstrip())
     if before[-1] in ",;":

@@ -2,8 +2,8 @@
 examples.
 
 A candidate becomes an example if it has a short premise (the cited pages of a majority
-opinion) and passes the accuracy filters. This needs the index of the whole corpus
-(`case_index`) and access to its opinions.
+opinion) and passes the accuracy filters.  The cited opinion may be in another shard, so
+this reads the index of the whole corpus (`case_index`) and the opinions of all shards.
 """
 
 import bisect
@@ -75,7 +75,7 @@ PARENTHETICALS = Table(
     ordered=False,
 )
 
-# Row groups held at a time: some 32 opinions each, 1 MB.
+# Row groups of opinion files in memory: some 32 opinions each, 1 MB.
 HELD = 64
 _COLUMNS = ["opinion_id", "text", "pages", "body_end", "reporter", "volume"]
 
@@ -109,6 +109,7 @@ class MajorityOpinions:
         self._file = lru_cache(1)(self._open_file)
         self._starts = cache(self._read_starts)
         self._group = lru_cache(HELD)(self._read_group)
+        # The caches are of this object and not of its class, so that they end with it.
 
     def at(self, shard: int, row: int) -> MajorityOpinion:
         """Return the opinion in a row of a shard."""
@@ -143,6 +144,7 @@ _SENTENCE_END = re.compile(
 # Candidates whose premises are looked up together, in their order on disk.
 BATCH = 2048
 
+# The steps of the funnel, each with what is left after it.
 PINCITE = "with a pincite"
 PAGES = "with resolvable pages"
 MAJORITY = "in a case with a single majority opinion"
@@ -191,11 +193,12 @@ def write_parentheticals(
     """Write the candidates that have a short premise and pass the accuracy filters
     (A.1.1, A.1.2).
 
-    ``path`` becomes a table of `PARENTHETICALS`. Filters run in the paper's order. Then
-    a hypothesis that several opinions of a case take from the same cited case counts
-    once, where it comes first; case and punctuation do not count.
+    ``path`` becomes a table of `PARENTHETICALS`.  Filters run in the paper's order.
+    Then, of equal hypotheses in one case that are about the same cited case, the first
+    is kept; capitals and punctuation make no difference.
     """
     counts: Counter[str] = Counter()
+    # (citing case, cited case, words) of those that were written
     hypotheses: set[tuple[int, int, str]] = set()
 
     def rows() -> Iterator[Row]:
@@ -230,6 +233,7 @@ def write_parentheticals(
 
 
 def _cites_pages(row: Row, counts: Counter[str]) -> bool:
+    """Whether a candidate cites pages that are resolvable; counts these two steps."""
     counts[PINCITE] += row["pincite"] is not None
     counts[PAGES] += bool(row["pages"])
     return bool(row["pages"])
@@ -241,7 +245,11 @@ def _premises(
     majorities: MajorityOpinions,
     counts: Counter[str],
 ) -> list[Premise | None]:
-    """The short premise of each row; opinions are read in their order on disk."""
+    """The short premise of each row, or None; opinions are read in their order on disk.
+
+    Counts the rows with a single majority opinion.
+    """
+    # (record of the cited case, number of the row)
     places = [
         (index.record(row["cited_case_id"]), number) for number, row in enumerate(rows)
     ]
@@ -262,8 +270,9 @@ def _premises(
 def _accurate(
     row: Row, premise: str, pipeline: Pipeline, counts: Counter[str]
 ) -> str | None:
-    """The hypothesis of a row, or None if one of the accuracy filters drops it
-    (A.1.2).
+    """The hypothesis of a row, or None if one of the accuracy filters drops it (A.1.2).
+
+    Counts the filters that it passes.
     """
     filters = {
         PARTIES: row["met_again"],
@@ -291,12 +300,14 @@ def _accurate(
 def short_premise(opinion: MajorityOpinion, pages: Sequence[str]) -> Premise | None:
     """Return the cited pages of ``opinion``, extended to whole paragraphs (A.1.1).
 
-    None if the opinion has none of the pages. Each paragraph occurs once, in its order.
+    None if the opinion has none of the pages.  Each paragraph occurs once, in its
+    order.  Footnotes after the last page do not belong to that page.  A sentence may go
+    on in another paragraph, as around a block quotation: the next paragraph is added
+    where the last one ends in the middle of a sentence, and the previous one where the
+    first begins with a small letter.
+
     The released code repeats paragraphs that two cited pages share, and takes the whole
-    opinion up to or from a page whose neighbour has no label. Footnotes after the last
-    page do not belong to that page. A block quotation or a disposition is a paragraph
-    of its own: where the last paragraph ends in the middle of a sentence the next one
-    is added, and the previous one where the first begins with a small letter.
+    opinion up to or from a page whose neighbour has no label.
     """
     cited = set(pages)
     spans: list[tuple[int, int]] = []

@@ -1,5 +1,8 @@
-"""LawngNLI, Appendix A.1.9: which opinions are long premises, and their texts without
+"""LawngNLI, Appendix A.1.9: long premises, which are majority opinions without their
 citations.
+
+`cited_cases` says which opinions of the corpus are premises, `by_shard` where they are,
+and `write_long_premises` writes those of a shard.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +48,7 @@ LONG_PREMISES = Table(
     key=("case_id",),
     row_group=64,
 )
-PREPENDED_TOKENS = 512  # at least, in the closing paragraphs
+PREPENDED_TOKENS = 512  # the closing paragraphs have at least so many
 
 
 def outcomes(
@@ -54,10 +57,12 @@ def outcomes(
     of_outcome: list[str] | None = None,
     of_row: list[str] | None = None,
 ) -> Iterator[tuple[Row, Row]]:
-    """Yield (outcome of the contradiction algorithm, parenthetical) for each candidate.
+    """Yield (outcome of the contradiction algorithm, parenthetical) for each candidate
+    of a shard.
 
-    ``of_outcome`` and ``of_row`` select columns and must include ``example_id``; None
-    reads all columns. Raises ValueError if the files are not of the same shard.
+    ``of_outcome`` and ``of_row`` select columns of the two tables and must include
+    ``example_id``; None reads all columns.  Raises ValueError if the tables are not of
+    the same shard.
     """
     for outcome, row in zip(
         dataset.read(contradictions, of_outcome),

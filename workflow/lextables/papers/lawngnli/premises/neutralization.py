@@ -1,10 +1,12 @@
 """LawngNLI, Appendix A.1.7: another premise for each Neutral hypothesis.
 
-The released code lacks this step.  Where the paper is not specific, we chose:
+A Neutral hypothesis gets one of the 30 premises whose embeddings are most similar to
+its own: the one with the highest BM25 score, of those that share few of its words.  The
+released code lacks this step.  Where the paper is not specific, we chose:
 
 - Candidates are the distinct (cited case, short premise) pairs of all examples of all
   labels, so that a page that is cited often takes one of the 30 places and not several.
-  Its id is the lowest example id.
+  The id of a candidate is the lowest id of its examples.
 - "Same state" is the jurisdiction of the cited case, the one the premise comes from.
 - Neighbours in the citation network are excluded before the 30 are counted: the cases
   citing or cited by the hypothesis's case, and that case itself.
@@ -53,7 +55,8 @@ TOP = 30
 MAX_SUPPORT = 0.7
 QUERY_BATCH = 1024
 ENCODE_BATCH = 4096
-# The first search of each query; a later one has more if these are excluded or tied.
+# Hits of the first search of each query.  If too many of them are excluded or tied, it
+# is searched again with more.
 FIRST_HITS = 128
 # Premises whose lemmas are in memory, about 100 MB.
 LEMMAS = 4096
@@ -144,6 +147,8 @@ class Pairing:
 
 @dataclass(frozen=True)
 class _Query:
+    """A hypothesis that needs a premise, and the cases that it is from and about."""
+
     example_id: Any
     citing_case_id: int
     cited_case_id: int
@@ -154,7 +159,7 @@ def neutral_premises(
     rows: Iterable[Row], network: CitationNetwork, encode: Encode, *, top: int = TOP
 ) -> dict[Any, Pairing | None]:
     """Return the premise found for each ``example_id``, None where no candidate is left
-    (Appendix A.1.7).
+    (Appendix A.1.7).  The search is within a jurisdiction.
 
     Rows of every label are searched, because the paper drops examples of any label
     without a candidate.  They have ``example_id``, ``citing_case_id``,
