@@ -1,8 +1,8 @@
-"""Blind readings of examples by people or models: the sheet to fill in, and the labels
-that readers chose.
+"""Blind readings of examples by people or models, which are annotations: the sheet to
+fill in, and the labels that readers chose.
 
 Readings belong to the data set that the examples were drawn from, identified by the
-hash of its rows (`rows_sha256` of its examples in census.json). They are not used for
+hash of its rows (`rows_sha256` of its examples in census.json).  They are not used for
 another data set: the examples that happen to be in both are no random sample of it.
 """
 
@@ -20,7 +20,8 @@ from lextables.pipeline.dataset import Row
 from lextables.pipeline.errors import BadInput
 
 READINGS = ROOT / "resources/readings/lawngnli.csv"
-SIZE = 100
+SIZE = 100  # examples of a sheet
+# Columns: those of the example, then those that the reader fills in.
 SHEET = (
     *("data_set", "pair", "example_id", "is_twin", "short_premise", "hypothesis"),
     *("reader", "reading", "confidence", "note"),
@@ -35,7 +36,7 @@ class Judgement:
     sure: bool
 
 
-Pair = tuple[Judgement, Judgement]
+Pair = tuple[Judgement, Judgement]  # of one example, by two readers
 
 
 def pair_name(hypothesis: str, premise: str) -> str:
@@ -79,8 +80,9 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
     """Draw ``size`` examples in random order, stratified proportionally by label and
     pivotal negation.
 
-    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``. Remainders of the
-    division go to the strata with the largest ones.
+    Rows have ``example_id``, ``is_twin``, ``label`` and ``negated``.  The shares of the
+    strata are rounded down; the examples that are then missing are from the strata with
+    the largest remainders.
     """
     strata: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
@@ -102,6 +104,7 @@ def drawn(rows: Sequence[Row], seed: int, size: int = SIZE) -> list[Row]:
 
 
 def _drawn(seed: int, purpose: str, row: Row) -> tuple[int, str, bool]:
+    """Return the key of a row by which it is sorted into a random order."""
     return (
         draw(seed, purpose, row["example_id"], row["is_twin"]),
         row["example_id"],

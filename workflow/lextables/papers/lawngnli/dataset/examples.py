@@ -45,6 +45,8 @@ from lextables.pipeline import dataset
 from lextables.pipeline.atomic import remove
 from lextables.pipeline.dataset import Column, Row, Table
 
+# Groups of columns that several tables share: the opinion of a premise, and the place
+# of the short premise in it.
 _PREMISE = (
     Column(
         "cited_case_id", pa.int64(), "the case whose majority opinion is the premise"
@@ -165,6 +167,7 @@ EXAMPLES = Table(
     labels=("split", "analysis", "label", "negated"),
 )
 
+# The last steps of the funnel, each with what is left after it.
 CONVERTED = "as difficult once converted"
 NEUTRALIZED = "with a candidate for a neutral premise"
 BALANCED = "balanced"
@@ -179,12 +182,16 @@ BATCH = 4096
 
 @dataclass(frozen=True)
 class Shard:
-    """The files of one shard, written by the previous rules."""
+    """The files of one shard, written by the previous steps."""
 
     parentheticals: str | Path
+    """A table of `entail_examples.PARENTHETICALS`."""
     contradictions: str | Path
+    """A table of `contradictions.CONTRADICTIONS`, in the same order."""
     cites: str | Path
+    """A table of `candidates.CITES`."""
     long_premises: str | Path
+    """A table of `long_premises.LONG_PREMISES`."""
 
 
 @dataclass(frozen=True)
@@ -305,9 +312,10 @@ def entail_rows(
 
 
 def _converted(shards: Sequence[Shard], settings: ExampleSettings) -> Iterator[Row]:
-    """The labelled rows that pass the difficulty filters after conversion (all without
-    them).
+    """The rows with their labels, converted, that pass the difficulty filters (A.1.4 to
+    A.1.6); without the filters all.
     """
+    # Labels are drawn over all rows, which are then read again.
     rows = entail_rows(shards, ["example_id", "citing_jurisdiction"])
     labels = assign_labels(rows, settings.seed)
     for row in entail_rows(shards):
@@ -323,8 +331,8 @@ def _paired(
     """Write for each jurisdiction a table of `PAIRED`, with the rows that have a
     neutral premise.
 
-    ``converted`` are the tables of the jurisdictions, which are deleted.  Returns the
-    new tables.
+    ``converted`` are the tables of `LABELLED` of the jurisdictions, which are deleted.
+    Returns the new tables.
     """
     # Only neighbours of citing cases are needed.
     citing = {row["citing_case_id"] for row in _read(converted, ["citing_case_id"])}

@@ -50,6 +50,7 @@ def write_inference(
 
 
 def _rows(examples: str | Path, model: CrossEncoder) -> Iterator[Row]:
+    """Yield the rows of `INFERENCE`, in the order of the examples."""
     columns = ["example_id", "is_twin", "short_premise", "hypothesis"]
     remaining = dataset.read(examples, columns)
     with tqdm(desc="infer", unit=" examples") as progress:

@@ -20,7 +20,9 @@ OPPOSITE = {ENTAIL: CONTRADICT, CONTRADICT: ENTAIL, NEUTRAL: NEUTRAL}
 # citations removed, nothing prepended.
 ANALYSIS_TOKENS = 4096
 
-# Each group has a hypothesis and its contradiction.
+# The groups that are made equal in size (A.1.8).  The first has Entail with pivotal
+# negation and Contradict without, the second the reverse: an example and its twin are
+# in the same group.
 FROM_NEGATED = "entail+negation, contradict+nonnegation"
 FROM_PLAIN = "contradict+negation, entail+nonnegation"
 NEUTRALS = "neutral"
@@ -106,8 +108,7 @@ def labelled(row: Row, label: str) -> Row:
 
 
 def closed_group(label: str, negated: bool) -> str:
-    """Return which of the three groups closed under contradiction holds an example
-    (Appendix A.1.8).
+    """Return the group of an example; its twin is in the same one (Appendix A.1.8).
 
     ``negated`` is that of the final hypothesis, after any conversion to Contradict.
     """

@@ -1,13 +1,13 @@
 """LawngNLI, Section 4.1: the examples as input of the classification task.
 
-Each example has a hypothesis, and a short and a long premise, each whole and cut to the
-five paragraphs that BM25 ranks highest for the hypothesis. Each text is stored once; a
-view selects from them.
+Each example has a hypothesis and four premises: the short and the long one, each whole
+and cut to the five paragraphs that BM25 ranks highest for the hypothesis.  Each text is
+stored once; a view selects from them.
 
-There are two heads. `nli` has the three labels. `entailment` has two, for models
+There are two heads.  `nli` has the three labels.  `entailment` has two, for models
 trained on two-label DocNLI; Entail examples occur twice to balance it (A.2.1).
 
-The last paragraphs of a long premise are repeated before it (A.1.9). The BM25 filter
+The last paragraphs of a long premise are repeated before it (A.1.9).  The BM25 filter
 does not see the repeated paragraphs, as in the released code.
 """
 
@@ -74,6 +74,8 @@ PAIRS = Table(
             pa.bool_(),
             "whether it is of the analysis subset, all that the paper uses",
         ),
+        # Groups within the analysis subset: in their texts, "it is" means that it is of
+        # this subset.
         Column(
             "negated",
             pa.bool_(),
@@ -129,6 +131,7 @@ def write_pairs(
     rows: list[Row] = []
 
     def each_once() -> Iterator[Row]:
+        """Yield the rows of `TEXTS`; their examples are added to ``rows``."""
         text_ids: set[str] = set()
         for row in _in_order_of_premises(examples, long_premises):
             row_texts = _texts_of(row)
@@ -150,8 +153,10 @@ def write_pairs(
 def _in_order_of_premises(
     examples: str | Path, long_premises: str | Path
 ) -> Iterator[Row]:
-    """The examples sorted by premise, each with its opinion and the opinion's
-    `Paragraphs`.
+    """The examples sorted by premise, each with its ``opinion``: the long premise and
+    its `Paragraphs`.
+
+    The long premises are in this order too, so that one is in memory at a time.
     """
     rows = dataset.read(examples, _COLUMNS)
     premises = dataset.read(
@@ -188,6 +193,9 @@ def _texts_of(row: Row) -> dict[str, tuple[str, str]]:
 
 
 def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
+    """An example with the ids of its texts; `_of_heads` makes the rows of `PAIRS` of
+    it.
+    """
     return {
         "example": row["example_id"] + ":twin" * row["is_twin"],
         "answer": row["label"],
@@ -203,8 +211,8 @@ def _pair_row(row: Row, texts: dict[str, tuple[str, str]]) -> Row:
 
 def _of_heads(examples: Sequence[Row]) -> list[Row]:
     """The rows of `PAIRS`: the examples of both heads."""
-    # The released code writes out 2,339, which is the training split's median in Table
-    # 2.
+    # The released code has the number 2,339, the median of the training split in
+    # Table 2.
     lengths = [
         row["tokens"] for row in examples if row["analysis"] and row["split"] == TRAIN
     ]

@@ -135,7 +135,7 @@ HEADS = schema.HEADS
 TEXTS = replace(schema.TEXTS, ordered=False)
 RERANKING = (EXAMPLES, HEADS, TEXTS)
 
-OTHERS = 999
+OTHERS = 999  # opinions of a pool besides the target
 # Opinions from which the premise of a Neutral example for rerankers is drawn.
 CANDIDATES = 100
 NLI = "nli"
@@ -143,6 +143,7 @@ TWIN = "+twin"
 TEST = "test"
 # Opinions per encoding and search step: about 100 MB of text.
 BATCH = 4096
+# Columns that are read of the examples, and of the opinions.
 _EXAMPLE = [
     "example_id",
     "is_twin",
@@ -156,32 +157,32 @@ _EXAMPLE = [
 _EXAMPLE += ["cited_case_id", "cited_jurisdiction"]
 _OPINION = ["opinion_id", "case_id", "jurisdiction", "opinion_type", "majorities"]
 
-Encode = Callable[[Sequence[str]], np.ndarray]
+Encode = Callable[[Sequence[str]], np.ndarray]  # n texts to an array (n, d)
 
 
 @dataclass
 class PoolCounts:
-    """Counts for the census.
-
-    ``size`` is the intended number of documents in a pool; ``small`` gives the actual
-    number for jurisdictions with fewer opinions. ``target_first`` counts queries whose
-    target is their nearest opinion, ``citing_in_pool`` queries whose pool contains the
-    opinion that they are from.
-    """
+    """Counts for the census."""
 
     size: int
+    """The intended number of documents in a pool."""
     queries: int = 0
     opinions: int = 0
+    """Opinions that were searched."""
     small: dict[str, int] = field(default_factory=dict)
+    """{jurisdiction with fewer opinions than ``size``: how many it has}."""
     target_first: int = 0
+    """Queries whose target is their nearest opinion."""
     citing_in_pool: int = 0
+    """Queries whose pool contains the opinion that they are from."""
 
 
 class Jurisdiction:
     """The queries of one jurisdiction and the opinions nearest to each so far.
 
-    Opinions are identified by their position in the jurisdiction.  ``nearest`` and
-    ``products`` have one row per query, best first.
+    An opinion is known by its position among those of the jurisdiction; ``ids`` has the
+    id of each.  ``nearest`` (positions) and ``products`` have one row per query, best
+    first.
     """
 
     def __init__(self, queries: Sequence[Row], encode: Encode) -> None:
@@ -217,12 +218,12 @@ class Jurisdiction:
                 self.targets[opinion["case_id"]] = target
 
     def near(self, number: int) -> list[str]:
-        """The opinions nearest to a query, best first."""
+        """The ids of the opinions nearest to the query ``number``, best first."""
         return [self.ids[position] for position in self.nearest[number]]
 
     def pool(self, number: int, others: int) -> dict[str, tuple[int, float]]:
-        """{opinion: gain and product} of a query's pool: the target, then the nearest
-        ``others``.
+        """{id of an opinion: its gain and product} of the pool of the query ``number``:
+        the target, then the nearest ``others``.
         """
         target, products = self.targets[self.queries[number]["cited_case_id"]]
         pool = {self.ids[target]: (1, float(products[number]))}
@@ -262,6 +263,8 @@ def write_retrieval(
     documents: set[str] = set()
 
     def judged() -> Iterator[Row]:
+        """Yield the rows of `JUDGEMENTS`; count, and gather the ``documents``."""
+        # {jurisdiction: the number of its next query}
         numbers: Counter[str] = Counter()
         for query in queries:
             place = places[query["jurisdiction"]]
@@ -330,6 +333,7 @@ def queries_of(examples: str | Path) -> list[Row]:
 
 
 def _as_query(row: Row) -> Row:
+    """An example with the columns of `QUERIES` in addition."""
     return {
         **row,
         "query_id": row["example_id"] + TWIN * row["is_twin"],
@@ -351,7 +355,9 @@ def _majorities(
 
 
 def _batches(opinions: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Opinions by jurisdiction, at most `BATCH` in memory."""
+    """Yield (jurisdiction, some of its opinions); at most `BATCH` opinions are in
+    memory.
+    """
     opinions = iter(opinions)
     jurisdiction = itemgetter("jurisdiction")
     while batch := sorted(islice(opinions, BATCH), key=jurisdiction):
@@ -393,6 +399,7 @@ def write_reranking(
         if row["label"] == NEUTRAL
     ]
     drawn = _drawn(neutral, opinions, encode_query, encode_document, seed)
+    # {case, or id of the opinion drawn for a Neutral hypothesis: its examples}
     by_opinion: dict[int | str, list[Row]] = defaultdict(list)
     for row in rows:
         if row["label"] != NEUTRAL:
@@ -414,8 +421,10 @@ def _drawn(
     encode_document: Encode,
     seed: int,
 ) -> dict[str, str]:
-    """{query id: id of its negative opinion}, without queries that have no other
-    opinion.
+    """{id of a Neutral query: id of the opinion that is its premise}.
+
+    It is drawn from the `CANDIDATES` nearest opinions of other cases than the cited
+    one; a query without any is left out.
     """
     negatives = {}
     places = searched(neutral, opinions, encode_query, encode_document, CANDIDATES + 1)
@@ -461,6 +470,7 @@ def _texts(
 
 
 def _example(row: Row, opinion_id: str, text_id: str, pair_id: str) -> Row:
+    """The row of `EXAMPLES` of a query with its premise."""
     return {
         "example_id": row["query_id"],
         "split": row["split"],

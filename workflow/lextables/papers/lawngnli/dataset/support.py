@@ -9,6 +9,7 @@ negation.
 import re
 from functools import cache
 
+# A number in digits; and a word, with hyphens, or a number.
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 _WORD = re.compile(rf"[a-z]+(?:-[a-z]+)*|{_FIGURE.pattern}")
 

@@ -1,10 +1,16 @@
 """LawngNLI, Appendix A.1.2: the accuracy filters, and the hypothesis that a
 parenthetical becomes.
 
-The released code has two of the filters (history flags, and the words at the start of a
-hypothesis). The other two were applied before its input was written, so they follow the
-paper's text. Party names are compared by `case_index.CaseIndex.met_again`, history
-flags are read with the citation in `parentheticals`.
+The paper's filters are:
+
+1. No later case has the same parties (`case_index.CaseIndex.met_again`).
+2. The citation has no history flag (read in `parentheticals`).
+3. The parenthetical has no metadata keyword (`metadata_keyword`).
+4. Words such as "holding that" at its start are removed (`without_leading_verb`).
+
+The released code has the second and the fourth.  The other two were applied before its
+input was written, so they follow the paper's text.  `more_metadata` and
+`points_outside` are not in the paper.
 """
 
 import re
@@ -60,7 +66,7 @@ _UNSUPPORTIVE = frozenset(
     "disavowing disclaiming disputing doubting fearing hoping hypothesizing imagining presuming "
     "pretending questioning rejecting speculating supposing wondering".split()
 )
-# All components of a pipeline except its tokenizer and vocabulary.
+# All components of a spaCy pipeline except its tokenizer and vocabulary.
 _COMPONENTS = [
     "tok2vec",
     "tagger",
@@ -97,7 +103,7 @@ _FOOTNOTE_MARK = re.compile(r" ?\[Footnote (?:\d+/)?[\d*]+\]")
 # In "didn't" and "hadn't" spaCy's norm of the verb is its present.
 _TENSED = frozenset({"did", "had"})
 
-Pipeline = Callable[[str], Any]
+Pipeline = Callable[[str], Any]  # from a text to its spaCy tokens
 
 
 def metadata_keyword(parenthetical: str) -> bool:
@@ -122,13 +128,15 @@ def without_leading_verb(parenthetical: str) -> str | None:
     """Return the parenthetical without a verb in "ing" and "that" at its start (A.1.2,
     fourth).
 
-    ``holding that the search was unlawful`` becomes ``the search was unlawful``.  None
-    if the verb does not support its clause (``denying that``, ``suggesting that A
-    might``): the rest would not be entailed; and if a further report without a clause
-    would be left behind (``A, and contrasting B``).  A verb that demands its clause
-    (``requiring that``) stays.  The paper removes all of them, and leaves a second one
-    behind: here ``noting that A and that B`` becomes ``A and B``, as does ``and holding
-    that B``.
+    ``holding that the search was unlawful`` becomes ``the search was unlawful``, and
+    ``noting that A and that B`` or ``noting that A and holding that B`` becomes ``A and
+    B``.  A verb that demands its clause (``requiring that``) stays.  None
+
+    - if the verb does not support its clause (``denying that``, ``suggesting that A
+      might``), because the rest would not be entailed,
+    - if a further report without a clause would stay (``A, and contrasting B``).
+
+    The paper removes any verb, and only at the start.
     """
     match = _VERB_THAT.match(parenthetical)
     if match is None or match[1].lower() in _MANDATIVE:
@@ -206,6 +214,7 @@ def normalised(text: str, pipeline: Pipeline) -> str:
 
 
 def _is_word(text: str) -> bool:
+    """Return whether a token has letters and apostrophes only."""
     return text.replace("'", "").replace("’", "").isalpha()
 
 

@@ -68,7 +68,6 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("no independent clause")
     if tree.text.rstrip("\"'”’ ").endswith(ELLIPSES):
         return Rejected("end left out")  # the predicate may be in what follows
-    # Phrases that are no predicates or too uncertain are rejected.
     noun = head_noun(tree, clause.subject)
     is_joined = tree.word(head + 1) in ("and", "or")
     if is_joined and acts(tree, noun, morphology.AGENTS):
@@ -76,6 +75,7 @@ def adjective_phrase(tree: Tree, clause: Clause) -> Change | Rejected | None:
         return Rejected("past tense or participle")
     if tokens[head].text[:1].isupper() or form == "cited":
         return Rejected("title")
+    # Where the predicate begins, with its adverbs.
     start = clause.predicate.start
     if clause.predicate.label == "VP":
         start = head
@@ -304,6 +304,9 @@ def _may_close_clause(tree: Tree, i: int) -> bool:
 
 
 def _is_tagged_finite(tree: Tree, i: int) -> bool:
+    """Return whether token ``i`` can only be finite (`is_finite`) and has not the tag
+    of a base form.
+    """
     token = tree.tokens[i]
     return is_finite(token, tree.tokens[i - 1]) and token.tag != "VB"
 

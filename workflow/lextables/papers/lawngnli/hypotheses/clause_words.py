@@ -1,7 +1,8 @@
-"""What the words of a clause are: its subject's noun, and its verb's form.
+"""What the words of a clause are: the noun of its subject, its verbs and their form.
 
-Taggers take many participles of headlines for past tenses, and some past tenses for
-participles ("conviction reversed", "employee confessed").  `verb_form` decides.
+The rules of the contradiction algorithm share these functions.  Taggers take many
+participles of headlines for past tenses, and some past tenses for participles
+("conviction reversed", "employee confessed").  `verb_form` decides.
 """
 
 from collections.abc import Sequence
@@ -52,14 +53,13 @@ class VerbForm(Enum):
 
 
 def labels_above(node: Node, i: int) -> set[str]:
-    """Return the labels of the constituents of ``node`` that hold token ``i``."""
+    """Return the labels of the constituents between ``node`` and token ``i``."""
     return {inner.label for inner in path_to(node, i)[1:-1]}
 
 
 def outside(clause: Clause, start: int, *below: str) -> list[int]:
-    """Return the tokens from ``start`` on that no node labelled ``below`` holds.
-
-    They are indices, up to the end of the clause.
+    """Return the indices of the clause's tokens from ``start`` on that are in no
+    constituent below it with one of the labels ``below``.
     """
     places = []
     for i in range(start, clause.node.end):
@@ -200,8 +200,8 @@ def verb_in_subject(tree: Tree, clause: Clause) -> bool:
 
 
 def verb_as_noun(tree: Tree, start: int, end: int) -> bool:
-    """Return whether a finite verb is taken for a noun: "company engaged in plans
-    sues".
+    """Return whether a finite verb from ``start`` to ``end`` is taken for a noun:
+    "company engaged in plans sues".
     """
     for before, token in pairwise(tree.tokens[start - 1 : end]):
         if token.tag in ("NNS", "NNPS") and is_finite(token, before):

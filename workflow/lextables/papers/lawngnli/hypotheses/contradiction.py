@@ -1,10 +1,14 @@
 """The contradiction algorithm: add pivotal negation to a hypothesis, or remove it
 (A.1.3, A.1.5).
 
-Rules over a constituency tree, one module a rule, tried in the paper's order on one
-non-compound independent clause of one randomly chosen sentence.  They modify the
-negation of Bilu et al. (2015), Section 4.2.  Where the released code differs by an
-evident mistake it is not followed; the list is in docs/lawngnli.md.
+One non-compound independent clause of one randomly chosen sentence is changed, by the
+first of three rules that fits; each rule is a module (`pronouns`, `verb_phrases`,
+`adjective_phrases`).  Before, clauses are rejected whose negation would not contradict
+them or would not fit the rest of the sentence (`_reason_to_reject`).
+
+The rules modify the negation of Bilu et al. (2015), Section 4.2.  Where the released
+code differs from the paper by an evident mistake it is not followed; the list is in
+docs/lawngnli.md.
 """
 
 import hashlib
@@ -63,18 +67,17 @@ RULES: tuple[Rule, ...] = (indefinite_pronoun, verb_phrase, adjective_phrase)
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A hypothesis that was changed into its contradiction.
-
-    ``rule`` is the function that changed it and ``kind`` what it did; ``negated`` is
-    True if the hypothesis had pivotal negation, which is now gone (A.1.3); ``sentence``
-    is the index of the one sentence that was changed.
-    """
+    """A hypothesis that was changed into its contradiction."""
 
     text: str
     kind: str
+    """What the rule did, as "not added"."""
     negated: bool
+    """Whether the hypothesis had pivotal negation, which is now gone (A.1.3)."""
     sentence: int
+    """Index of the one sentence that was changed."""
     rule: str
+    """Name of the function that changed it."""
 
 
 def contradict(

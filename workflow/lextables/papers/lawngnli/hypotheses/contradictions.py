@@ -1,8 +1,8 @@
 """LawngNLI, Appendices A.1.3, A.1.5 and A.1.6, for one shard: the contradiction of each
 hypothesis.
 
-Parsing takes hours for many volumes. This module imports no later step, so changes
-there do not rerun it.
+Parsing takes hours for many volumes.  This module imports no later step, so that
+changes of later steps do not rerun it.
 """
 
 from collections import Counter
@@ -45,6 +45,7 @@ CONTRADICTIONS = Table(
 # Hypotheses per parser call.
 BATCH = 1024
 
+# The steps of the funnel, each with what is left after it.
 DIFFICULTY = (
     "no quotation, four words or more, less than half of the bigrams in the premise"
 )

@@ -12,7 +12,7 @@ import re
 from itertools import pairwise
 
 MIN_WORDS = 4
-MAX_OVERLAP = 0.5
+MAX_OVERLAP = 0.5  # an example with this overlap or more is dropped
 
 # A single mark counts where it opens a quotation; a closing one looks like an
 # apostrophe.

@@ -130,6 +130,8 @@ AGENTS = AUTHORITIES | frozenset(
 
 _DO_TAGS = {form: tag for tag, form in DO.items()}
 
+# How words begin whose article is not that of their first letter: "an hour", "a union",
+# but "an unimportant".
 _AN = ("hour", "honest", "honor", "honour", "heir")
 _A = ("uni", "unanim", "use", "usu", "usa", "eu", "one", "once", "ubiq", "uti")
 _NOT_UNI = ("unin", "unim", "unid")
@@ -168,6 +170,7 @@ def inflect(base: str, tag: str) -> str:
 
 @cache
 def _forms(base: str, tag: str) -> tuple[str, ...]:
+    """Return the forms of the verb ``base`` for a tag, the commonest first."""
     from lemminflect import getInflection
 
     return tuple(getInflection(base, tag))

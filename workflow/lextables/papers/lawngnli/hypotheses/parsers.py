@@ -1,9 +1,9 @@
-"""From sentences to constituency trees: benepar, or the fast choice over spaCy's
-dependencies (`constituents`).
+"""From texts to the constituency trees of their sentences.
 
-Both take tokens and sentence ends from the same spaCy pipeline, so that their trees
-differ only in structure and tags.  The paper used benepar_en3 with en_core_web_lg
-(A.1.5, footnote 21).
+There are two parsers: benepar, and a faster one that makes trees of spaCy's
+dependencies (`constituents`).  Both take tokens and sentence ends from the same spaCy
+pipeline, so that their trees differ only in structure and tags.  The paper used
+benepar_en3 with en_core_web_lg (A.1.5, footnote 21).
 """
 
 import logging
@@ -34,16 +34,16 @@ benepar.
 
 
 class Parser(Protocol):
-    """Anything that maps texts to the trees of their sentences.
-
-    ``parse`` yields one tuple of trees for each text, in order; the trees' texts joined
-    are the text without white space around it.  ``warnings`` counts the warnings of the
-    libraries by category.
-    """
+    """Anything that maps texts to the trees of their sentences."""
 
     warnings: Counter[str]
+    """How often libraries warned, by category."""
 
-    def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]: ...
+    def parse(self, texts: Iterable[str]) -> Iterator[tuple[Tree, ...]]:
+        """Yield the trees of each text, in order; their texts joined are the text
+        without white space around it.
+        """
+        ...
 
 
 def parser(
@@ -123,7 +123,9 @@ class Benepar(_Batched):
 
 
 def _columns(sentence: Sequence[Token]) -> tuple[list[str], list[bool], list[str]]:
-    """Return the words, whether a space follows each, and the tags, "X" for none."""
+    """Return a sentence as benepar reads it: the words, whether a space follows each,
+    and the tags, "X" for none.
+    """
     words = [token.text for token in sentence]
     spaces = [bool(token.space) for token in sentence]
     tags = [token.tag or "X" for token in sentence]
@@ -131,6 +133,9 @@ def _columns(sentence: Sequence[Token]) -> tuple[list[str], list[bool], list[str
 
 
 def _benepar_tree(sentence: Sequence[Token], parse: Any) -> Tree:
+    """Return the tree of a sentence from benepar's `nltk.Tree`, None if it was too
+    long.
+    """
     if parse is None:
         return flat(sentence, UNPARSED)
     tree = from_nltk(parse, [token.space for token in sentence])
@@ -177,6 +182,7 @@ _PREFIXED = re.compile(r"(?:pre|re|co|non|counter|over|mis|un)-[a-z]+", re.IGNOR
 
 
 def _pipeline(name: str, exclude: Sequence[str]) -> Any:
+    """Return a spaCy pipeline that keeps words with a prefix as one token."""
     nlp = spacy_pipeline(name, exclude)
     nlp.tokenizer.token_match = _PREFIXED.fullmatch
     return nlp
@@ -188,6 +194,7 @@ _BRACKETED = re.compile(r"\[\w+\](?=\w)|(?<=\w)\[\w+\]")
 
 
 def _without_brackets(text: str) -> str:
+    """Return the text to parse: "[O]nce" becomes "Once"."""
     return _BRACKETED.sub(lambda match: match.group()[1:-1], text)
 
 
@@ -203,8 +210,9 @@ def _with_brackets(trees: Sequence[Tree], text: str) -> tuple[Tree, ...]:
     for match in _BRACKETED.finditer(text):
         opening.add(match.start())
         closing.add(match.end() - 1)
-    # For each character of the parsed text: where in ``text`` a word that begins with
-    # it begins, and where one that ends before it ends.
+    # From offsets in the parsed text to offsets in ``text``: ``word_begins`` for a word
+    # that begins there, with its opening bracket; ``word_ends`` for one that ends
+    # there, with its closing bracket.
     word_begins = []
     word_ends = [0]
     for position in range(len(text)):
@@ -262,6 +270,7 @@ def _sentences_with_arcs(
         for token in span:
             if token.i in places:
                 head = token.head
+                # White space is no token here; what depends on it goes to its head.
                 while head.i not in places and head.head is not head:
                     head = head.head
                 arcs.append((places.get(head.i, places[token.i]), token.dep_))

@@ -1,6 +1,7 @@
-"""Changes of a sentence's negation, and the words that change with it.
+"""What the rules of the contradiction algorithm return, and the words that change when
+they add or remove a negation.
 
-"did not find any error" becomes "found some error".
+With the negation of "did not find any error" also "any" changes: "found some error".
 """
 
 from collections.abc import Iterable, Sequence
@@ -44,16 +45,18 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The edits of one rule to one sentence; ``negated`` if they remove a negation."""
+    """The edits of one rule to one sentence."""
 
     edits: tuple[Edit, ...]
     kind: str
+    """What they do, as "not added"."""
     negated: bool
+    """Whether the sentence was negated, so that they remove the negation."""
 
 
 def cased(model: str, words: str) -> tuple[str, ...]:
-    """Return ``words``, the first with the capital and the bracketed letter of
-    ``model``.
+    """Return ``words`` with the capital and the brackets of ``model``: for "[A]ny" and
+    "no" it is "[N]o".
     """
     letter = model[0]
     first = words[0]

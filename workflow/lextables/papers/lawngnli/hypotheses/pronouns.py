@@ -44,6 +44,7 @@ def indefinite_pronoun(tree: Tree, clause: Clause) -> Change | Rejected | None:
     """
     tokens = tree.tokens
     group = verbs_of(tree, clause)
+    # Without a finite verb the clause states something only if it has a predicate.
     if group is not None and tree.word(group.first - 1) == "to":
         return Rejected("bare verb")  # "no power in courts to act"
     if group is None or verb_form(tree, clause, group) is VerbForm.PARTICIPLE:

@@ -1,9 +1,8 @@
-"""An immutable constituency tree over the tokens of a sentence, and the few operations
-that rules need.
+"""Constituency trees of sentences: their clauses and verbs, and edits of their tokens.
 
-This module has no verb forms or negations: the Penn Treebank tag says which token is a
-verb.  Tokens keep the white space after them, so that an edited sentence keeps the
-original spacing.
+Trees cannot be changed; an edit returns a new text.  Tokens keep the white space after
+them, so that it keeps the original spacing.  No words are known here: the Penn Treebank
+tags say which tokens are verbs, and callers say which of these are auxiliaries.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +14,12 @@ CLAUSES = frozenset({"S", "FRAG", "NP", "X"})
 called NP or FRAG.
 """
 
+# Labels of what stands between coordinated clauses.
 _SEPARATORS = frozenset({",", ":", ".", "CC", "CONJP", "ADVP", "HYPH"})
-_WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})
+_WRAPPERS = frozenset({"", "TOP", "ROOT", "S1"})  # labels of a root above the sentence
+# Marks with no space after them.
 _OPENING = frozenset({"(", "[", "{", "$", "``", "“", "‘", "-LRB-"})
-_ESCAPES = {
+_ESCAPES = {  # how the Penn Treebank writes brackets
     "-LRB-": "(",
     "-RRB-": ")",
     "-LSB-": "[",
@@ -28,6 +29,7 @@ _ESCAPES = {
 }
 
 
+# From a verb and the tag of a later verb: whether it is that one's auxiliary.
 IsAuxiliary = Callable[[str, str], bool]
 
 
@@ -128,6 +130,7 @@ def flat(tokens: Sequence[Token], label: str = "X") -> Tree:
 
 
 def _plain(label: str) -> str:
+    """Return a label without function tags."""
     if label.startswith("-"):
         return label
     return label.split("-")[0].split("=")[0].split("|")[0]
@@ -198,6 +201,7 @@ def clauses(tree: Tree) -> tuple[Clause, ...]:
 
 def _clauses(tree: Tree, node: Node) -> Iterator[Clause]:
     """Yield the clause of ``node``, or else those of the S nodes joined in it."""
+    # Weak parsers leave out phrases, which are added first.
     node = _grouped(node)
     node = _joined(tree, node)
     node = _predicated(node)
@@ -230,8 +234,8 @@ def _first(nodes: Sequence[Node], *labels: str) -> Node | None:
 def _grouped(node: Node) -> Node:
     """Return an S with an NP and a VP added around a noun and a verb without a phrase.
 
-    Weak parsers return for long subjects: (S (NN failure) (S (VP to disclose it)) (VBZ
-    violates) (NP ...)).
+    Weak parsers return for long subjects:
+    (S (NN failure) (S (VP to disclose it)) (VBZ violates) (NP …)).
     """
     children = node.children
     finite = _first(children, "MD", "VBZ", "VBP", "VBD")
@@ -256,8 +260,8 @@ def _grouped(node: Node) -> Node:
 def _predicated(node: Node) -> Node:
     """Return a node with an ADJP added around a predicate without a phrase.
 
-    Weak parsers return for headlines: (NP (NP evidence) (RB not) (JJ admissible) (PP at
-    trial)).
+    Weak parsers return for headlines:
+    (NP (NP evidence) (RB not) (JJ admissible) (PP at trial)).
     """
     labels = [child.label for child in node.children]
     if "VP" in labels or "ADJP" in labels:
@@ -282,9 +286,8 @@ def _predicated(node: Node) -> Node:
 def _joined(tree: Tree, node: Node) -> Node:
     """Return an S with an NP added around coordinated subjects.
 
-    Weak parsers return for "neither A nor B": (S (CC neither) (NP A) (CC nor) (NP B)
-    (VP
-    ...)).
+    Weak parsers return for "neither A nor B …":
+    (S (CC neither) (NP A) (CC nor) (NP B) (VP …)).
     """
     labels = [child.label for child in node.children]
     if node.label != "S" or "VP" not in labels:
@@ -323,8 +326,8 @@ def _wrapped(node: Node, *phrases: tuple[str, int, int]) -> Node:
 
 
 def core(node: Node) -> Node:
-    """Return the NP without the phrases that follow its noun; in a coordination, the
-    first NP's.
+    """Return the NP without the phrases that follow its noun; of coordinated NPs, that
+    of the first.
 
     An NP before a noun, as the possessive in "the State's interest in revenue", is part
     of the core.
@@ -338,18 +341,20 @@ def core(node: Node) -> Node:
 
 @dataclass(frozen=True, slots=True)
 class Verbs:
-    """The verbs of a verb phrase as token indices.
-
-    ``chain`` runs from the first verb through the auxiliaries to the main verb.
-    ``peers`` are the first verbs of the phrases coordinated with the whole chain and
-    ``joiners`` their coordinators; ``main_peers`` are those coordinated with the main
-    verb alone, when auxiliaries stand before it.
-    """
+    """The verbs of a verb phrase as token indices."""
 
     chain: tuple[int, ...]
+    """From the first verb through the auxiliaries to the main verb."""
     peers: tuple[int, ...] = ()
+    """The first verbs of the phrases that are coordinated with the whole chain:
+    "denied" in "was heard and denied it".
+    """
     joiners: tuple[str, ...] = ()
+    """The coordinators of the peers: "and"."""
     main_peers: tuple[int, ...] = ()
+    """The verbs that are coordinated with the main verb alone, under its auxiliaries:
+    "amended" in "was passed and amended".
+    """
 
     @property
     def first(self) -> int:
@@ -408,6 +413,7 @@ def verbs(
     conjuncts, joiners = conjuncts_of(phrase)
     if not conjuncts:
         return None
+    # Go from each auxiliary to the verb below or after it, until the main verb.
     peers = tuple(conjunct.verb for conjunct in conjuncts[1:])
     chain = [conjuncts[0].verb]
     following = conjuncts[0].following
@@ -450,6 +456,7 @@ class Edit:
 
 
 def replace(index: int, *words: str) -> Edit:
+    """Put ``words`` in the place of token ``index``."""
     return Edit(index, index + 1, words)
 
 
@@ -459,6 +466,7 @@ def insert(index: int, *words: str) -> Edit:
 
 
 def delete(start: int, end: int | None = None) -> Edit:
+    """Delete the tokens from ``start`` to ``end``, or ``start`` alone."""
     return Edit(start, start + 1 if end is None else end)
 
 
@@ -494,6 +502,10 @@ def edited(tree: Tree, edits: Sequence[Edit]) -> str:
 
 
 def _insert(written: list[list[str]], words: Sequence[str]) -> None:
+    """Add ``words`` to ``written``, pairs of a word and the space after it.
+
+    Where no space followed the word before them, as before a comma, none follows them.
+    """
     after = " "
     opening = _OPENING | {'"', "'"}
     if written:
@@ -506,6 +518,9 @@ def _insert(written: list[list[str]], words: Sequence[str]) -> None:
 
 
 def _close_gap(written: list[list[str]], space: str) -> None:
+    """Space the last of ``written`` after a deletion; ``space`` was after what is
+    deleted.
+    """
     word, before = written[-1]
     if not space or (not before and word[-1:].isalnum()):
         written[-1][1] = space

@@ -112,7 +112,10 @@ def _is_unclear(tree: Tree, clause: Clause, group: Verbs) -> bool:
 def negation_of(tree: Tree, clause: Clause, group: Verbs) -> tuple[str, int] | None:
     """Return the kind of the verb's negation and its token, or None.
 
-    It is next to the verbs, or after the main verb with at most adverbs between.
+    It is between the subject and the main verb, or after this with at most adverbs or
+    an insertion between.  Kinds are "not" (also "never"), "neither", "no longer", "no
+    phrase" ("in no way"), "no comparative" ("no different"), "no object" ("had no
+    reason") and "negative pronoun" ("said nothing").
     """
     for i in range(clause.subject.end, group.main):
         above = labels_above(clause.node, i)
@@ -177,7 +180,9 @@ def _after_insertion(tree: Tree, start: int, end: int) -> int:
 
 
 def _is_comparative(tree: Tree, i: int) -> bool:
-    """Return whether a comparative is at ``i``: "no different", "no less"."""
+    """Return whether "no" before token ``i`` negates a comparative: "no different", "no
+    less".
+    """
     for token in tree.tokens[i : i + 1]:
         if token.lower == "different" or token.tag in ("JJR", "RBR"):
             return True
@@ -478,6 +483,7 @@ def _misses_its_verb(tree: Tree, clause: Clause, group: Verbs) -> bool:
 
 
 def _is_plural(tree: Tree, subject: Node) -> bool:
+    """Return whether a verb without -s can be the subject's finite verb."""
     if any(child.label == "CC" for child in subject.children):
         return True
     noun = tree.tokens[head_noun(tree, subject)]

@@ -99,9 +99,9 @@ ASSERTED = {
 # After these words "any" means whichever, with a negation or without.
 WHICHEVER = frozenset({"without", "than", "if", "before", "as"})
 
-VERBAL = ("VB", "MD")
-COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})
-# Words that may be between a verb and its object.
+VERBAL = ("VB", "MD")  # how the tags of verbs begin
+COMPLEMENTS = frozenset({"NP", "ADJP", "UCP"})  # labels of phrases after "be"
+# Labels of what may be between a verb and its object.
 BESIDE = ("ADVP", "RB", ",", "PRN", "PRT", "RP")
 BE = frozenset(
     {"be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"}
@@ -124,7 +124,7 @@ MODALS = frozenset(
     }
 )
 AUXILIARIES = MODALS | BE | HAVE | DO
-REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}
+REDUCED = {"ca": "can", "wo": "will", "sha": "shall"}  # in "can't", "won't", "shan't"
 FINITE = MODALS | {"am", "is", "are", "was", "were"}
 # Verbs with which "may" means possibility, not permission: "may not" does not deny
 # that.
@@ -133,18 +133,21 @@ STATES = frozenset(
     "give have impair imply include increase indicate involve justify lead mean occur pose present prevent "
     "raise reduce reflect remain require result seem suggest support turn undermine violate warrant".split()
 )
-NOMINATIVE = frozenset("he i it she they we".split())
+NOMINATIVE = frozenset("he i it she they we".split())  # pronouns as subjects
 # A capital on these nouns does not make them the name of a person or body that acts.
 LAWS = frozenset(
     "act amendment article bill clause code constitution convention doctrine exemption form order "
     "proviso rule section statute table title treaty".split()
 )
+# Nouns in the singular that may have a verb in the plural.
 COLLECTIVES = frozenset(
     "counsel data half majority media minority number people personnel police rest staff".split()
 )
+# Words of noun phrases that say when, and are no object: "dismissed last week".
 TIMES = frozenset(
     "day earlier last later month next once term this time today twice week year yesterday".split()
 )
+# Behind a number they say how far or how long, and are no object: "delayed two weeks".
 MEASURES = frozenset(
     "days feet foot hours inches miles months percent times weeks yards years".split()
 )
@@ -159,6 +162,9 @@ SENTENCE_ADVERBS = frozenset(
     "apparently certainly clearly evidently likely obviously plainly probably surely undoubtedly "
     "unquestionably".split()
 )
+# Words that open a subordinate clause.  Each set is for one place: `SUBORDINATORS`
+# before a subject or a later verb, `CONDITIONS` for a clause of reason or condition,
+# `ADVERBIAL` for one that is no object of a verb.
 SUBORDINATORS = frozenset(
     "although because if that though unless when where whether which while who".split()
 )
@@ -231,6 +237,7 @@ JUDGING = frozenset(
     "invalid irrelevant lawful mandatory moot necessary overbroad premature proper sufficient unclear "
     "unconstitutional unlawful unnecessary valid void".split()
 )
+# Adjectives that only describe their noun, also behind it.
 DESCRIBING = frozenset(
     "attributable comparable payable possible right subject traceable".split()
 )
