@@ -26,7 +26,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     it to ``path``.
 
     On any error the temporary file is removed and ``path`` is unchanged.  The digest of
-    the file before is deleted.
+    the replaced file (`digest_file`) is deleted.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

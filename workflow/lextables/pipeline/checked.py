@@ -13,11 +13,13 @@ from pydantic import TypeAdapter, ValidationError
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.redaction import redacted
 
-UNKNOWN = ("extra_forbidden", "invalid_key")
+UNKNOWN = ("extra_forbidden", "invalid_key")  # pydantic's types of errors for a key
+# Advice where a value should be a text.
 QUOTES = (
     "put quotes around what looks like a number, a date, true or false, and on the command line"
     """ also brackets, as in contract='["NDA: #4.txt"]'"""
 )
+# Types and limits of a JSON schema, in words.
 TYPES = {
     "boolean": "true or false",
     "integer": "a whole number",
@@ -40,11 +42,11 @@ Schema = Mapping[str, Any]
 def checked(
     kind: Any, values: Any, *, where: str, do: str = "", quotes: str = QUOTES
 ) -> Any:
-    """Return ``values`` as the type ``kind`` or that of a `TypeAdapter`.
+    """Return ``values`` as the type ``kind``, which may be a `TypeAdapter` of it.
 
-    Raises `BadInput` for the first error.  The allowed values in its message are the
-    description of the key in the JSON schema of ``kind``, or are derived from this
-    schema.  ``quotes`` is added if there should be a text.
+    Raises `BadInput` for the first error, with ``where`` and ``do``.  The allowed
+    values in its message are the description of the key in the JSON schema of ``kind``,
+    or are derived from this schema.  ``quotes`` is added if there should be a text.
     """
     adapter = kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)
     try:
@@ -70,9 +72,11 @@ class _JsonSchema:
         self.schema = schema
 
     def sentence(self, fault: Mapping[str, Any], advice: str) -> str:
-        """Return what is wrong, by one of pydantic's errors, with an advice if not
-        empty.
+        """Return one of pydantic's errors as a sentence; ``advice`` is added if a value
+        is not allowed.
         """
+        # The place of the error is a list of keys.  If the last key is itself wrong,
+        # the schema is that of the mapping around it.
         keys = list(fault["loc"])
         inner = None
         is_name = keys[-1:] == ["[key]"]
@@ -95,13 +99,16 @@ class _JsonSchema:
             return f"{key} is missing (allowed: {allowed})"
         if advice:
             allowed += f"; {advice}"
+        # The whole value has no key, so that its sentence begins with the value.
         return f"{key} = {_shown(fault['input'])} is not allowed (allowed: {allowed})".removeprefix(
             " = "
         )
 
     def _at(self, location: Sequence[int | str]) -> tuple[list[int | str], Schema]:
-        """Return the keys of a location, without pydantic's names of the types of a
-        union, and its schema.
+        """Return the keys of a location and its schema.
+
+        In a union pydantic also lists which type it tried; such a part is no key and is
+        left out.
         """
         keys = []
         schema = self.schema
@@ -195,8 +202,8 @@ def _is_described(schema: Schema) -> bool:
 
 
 def _inner(schema: Schema, part: int | str) -> Schema | None:
-    """Return the schema of an item or of a key's value, or None if it has no such
-    key.
+    """Return the schema of the item or the value at ``part``; None if ``schema`` has
+    none.
     """
     if isinstance(part, int) and "items" in schema:
         return schema["items"]

@@ -27,8 +27,8 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 from lextables.pipeline.redaction import redacted, without_url_secrets
 
-# Marks of keys.  Pages and exports show the keys that change a result; they are read by
-# other people.
+# Marks of keys, in their annotations.  Pages and exports, which other people read, show
+# only what changes a result, and no paths (`published`).
 LOCAL = "local"  # changes no result, or describes this machine or a person: never shown
 PLACE = "place"  # changes a result, but may be a path on this machine: the path is not shown
 A_PLACE = "<path>"  # shown instead of it
@@ -91,7 +91,7 @@ def _only_item(value: Any) -> Any:
 UserPath = Annotated[str, BeforeValidator(_only_item), AfterValidator(_usable)]
 
 
-_WHOLE = re.compile("[0-9]{1,19}")
+_WHOLE = re.compile("[0-9]{1,19}")  # a whole number, for `_number`
 
 
 def _address(url: str) -> str:
@@ -109,8 +109,9 @@ def _address(url: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """Return the integer that a string has, as in a list on the command line; other
-    values as they are.
+    """Return a string of digits as an integer; other values as they are.
+
+    Numbers in a list on the command line may be strings.
     """
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
@@ -151,6 +152,8 @@ Count = Annotated[Limit, Field(ge=1)]
 def listed(value: Any, single: Any) -> Any:
     """Return a value of the type ``single`` as the only item of a tuple; others as they
     are.
+
+    So a key with several values may also have one without brackets.
     """
     if isinstance(value, single):
         return (value,)
@@ -469,7 +472,7 @@ class Config(BaseModel):
         return [(root / folder).resolve() for folder in self.mirror]
 
 
-# The classes of entries of keys with several entries.
+# Keys with a list of mappings, and the classes of these, whose fields have marks too.
 ENTRIES: dict[str, type[BaseModel]] = {
     "extra_models": ExtraModel,
     "extra_predictions": ExtraPredictions,
@@ -484,7 +487,7 @@ def published(values: JsonObject) -> JsonObject:
 
 
 def _without_places(entry: type[BaseModel], values: JsonObject) -> JsonObject:
-    """Return `published` values of an entry with the fields of ``entry``."""
+    """Return the ``values`` of fields of ``entry`` that may be shown (`published`)."""
     shown = {}
     for name, value in values.items():
         field = entry.model_fields.get(name)

@@ -14,7 +14,11 @@ from lextables.pipeline.files import read_record, write_result
 
 
 class Contents:
-    """Digests of files and folders, cached in the folder ``kept`` if it is writable."""
+    """Digests of files and folders, cached in the folder ``kept`` if it is writable.
+
+    The cache has a JSON file for each path that is asked for: {name of a file: [[size,
+    time of its content, time of its last change], digest]}.
+    """
 
     def __init__(self, kept: str | Path) -> None:
         self.kept = Path(kept)
@@ -40,8 +44,10 @@ class Contents:
         return _together(self._each(path, inside))
 
     def _each(self, path: Path, files: list[Path]) -> dict[str, str]:
-        """Return {name below the folder ``path``, or name of the file ``path``:
-        digest}.
+        """Return {name: digest} of ``files``, and update the cache of ``path``.
+
+        Names are relative to the folder ``path``.  If ``path`` is itself the only file,
+        it has its own name.
         """
         place = self.kept / f"{_sha256(str(path))}.json"
         old = read_record(place, dict[str, tuple[list[int], str]]) or {}
@@ -86,6 +92,7 @@ def sha256_of(path: str | Path) -> str:
 
 
 def _together(digests: Mapping[str, str]) -> str:
+    """Return ``sha256:…`` over {name: digest}."""
     lines = [f"{name}\0{digest}\n" for name, digest in sorted(digests.items())]
     return f"sha256:{_sha256(''.join(lines))}"
 

@@ -35,7 +35,7 @@ ROW_GROUP = 4096
 # Each page of a file has a checksum, which is compared when it is read.  A page without
 # one, of an earlier version, is read as it is.
 PARQUET: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
-# The metadata of a column of decimal numbers: which are allowed.
+# The metadata of a column of decimal numbers: its key, and which numbers are allowed.
 NUMBERS = b"numbers"
 DEFINED = b"finite"
 DEFINED_OR_NAN = b"finite or NaN"
@@ -128,18 +128,16 @@ class Census(Sources):
 
 @dataclass(frozen=True)
 class Published:
-    """The input of the reader of one data set.
-
-    ``files`` are the published files by their names in the registry, ``facts`` files of
-    `resources/facts`, and ``given`` the keys of the paper's registry that the data set
-    names.  ``variants`` are the variants of the files, by the same names; of several
-    files the variant of the first.
-    """
+    """The input of the reader of one data set."""
 
     files: Mapping[str, Sequence[Path]]
+    """The published files, by their names in the registry."""
     facts: Mapping[str, Path]
+    """Files of `resources/facts`, by their names in the registry."""
     given: JsonObject
+    """The values of those keys of the paper's file that the data set names."""
     variants: Mapping[str, str] = field(default_factory=dict)
+    """The variant of each name of ``files``; of several files that of the first."""
 
     def file(self, name: str) -> Path:
         """The one file of this name."""
@@ -149,12 +147,12 @@ class Published:
 
 @dataclass(frozen=True)
 class Rows:
-    """The output of a reader: the rows of each table, and counts and other notes about
-    them.
-    """
+    """The output of a reader."""
 
     of: Mapping[str, Iterable[Row]]
+    """{table: its rows}."""
     notes: JsonObject
+    """Counts and other notes about them, for the census."""
 
 
 Reader = Callable[[str, Published], Rows]  # of a paper package

@@ -14,7 +14,8 @@ from lextables.pipeline.checked import checked
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 
-# Allowed forms of names and texts.  A name is part of paths, targets and rules.
+# Allowed forms of names and texts.  A name is part of paths, targets and rules.  Error
+# messages quote the descriptions.
 Name = Annotated[
     str,
     Field(
@@ -45,7 +46,7 @@ class Entry(BaseModel):
 
 
 DEEPEST = 100  # levels of nesting
-# Numbers that YAML and a reader understand in the same way.
+# Numbers that YAML and a reader understand in the same way: 12, -0.5, 1.0e+3, .inf.
 _DECIMAL = re.compile(
     r"[-+]?(?:(?:0|[1-9][0-9]*)|[0-9]*\.[0-9]*(?:[eE][-+][0-9]+)?|\.(?i:inf|nan))"
 )
@@ -82,7 +83,7 @@ def content(path: str | Path) -> Any:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         do = "save the file again as UTF-8"
         raise BadInput(f"not YAML ({error.reason})", where=str(path), do=do) from error
-    except ValueError as error:  # in words of Python
+    except ValueError as error:  # from Python, which names neither the row nor the key
         what = "the file has a date that does not exist, or a number of thousands of digits"
         raise BadInput(what, where=str(path)) from error
     except OSError as error:
@@ -90,8 +91,9 @@ def content(path: str | Path) -> Any:
 
 
 def _check_depth(text: str) -> None:
-    """Raise an error of YAML for a deep nesting, on which libyaml ends the whole
-    process.
+    """Raise `MarkedYAMLError` for a nesting of more than `DEEPEST` levels.
+
+    A much deeper one would crash libyaml, and with it the process.
     """
     depth = 0
     for event in yaml.parse(text, Loader=_UniqueKeys):

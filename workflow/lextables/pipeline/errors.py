@@ -14,8 +14,8 @@ from lextables.pipeline.redaction import redacted
 # Maximum characters of each part of a sentence, which may quote a whole file.
 LONGEST = 400
 SIMILAR = 3  # names that a suggestion has at most
-_LINE_ENDS = re.compile(r"[\t-\r\x85]+")
-_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # by a terminal
+_LINE_ENDS = re.compile(r"[\t-\r\x85]+")  # and tabs
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # control characters of terminals
 FULL = (errno.ENOSPC, errno.EDQUOT)  # a disk or a quota
 
 
@@ -87,7 +87,9 @@ def first_line(error: Exception) -> str:
 
 @contextmanager
 def loading_weights() -> Iterator[None]:
-    """Raise `BadInput` for errors of a library that loads weights; errors in code are
+    """Raise `BadInput` for an error of a library that loads weights.
+
+    Errors that mean a fault in code, such as a `TypeError`, and a lack of memory are
     not changed.
     """
     try:

@@ -69,11 +69,12 @@ _DECODER = JSONDecoder(object_pairs_hook=_unique)
 def json_prefix(
     text: str, start: int, where: str, do: str = RESTORE
 ) -> tuple[Any, int]:
-    """Return the JSON value that begins at ``start``, and where it ends.
+    """Return the JSON value that begins at ``start``, and the position behind it.
 
-    Raises JSONDecodeError if ``text`` may only be cut short, and `BadInput` for any
-    other fault: a key that an object has twice, nesting or digits beyond Python's
-    limits, and half of a character.
+    Raises JSONDecodeError for text that is no JSON, which may only be cut short, and
+    `BadInput` for any other fault: a key that an object has twice, nesting or digits
+    beyond Python's limits, and half of a character.  ``where`` and ``do`` are those of
+    the `BadInput`.
     """
     try:
         content, end = _DECODER.raw_decode(text, start)
@@ -132,7 +133,7 @@ def _adapter(kind: Any) -> TypeAdapter:
 
 
 def typed(kind: Any, value: Any, where: str = "", do: str = RESTORE) -> Any:
-    """Return a JSON value as ``kind``, such as a `Strict` model.
+    """Return a JSON value as the type ``kind``, such as a `Strict` model.
 
     Raises `BadInput` for the first wrong value, with its key.
     """
@@ -145,10 +146,10 @@ DOUBTED = ".doubted"  # follows the name of a download that a job could not read
 
 
 def doubt(paths: Iterable[str | Path]) -> None:
-    """Mark downloads that a job could not read; the next run fetches those again that
-    may be damaged.
+    """Mark the downloads among ``paths``, the inputs of a job that could not read them.
 
-    A download is a file with a record of its provenance, ``<file>.json``.
+    A download is a file with a record of its provenance, ``<file>.json``.  The next run
+    fetches those again that may be damaged (`sources.fetch`).
     """
     for path in paths:
         if Path(f"{path}.json").is_file():
@@ -208,10 +209,10 @@ def _go_to_footer(file: BinaryIO) -> None:
 
 
 def _rebuild(path: Path) -> str:
-    """Return the advice to make a damaged result again.
+    """Return how a user gets a damaged result made again: by deleting it.
 
-    Snakemake marks a folder that a rule makes as a whole: it is not made again if only
-    a file in it is missing.
+    A file in a folder that a rule makes as a whole, which has a mark of Snakemake, is
+    only made again if the whole folder is deleted.
     """
     for folder in path.parents:
         if (folder / ".snakemake_timestamp").is_file():
@@ -253,8 +254,9 @@ def read_json(path: str | Path, kind: Any = JsonObject) -> Any:
 
 
 def read_record(path: str | Path, kind: Any = JsonObject) -> Any:
-    """Return `read_json`, or None if the file is missing or damaged, and is made
-    again.
+    """Return the value as `read_json`; None if the file is missing or damaged.
+
+    For files that can be made again.
     """
     with suppress(OSError, BadInput):
         return read_json(path, kind)

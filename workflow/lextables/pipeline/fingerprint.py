@@ -54,12 +54,17 @@ def fingerprint(*modules: str) -> str:
 
 
 def digests(*modules: str) -> dict[str, str]:
-    """Return {file: digest} of the files in a `fingerprint`, by their path in ROOT."""
+    """Return {file: digest} of the files in a `fingerprint`, by their path in ROOT.
+
+    Begins with ``modules`` and follows their imports.  A data file is named
+    ``<module>: <name in its string>``.
+    """
     waiting: list[Path] = []
     ignored = {ROOT / name for name in INFRASTRUCTURE}
     for module in modules:
         files = _requested(module)
         waiting += files
+        # A requested module counts even if it is in INFRASTRUCTURE.
         ignored.discard(files[-1])
     file_digests: dict[str, str] = {}
     while waiting:

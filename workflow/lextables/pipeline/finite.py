@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lextables.pipeline.errors import BadInput
 
-# Eight times the distance of 1 from the next number in single precision.
+# Eight times the distance of 1 from the next larger number in single precision.
 ROUNDING = 2.0**-20
 OTHER_WEIGHTS = (
     "use weights whose numbers are finite, or train with a lower learning rate"
@@ -39,11 +39,10 @@ def finite(
 
 
 def as_share(value: float) -> float | None:
-    """Return a probability, or None for a number that is none.
+    """Return ``value`` as a share between 0 and 1; None if it lies outside.
 
-    Values that are outside of 0 to 1 by the rounding of single precision (`ROUNDING`),
-    such as a softmax of
-    1.0000001, are 0 or 1.
+    A value that is outside only by rounding in single precision (`ROUNDING`), such as a
+    softmax of 1.0000001, becomes 0 or 1.
     """
     if -ROUNDING <= value <= 1 + ROUNDING:
         return min(max(value, 0.0), 1.0)

@@ -19,7 +19,7 @@ from lextables.pipeline.errors import BadInput
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PAUSE = 1.0  # seconds between two attempts while all GPUs are locked
-# A line of `nvidia-smi -L`; the parts of a GPU (MIG) follow it.
+# A line of `nvidia-smi -L`: a GPU, or one of its parts (MIG), which follow it.
 _LISTED = re.compile(r"^ *(GPU|MIG) .*\(UUID: (\S+)\)", re.MULTILINE)
 _locks: list[FileLock] = []  # held until the process ends
 
@@ -60,8 +60,10 @@ def hide_all() -> None:
 
 
 def _candidates() -> list[str]:
-    """The GPUs that may be locked, by UUID if the driver lists them: all jobs must use
-    the same name.
+    """The GPUs that may be locked, by UUID if the driver lists them.
+
+    `CUDA_VISIBLE_DEVICES` may name a GPU by its number or by the beginning of its UUID,
+    but all jobs must use the same name for its lock.
     """
     parts_of = _gpus()
     visible = os.environ.get(VISIBLE)

@@ -44,12 +44,13 @@ from lextables.pipeline.job_files import progress_file, record_usage, usage_file
 from lextables.pipeline.locks import held_by_job
 from lextables.pipeline.redaction import Redacting, redacted
 
-_ENDS = re.compile(r"[\r\n]")
+_ENDS = re.compile(r"[\r\n]")  # of lines; a progress bar is redrawn after \r
 # Sequences such as colours, a hidden cursor, and a window's title with its end.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)")
-_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_CLEAR = "\r\x1b[K"
-# Together less than a minute: seconds without a line, and between two looks.
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # other control characters
+_CLEAR = "\r\x1b[K"  # deletes the line of the cursor
+# `_heartbeat` writes a line after `QUIET` seconds without one, and looks every `LOOK`
+# seconds: together less than a minute.
 QUIET = 40.0
 LOOK = 15.0
 BUSY = 0.05  # minimum CPU seconds per second of a working job
@@ -112,7 +113,7 @@ def job(log: str | Path) -> Iterator[logging.Logger]:
     """
     log = Path(log)
     # The objects of imported modules are so many that looking for garbage among them
-    # takes seconds, now and at the end of the process.
+    # takes seconds, now and at the end of the process: `freeze` leaves them out.
     gc.freeze()
     gc.enable()
     atexit.register(gc.freeze)
@@ -211,8 +212,11 @@ def _processor_seconds() -> float:
 
 @contextmanager
 def _rows_left_out(log: Path) -> Iterator[None]:
-    """End a job whose rows are not run successfully, with the reason instead of its
-    outputs.
+    """Let a job that only fills rows of tables succeed although it cannot compute them.
+
+    The reason, which is a `BadInput` or that of an input, is written instead of the
+    outputs.  A `BadSetting`, a full disk, any other error, and all errors of other jobs
+    are raised.
     """
     outputs = _files("output")
     fills_rows = not_run.fills_rows(outputs)
@@ -243,6 +247,7 @@ def _files(kind: str) -> list[str]:
 
 
 def _fail(sentence: str) -> None:
+    """Write the current traceback and the sentence, and end this process with 1."""
     logger = logging.getLogger("lextables")
     logger.error("the job failed\n%s", traceback.format_exc().rstrip())
     logger.error("failed: %s", one_line(sentence))

@@ -29,9 +29,10 @@ from pydantic import BaseModel
 from lextables.pipeline.atomic import MARK
 from lextables.pipeline.errors import BadInput, plain_reason
 
-RUN = "LEXTABLES_RUN"  # environment variable for jobs: the files of their run, as JSON
-LOCKS = ".lextables"  # folder of the files
-GUARD = "guard"  # in this folder: locked while files are added or removed
+# Environment variable for jobs: the paths of the locked files of their run, as JSON.
+RUN = "LEXTABLES_RUN"
+LOCKS = ".lextables"  # folder of the locked files, in each of the two folders
+GUARD = "guard"  # file in this folder: locked while files are added or removed
 NO_LOCKS = "This disk has no file locks, so other runs in this folder are not noticed: start only one."
 # Temporary names of `lextables.pipeline.atomic`.
 UNFINISHED = re.compile(rf"\.(?P<name>.+)\.[0-9]+\.{MARK}\.(part|old)")
@@ -40,19 +41,19 @@ atexit.register(_held.close)
 
 
 class Owner(BaseModel):
-    """A run: Snakemake's folder, with links resolved, the host, and the process with
-    its start time.
-    """
+    """The record of a run in its locked files."""
 
     state: str = ""
+    """Snakemake's folder, with links resolved."""
     host: str = ""
+    """Name of the machine."""
     process: str = "unknown process"
+    """Number of the process, machine and start time, in words."""
 
     def left_locks_elsewhere(self) -> bool:
-        """Whether Snakemake's locks of this run remain and it may still work on another
-        machine.
+        """Whether this run may still work on another machine: Snakemake's locks remain.
 
-        Some disks have locks that only processes of one machine see.
+        Needed on disks whose file locks only the processes of one machine see.
         """
         if self.host in ("", socket.gethostname()):
             return False
@@ -98,8 +99,8 @@ def acquire(
 def _note_on(others: list[Owner], run: Owner, results: Path) -> str:
     """Return a message about ``others`` that use the folders, or "" without any.
 
-    Raises `BadInput` if one is of another checkout.  In the same checkout Snakemake
-    refuses a run of the same files.
+    Raises `BadInput` if one is of another checkout.  Runs of the same checkout may go
+    on: Snakemake itself refuses one that writes the same files.
     """
     for owner in others:
         if owner.state != run.state:

@@ -23,8 +23,9 @@ LONGEST = 1000  # characters of a reason
 PLACES = ("runs", "features")
 _SUBMITTED = "/submitted/"  # in the paths of runs of submitted predictions
 _IN_FOLDER = f"{KEY}.json"  # for an output folder: a file in it
-_START = f'{{"{KEY}": '.encode()
-_BYTES = 16 * LONGEST  # JSON writes a character in at most 12 bytes
+_START = f'{{"{KEY}": '.encode()  # of a file with a reason
+# More than the bytes of any such file: JSON writes a character in at most 12.
+_BYTES = 16 * LONGEST
 
 
 def reason(path: str | Path) -> str:

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-# Names of environment variables whose values are secrets: complete, or by the last word
-# of a part.
+# Names of environment variables whose values are secrets.  The words of the first line
+# are anywhere in a name (MYSQL_PASSWORD_FILE); the others are at its end, or before a
+# number or an ending such as _ID (GITHUB_TOKEN, SSH_KEY_2).
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|CONNECTION_?STRING|WEBHOOK|COOKIE"
     r"|(?:(?:^|_|ACCESS|ACCOUNT|AUTH|ENCRYPTION|LICEN[CS]E|MASTER|PRIVATE|SIGNING)KEY|TOKEN|PASSCODE|BEARER"
@@ -20,13 +21,15 @@ SHORTEST = 8  # minimum characters; shorter values may be common words
 # Words up to their last @.  Only in them logins are looked for: each search then ends
 # at an @, so that the time grows with the length of the text.
 _WITH_AT = re.compile(r"(?<!\S)\S+@")
-# A user name and password in a URL, such as a proxy's; as a path, it has a single
-# slash.  A password may have a slash; a port is none.
+# A user name and password in a URL, such as a proxy's: https://user:secret@host.  A URL
+# that was made a path has a single slash.  A password may have a slash; digits before
+# one are a port instead.
 _LOGIN = re.compile(
     r"(?<=[a-z0-9]:/)(/*)(?:[^/\s]+|[^/\s:]+:(?!\d+/)[^\s@]+)@", re.IGNORECASE
 )
 _HOST = re.compile(r"\S{0,300}")
-# The same without a scheme, before the name of a host with a point or a port.
+# The same without a scheme: user:secret@, before a host with a point or a port, or
+# localhost.
 _BARE_LOGIN = re.compile(
     r"(?<![^\s'\"(])[\w.+%=-]+:[^\s@/'\"(]+@(?=[\w-]+(?:\.[\w-]|:[0-9]{2,5}\b)|localhost\b)"
 )
@@ -72,7 +75,8 @@ def without_url_secrets(text: str) -> str:
 
 
 def _without_login(words: re.Match[str]) -> str:
-    # The name of the host follows the last @ and is not in the words.
+    """Return words up to an @ (`_WITH_AT`) without logins."""
+    # `_BARE_LOGIN` looks at the host, which follows the last @ and is not in the words.
     match = _HOST.match(words.string, words.end())
     host = match[0] if match else ""
     text = _BARE_LOGIN.sub("(login)@", _LOGIN.sub(r"\1(login)@", words[0]) + host)
@@ -80,6 +84,7 @@ def _without_login(words: re.Match[str]) -> str:
 
 
 def _without_value(parameter: re.Match[str]) -> str:
+    """Return a parameter of a URL (`_QUERY`), without its value if that is a secret."""
     if _SECRET_PARAMETER.search(parameter[1]):
         return f"{parameter[1]}(secret)"
     return parameter[0]

@@ -61,6 +61,9 @@ SCORES = Table(
 )
 
 
+# The parts of records that are read here; `read_json` checks them.
+
+
 class RunSettings(BaseModel):
     """The settings in a run's `run.json`."""
 
@@ -103,6 +106,7 @@ class Run:
         return f"runs/{self.data_set}/{self.experiment}/{self.model}/{self.condition}/seed{self.seed}"
 
 
+# The records of the blocks of `recorded` that are running, for `noted`.
 _open: ContextVar[tuple[JsonObject, ...]] = ContextVar("open", default=())
 
 
@@ -135,8 +139,10 @@ def recorded(path: str | Path, settings: JsonObject) -> Iterator[JsonObject]:
 def recorded_all(
     paths: Sequence[str | Path], settings: Mapping[str, JsonObject]
 ) -> Iterator[list[JsonObject]]:
-    """The same for several runs of one job, each with its settings; all have the times
-    of the job.
+    """As `recorded` for several runs of one job, each with its own settings.
+
+    ``settings`` has as many as ``paths``, in their order.  All records have the seconds
+    of the whole block.
     """
     with ExitStack() as stack:
         records = []

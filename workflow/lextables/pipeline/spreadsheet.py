@@ -18,13 +18,19 @@ from typing import Any
 
 import regex
 
+# How formulas begin, also in the full width of Chinese and Japanese.
 _SIGN = r"[=+\-@＝＋－＠]"
+# Characters that a spreadsheet may strip before a sign.
 _STRIPPED = r"\p{C}\p{Z}\"'"
+# The beginning of a text that gets an apostrophe, and of one that has it.
 _FORMULA = regex.compile(rf"'*[\t\n]|[{_STRIPPED};]*{_SIGN}")
 _MARKED = regex.compile(f"'(?:{_FORMULA.pattern})")
+# A text that is only a number needs none.
 _NUMBER = regex.compile(
     r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?|[+-](inf|nan)", regex.IGNORECASE
 )
+# Within a text, the places between a separator of cells and a sign: without an
+# apostrophe in place of MARK, and with one.
 _FOLLOWS = rf"(?V1)(?<=[;\t\n])MARK(?=[[{_STRIPPED}]--[\t\n]]*{_SIGN})"
 _UNMARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", ""))
 _MARKED_WITHIN = regex.compile(_FOLLOWS.replace("MARK", "'"))

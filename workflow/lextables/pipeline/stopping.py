@@ -1,9 +1,11 @@
 """End a run at Ctrl-C or SIGTERM: one sentence, no traceback, and no process left.
 
 A terminal sends Ctrl-C to all processes of a run.  Jobs ignore it (`PREFIX`), so none
-of them prints a traceback, not even while it imports modules, and the run ends them.  A
-signal only puts its number in a queue: a thread does the rest, because a handler may
-interrupt the main thread while it holds a lock.
+of them prints a traceback, not even while it imports modules, and the run ends them.
+
+The handler of a signal only puts its number in a queue: a thread does the rest, because
+a handler may interrupt the main thread while it holds a lock.  Only at Ctrl-C of a run
+on a cluster does the handler end the main thread: Snakemake then cancels its jobs.
 """
 
 import os
@@ -40,6 +42,7 @@ class Stopping:
         """Install the handlers of both signals."""
         self._announce = announce
         self._remote = remote
+        # Snakemake's own handler of SIGTERM; None before `jobs_start`.
         self._start_no_more: Callable[[int, FrameType | None], None] | None = None
         self._signals: SimpleQueue[int] = SimpleQueue()
         self._seen: set[int] = set()
@@ -69,8 +72,8 @@ class Stopping:
         self._seen.add(number)
         self._signals.put(number)
         if self._start_no_more is None:
-            # Gives the thread a second to end the process, although the main thread may
-            # be in a library that keeps the interpreter.
+            # Before jobs start the thread ends the process.  Waiting here lets it do so
+            # even if the main thread is in a library that keeps the interpreter.
             self._announced.wait(ANNOUNCE_LIMIT)
         if number == signal.SIGINT and self._remote and self._start_no_more:
             self._announced.wait(ANNOUNCE_LIMIT)
@@ -78,10 +81,12 @@ class Stopping:
             sys.exit(STOPPED)  # Snakemake then cancels the jobs on the cluster
 
     def _obey(self) -> None:
-        """Announce the first signal, and end the jobs of this machine at Ctrl-C.
+        """Handle the signals in the queue, in a thread of its own.
 
-        Only the first is announced: the run may already have written its last lines
-        when a second one comes.
+        Before jobs start, a signal ends the process.  Later only the first one is
+        announced: when a second one comes, the run may already have written its last
+        lines.  After any signal no more jobs start; at Ctrl-C those of this machine are
+        ended.
         """
         while True:
             number = self._signals.get()

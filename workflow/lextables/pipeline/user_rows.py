@@ -14,7 +14,8 @@ from pydantic import AfterValidator
 from lextables.pipeline.errors import BadInput
 
 PREFIX = "own-"
-LONGEST = 100  # bytes of a key: two joined keys can name one folder
+# Bytes of a key: two joined keys can name one folder, and file systems allow 255.
+LONGEST = 100
 # Fields of the registries with names of rows.
 ROW_FIELDS = ("row", "joined", "retriever", "reranker")
 # Punctuation that makes another name, beside mathematical and currency signs: C# is not
@@ -153,8 +154,9 @@ def rows_of(value: Any) -> list[str]:
 
 
 def printed(names: Iterable[str]) -> list[str]:
-    """Return printed names and their parts: ACORD's ``BM25 / None`` is a retriever and
-    a reranker.
+    """Return names as papers print them, and their parts.
+
+    ACORD's ``BM25 / None`` is a retriever and a reranker.
     """
     parts = []
     for name in names:
