@@ -62,9 +62,9 @@ _NOT_SENT = (
     httpx2.ProxyError,
     httpx2.UnsupportedProtocol,
 )
-# Those that the client reads.
+# Headers that the client of `openai` reads before it repeats a request.
 _RETRY_HEADERS = ("retry-after", "retry-after-ms", "x-should-retry")
-_NO_MONEY = "insufficient_quota"
+_NO_MONEY = "insufficient_quota"  # in a server's answer if the account has no money
 # The key of an answer that names the changes of its request.
 CHANGES = "lextables_changes"
 # Errors of code that reads an answer of another form.
@@ -77,12 +77,13 @@ _WRONG_FORM = (
     OverflowError,
     RecursionError,
 )
+# What a server does, and how to fix it.
 _OTHER_REJECTION = ("rejects the request", "correct what it names")
 _WRONG_KEY = ("rejects the key", f"set {KEY} to a key of this server")
 _REDIRECTED = ("redirects the request", "set llm to the final address")
 _UNPAID = ("asks for money", "pay for its account, or leave llm empty")
 _TOO_LONG = ("finds the request too long", "raise its limit, or set llm to another")
-# {status: what the server does, how to fix it}
+# By status; `_OTHER_REJECTION` for any other.
 _REJECTIONS = {
     401: _WRONG_KEY,
     403: _WRONG_KEY,
@@ -244,7 +245,8 @@ class Api:
             what = "the key contains a space, a line break or another invalid character"
             raise BadInput(what, where=where, do="set it to the key only")
         price = spending.price_of(model, base, limits, spending.load_prices())
-        # As JSON writes it.  A very short key could be an ordinary word.
+        # The key as JSON writes it, to remove it from answers.  A very short key could
+        # be an ordinary word.
         self._secret = json.dumps(key)[1:-1] if len(key) >= SHORTEST else ""
         self._base = base
         self._model = model
@@ -316,11 +318,10 @@ class Api:
         """Print and log the maximum number of the requests that follow, and an estimate
         of their size and cost.
 
-        The estimate is 4 characters a token, and one token an answer (generated texts
-        cost more).
+        The estimate is `CHARACTERS_PER_TOKEN` characters a token, and one token an
+        answer (generated texts cost more).
         """
         tokens = characters // CHARACTERS_PER_TOKEN
-        # One token of answer a request.
         most = cost(self._price, tokens, requests)
         spent = self._ledger.spent.dollars
         limit = self._limits.dollars
@@ -336,6 +337,7 @@ class Api:
         _log.info("%s", line)
 
     def _question(self, call: Call) -> JsonObject:
+        """Return what identifies the answer to a call in the cache."""
         return {"api": self._base.rstrip("/"), "path": call.path, "body": call.body}
 
     def _used(self, answer: Any | None) -> Any | None:
@@ -412,10 +414,10 @@ class Api:
     def _status_error(
         self, error: openai.APIStatusError, asked: JsonObject
     ) -> BadInput:
-        """Return `BadInput` for a status that may be temporary, `Refused` for a
-        permanent one.
+        """Return the error to raise for a status: `Refused` if it is permanent.
 
-        An internal error that names a part of the request ``asked`` is permanent.
+        A status that may be temporary gives another `BadInput`.  An internal error of
+        the server is temporary, unless it names a part of the request ``asked``.
         """
         status = error.status_code
         words = (reason_of(error.body) or str(error.body or "")).split()

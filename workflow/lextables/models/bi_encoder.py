@@ -46,7 +46,7 @@ Report = Callable[[Sequence[str]], None]  # is given texts whose vectors are rea
 # one core for a small model.
 SHARD = 2048
 _IDENTITY = "identity.json"
-_DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, BadInput)
+_DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, BadInput)  # of a damaged shard
 _log = logging.getLogger("lextables")
 # Tokens per batch: as many as a CPU's caches hold, and enough to use a GPU fully.
 TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
@@ -56,12 +56,11 @@ TOKENS = {"cpu": PROCESSOR_TOKENS, "cuda": 65536}
 def load(
     folder: str, where: torch.device, max_length: int | None = None
 ) -> SentenceTransformer:
-    """Load a sentence-transformers model that truncates texts to ``max_length`` tokens,
-    if given.
+    """Load a sentence-transformers model that truncates texts to ``max_length`` tokens.
 
-    Its weights are in single precision, whatever the precision of their file.  Without
-    it the model's own number holds (`set_length`).  Raises `BadInput` for a model whose
-    configuration names code, or with missing weights.
+    None stands for the model's own number (`set_length`).  The weights are in single
+    precision, whatever the precision of their file.  Raises `BadInput` for a model
+    whose configuration names code, or with missing weights.
     """
     check_named_code(folder)
     body = body_of(Path(folder))
@@ -74,7 +73,7 @@ def load(
 
 
 def no_report(texts: Sequence[str]) -> None:
-    """Report nothing."""
+    """Do nothing; the default `Report`."""
 
 
 def encode(
@@ -161,14 +160,15 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[np.ndarray]:
 
 @dataclass(frozen=True)
 class _Encoder:
-    """A model, and how it encodes: the prompt's name, unit vectors, the task of a
-    route.
-    """
+    """A model, and how it encodes texts."""
 
     model: SentenceTransformer
     prompt_name: str | None
+    """Name of the prompt before each text; None for no prompt."""
     unit: bool
+    """Whether vectors are scaled to unit length."""
     task: str | None = None
+    """`query` or `document`, for a model with a route for each."""
 
     def encode(self, texts: Sequence[str], report: Report) -> np.ndarray:
         """Return the vectors of texts, float32 (texts, dimensions)."""
@@ -329,7 +329,7 @@ class VectorCache:
         return np.stack([vectors[key] for key in keys])
 
     def _stored(self, wanted: Mapping[bytes, str]) -> dict[bytes, np.ndarray]:
-        """Return the vectors of those ``wanted`` that are in the cache."""
+        """Return the vectors of those keys of ``wanted`` that are in the cache."""
         stored: dict[bytes, np.ndarray] = {}
         shards = {self._shards[key] for key in wanted if key in self._shards}
         for shard in sorted(shards):

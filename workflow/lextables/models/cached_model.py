@@ -26,7 +26,7 @@ from lextables.pipeline.files import JsonObject
 
 RequestType = TypeVar("RequestType", Choice, Request)
 Answer = TypeVar("Answer")
-# Functions that each compute one answer; nothing is computed before the call.
+# Functions that compute one answer each, when they are called.
 Computations = Iterator[Callable[[], Answer]]
 _log = logging.getLogger("lextables")
 
@@ -51,8 +51,10 @@ def open_language_model(
 
 
 def of_job(settings: Mapping[str, Any], job: Any) -> LanguageModel:
-    """Return the model of ``settings`` for a job with the attributes ``asking`` and
-    ``device``.
+    """Return the model of ``settings`` for a job.
+
+    The job has the attributes ``device``, and ``asking`` with ``limits`` and the folder
+    of cached answers, ``kept`` (`planning.jobs`).
     """
     asking = job.asking
     limits = Limits(**asking["limits"])

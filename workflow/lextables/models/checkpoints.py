@@ -37,14 +37,13 @@ from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject, read_json
 from lextables.pipeline.run import noted
 
-_WHOLE = "whole"
-_FINISHED = "finished"
-# Of finished work: its files, and their digest.
+_WHOLE = "whole"  # file that marks a completely written checkpoint
+_FINISHED = "finished"  # folder of finished work
+# In it: the folder of its files, and the file with their digest.
 _CONTENT = "content"
 _DIGEST = "digest"
-# Seconds after which a checkpoint is saved, whatever the number of updates: a killed
-# job loses at most an hour, with ten minutes for the update that is running and the
-# writing.
+# Seconds after which a checkpoint is saved, whatever the number of updates.  A killed
+# job loses at most an hour, if the running update and the writing take ten minutes.
 CHECKPOINT_SECONDS = 3000
 _log = logging.getLogger("lextables")
 
@@ -72,8 +71,8 @@ def clear(root: str | Path) -> None:
 def keep(root: str | Path, work: str, weights: str | Path, record: str | Path) -> None:
     """Keep a finished training for `finished`, and delete other work under ``root``.
 
-    ``weights`` is its folder, ``record`` its `run.json`, ``work`` the name of its
-    folder under ``root``.
+    ``work`` is the name of its work folder under ``root``, ``weights`` the folder of
+    its weights, and ``record`` its `run.json`.
     """
     folder = Path(root) / work
     with finishing(folder) as content:
@@ -131,6 +130,7 @@ def finished_content(work: Path) -> Path | None:
 
 
 def _linked(source: str, target: str) -> str:
+    """Make ``target`` a hard link to ``source``, or a copy, for `shutil.copytree`."""
     try:
         os.link(source, target)
     except OSError:  # no links on this file system

@@ -11,7 +11,7 @@ from typing import Any
 
 from lextables.pipeline.errors import BadInput
 
-# The mapping of characters in benepar's own spaCy plugin.
+# Characters that benepar's own spaCy plugin replaces before it parses.
 _TO_NORMAL = {
     "`": "'",
     "«": '"',
@@ -88,11 +88,10 @@ class Constituency:
         *,
         subbatch_tokens: int = 0,
     ) -> Iterator:
-        """Yield the `nltk.Tree` of each sentence (words, whether a space follows each,
-        their tags).
+        """Yield the `nltk.Tree` of each sentence; None if it is too long or empty.
 
-        The tags are only used if the model has no tagger.  The result is None for a
-        sentence that is too long for the model.  ``subbatch_tokens`` > 0 parses batches
+        A sentence is its words, whether a space follows each, and their tags, which are
+        only used if the model has no tagger.  ``subbatch_tokens`` > 0 parses batches
         of that many subwords, which halves the time on a CPU and is necessary on a GPU;
         the last bits of scores, and trees in a tie, then depend on the batch.
         """
@@ -130,9 +129,9 @@ class Constituency:
 
 
 class _Sentence:
-    """An input sentence for benepar (its ``BaseInputExample``)."""
+    """An input sentence with the attributes of benepar's ``BaseInputExample``."""
 
-    tree = None
+    tree = None  # of a sentence that is not parsed yet
 
     def __init__(
         self, words: Sequence[str], space_after: Sequence[bool], tags: Sequence[str]

@@ -13,8 +13,8 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerBase
 
-CHARACTERS = 8  # of a token, more than almost every text has on average
-FARTHEST = 2000  # characters, back to the last place where a text can be cut
+CHARACTERS = 8  # of a token: almost every text has fewer on average
+FARTHEST = 2000  # characters in which a place to cut is searched, backwards
 # Pre-tokenizers that split at a space.
 SPLITTING = frozenset({"BertPreTokenizer", "Whitespace", "WhitespaceSplit"})
 # Normalizers that change a character by itself or with its combining marks, or the ends
@@ -45,8 +45,9 @@ def is_cuttable(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def cut(text: str, tokens: int) -> str:
-    """Return a part of ``text`` with about ``tokens``; the text if it is short or has
-    no place to cut.
+    """Return the beginning of ``text``, most likely with at least ``tokens``.
+
+    The whole text if it is short, or has no place to cut.
     """
     end = CHARACTERS * tokens
     if len(text) <= end:

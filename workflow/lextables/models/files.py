@@ -26,7 +26,7 @@ MAX_SETTINGS = 32 << 20  # bytes; the index of a model with 60,000 tensors has 1
 MAX_WEIGHTS = 4 << 40  # bytes
 MAX_OTHER = 1 << 30  # bytes, such as those of a vocabulary
 OF_WEIGHTS = (".safetensors", ".bin", ".gguf")
-MOST_PARTS = 9  # of the path of a module
+MOST_PARTS = 9  # nested folders in the path of a module
 WITHOUT_WEIGHTS = ("Pooling", "Normalize")  # kinds of modules
 
 
@@ -118,10 +118,10 @@ def settings_content(path: Path) -> bytes:
 
 
 def check_inside(name: str, where: Path, *, parts: int = 1) -> None:
-    """Raise `BadInput` if ``name``, in the file ``where``, is no path in its folder
-    with so many ``parts``.
+    """Raise `BadInput` if ``name`` in the file ``where`` is no path below its folder.
 
-    Other files would not be part of the model's digest.
+    The path has at most ``parts`` parts, by default one: a file of the folder itself.
+    Files elsewhere would not be part of the model's digest.
     """
     path = PurePosixPath(name)
     if (
@@ -169,10 +169,10 @@ def modules_of(folder: Path) -> list[tuple[str, str]]:
     return kinds
 
 
-# Names of Python code in the files of a sentence-transformers model, which the library
-# imports and calls.  Without ``trust_remote_code`` it still accepts any name that
-# begins with ``torch.`` or ``sentence_transformers.``, and settings that read a pickle
-# or fetch code.  Only the usual parts of such models are allowed here.
+# The files of a sentence-transformers model name Python code, which the library imports
+# and calls.  Even without ``trust_remote_code`` it accepts any name that begins with
+# ``torch.`` or ``sentence_transformers.``, and settings that read a pickle or fetch
+# code.  Only the usual parts of such models are allowed here.
 
 _IMPORTED = ("torch.", "sentence_transformers.")
 _MODULES = """Asym BoW CLIPModel CNN Dense Dropout LayerNorm LogitScore LSTM Normalize Pooling Router
@@ -212,6 +212,9 @@ def check_named_code(folder: str | Path) -> None:
 
 
 def _allowed(key: str, value: Any) -> bool:
+    """Whether a key of a configuration may have this value, which is no mapping or
+    list.
+    """
     if key in _PICKLES:
         return value is True
     if not isinstance(value, str):

@@ -16,7 +16,7 @@ from lextables.models.files import (
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import Strict, json_value, typed
 
-SAVED = "name a folder saved by transformers or sentence-transformers"
+SAVED = "name a folder saved by transformers or sentence-transformers"  # advice
 LFS = b"version https://git-lfs.github.com"
 WEIGHTS, INDEX = SAFETENSORS
 PICKLED = "pytorch_model.bin"

@@ -70,6 +70,9 @@ _log = logging.getLogger("lextables")
 class InParts(Trainer):
     """A trainer that processes as many rows of a batch at a time as fit into memory.
 
+    `training_step` computes a batch in parts, and repeats it with smaller ones while
+    memory runs out.
+
     Weights are trained in single precision, whatever the precision of their file; with
     ``mixed`` in bfloat16 mixed precision.  Of ``optimiser`` it reads the course of the
     learning rate and the decayed parameters; ``args`` have the other settings
@@ -104,6 +107,7 @@ class InParts(Trainer):
         # Losses are means over a part; the parts are weighted here.
         self.model_accepts_loss_kwargs = False
         self.rows = self.args.per_device_train_batch_size
+        # The updates at which micro-batches were halved.
         self.halved: list[int] = []
         # Updates of this process, their tokens with padding, and their seconds.
         self.throughput = {"updates": 0, "tokens": 0, "seconds": 0.0}
@@ -307,8 +311,10 @@ class InParts(Trainer):
         return max(1, min(self.rows, tokens // width))
 
     def _save_memory(self, model: torch.nn.Module, rows: int) -> None:
-        """Halve the micro-batches; with one text, or a loss that needs all, recompute
-        activations instead.
+        """Halve the micro-batches after a batch of ``rows`` ran out of memory.
+
+        If they cannot be halved (one text, or a loss that needs the whole batch),
+        activations are recomputed from now on instead.
         """
         is_least = self.compares or min(self.rows, rows) == 1
         if is_least and recompute_activations(model):
@@ -320,8 +326,9 @@ class InParts(Trainer):
         self._halve(rows)
 
     def _halve(self, rows: int) -> None:
-        """Halve the micro-batches from this update on; `BadInput` if that is
-        impossible.
+        """Halve the micro-batches of a batch of ``rows`` from this update on.
+
+        Raises `BadInput` if that is impossible.
         """
         least = min(self.rows, rows)
         what = ""
@@ -395,13 +402,15 @@ def recompute_activations(model: torch.nn.Module) -> bool:
 
 
 def _rows(batch: Batch) -> int:
+    """Return the number of rows of a batch: that of its first tensor with rows."""
     tensors = [value for value in batch.values() if isinstance(value, torch.Tensor)]
     return next(len(tensor) for tensor in tensors if tensor.dim())
 
 
 def _ends(mask: torch.Tensor) -> list[int]:
-    """Return the columns of each text up to its last token, at least 1; all if padding
-    is on the left.
+    """Return for each text the number of columns up to its last token, at least 1.
+
+    With padding on the left that is all columns.
     """
     columns = torch.arange(1, mask.shape[1] + 1, device=mask.device)
     ends = (mask.bool() * columns).amax(dim=1)

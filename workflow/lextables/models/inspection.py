@@ -32,7 +32,7 @@ from lextables.pipeline.content import Contents
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.fingerprint import ROOT, fingerprint
 
-KIND = "change kind, or name another model"
+KIND = "change kind, or name another model"  # advice
 # Limits of the process that loads a model without its weights.
 SECONDS = 120
 MEMORY = 16 << 30
@@ -61,6 +61,7 @@ def inspect(
         return
     folder = place["folder"]
     code = fingerprint("lextables.models.inspection", "lextables.models.loading")
+    # What is stored for a sound model; other code or another version checks it again.
     sound = f"transformers {version('transformers')}, {code}, {tokens} tokens"
     try:
         key = contents.folder(folder, model_files(folder)).removeprefix("sha256:")

@@ -1,10 +1,13 @@
 """Language models behind an OpenAI-compatible API (OpenAI, vLLM, llama.cpp and others).
 
 The probability of a continuation is computed by exploring the tree of answers (privacy
-policy corpus, Section
-5).  The server reports the most likely next tokens.  Each that begins a continuation is
-followed, and probabilities of different token sequences with the same text are added,
-until the continuation is complete or the remaining probability is negligible.
+policy corpus, Section 5).  The server reports the most likely next tokens.  Each that
+begins a continuation is followed, and probabilities of different token sequences with
+the same text are added, until the continuation is complete or the remaining probability
+is negligible.
+
+`ServerLanguageModel` asks; the functions after it read the answers of different
+servers.
 """
 
 import heapq
@@ -38,7 +41,8 @@ NEGLIGIBLE = 1e-4
 # Number of log-probabilities requested, and the number if a server rejects that;
 # OpenAI's maximum for completions is 5.
 TOPS = (20, 5)
-# Without a tokenizer.  An English token has four or five bytes.
+# For an estimate without a tokenizer that tends to be too high: an English token has
+# four or five bytes.
 BYTES_PER_TOKEN = 3
 # If a model ends its answer immediately, llama-cpp-python reports no probabilities.
 # Then a token is sampled such that it usually is another one; the model's own
@@ -51,9 +55,9 @@ TOLERANCE = 1e-3
 REASONING_TOKENS = 8192
 # Tokens; no server cuts prompts to fewer.
 SHORTEST_CONTEXT = 64
-# In the names of a message's fields and of its parts: they hold reasoning.
+# Fields of a message, and kinds of its parts, with such a name hold reasoning.
 REASONING = re.compile("reason|think")
-# In the finish_reason of an answer that reached the number of tokens.
+# The finish_reason of an answer that reached the maximum number of tokens.
 CUT = re.compile("length|max", re.IGNORECASE)
 # Upper bound of the tokens that a message adds to its text.
 TOKENS_PER_MESSAGE = 8
@@ -81,9 +85,11 @@ class ServerLanguageModel:
         self._model = settings["weights"]
         self._endpoint = settings.get("endpoint") or "chat"
         self._api = Api(self.device, self._model, cache, limits)
+        # The first place in `TOPS` whose number the server has not rejected.
         self._top = 0
+        # Whether reasoning used all tokens of an answer: then requests ask for more.
         self._reasons = False
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of `_top`; `Api.ask_all` asks in threads
 
     def tokens(self, prompt: Prompt) -> int:
         """Return an estimate of the number of tokens that tends to be too high.
@@ -224,6 +230,7 @@ class ServerLanguageModel:
         if likeliest is None:
             return None
         call, answer = likeliest
+        # Without probabilities because the model ended at once (`SAMPLING`).
         for seed in range(SAMPLES):
             if not _ended(answer):
                 break
@@ -282,6 +289,7 @@ def _log(probability: float) -> float:
 
 
 def _extends(longer: bytes, text: bytes) -> bool:
+    """Whether ``longer`` begins with ``text`` and goes on."""
     return longer.startswith(text) and longer != text
 
 
@@ -436,6 +444,7 @@ def _listed(position: JsonObject) -> Iterator[tuple[bytes, float]]:
 
 
 def _probability(log_probability: Any) -> float:
+    """Return the probability; ValueError for what is no log-probability."""
     number = type(log_probability) in (int, float)
     if not (number and log_probability <= TOLERANCE):
         raise ValueError(f"{log_probability!r} is no log-probability")
@@ -443,6 +452,7 @@ def _probability(log_probability: Any) -> float:
 
 
 def _bytes(token: JsonObject) -> bytes:
+    """Return the bytes of a token of the first form."""
     if token.get("bytes") is not None:
         return bytes(list(token["bytes"]))
     return str(token.get("token", "")).encode(errors="replace")

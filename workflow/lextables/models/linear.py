@@ -1,7 +1,15 @@
 """TF-IDF and logistic regressions, trained in minutes without weights or a GPU.
 
-Models are saved as plain arrays, and loaded models give
-bitwise equal scores.
+Each function trains for another kind of data:
+
+- `fit_many`: many sparse rows, several outputs, by stochastic gradient descent;
+- `fit_dense`: many rows with few columns, several outputs, by L-BFGS;
+- `fit_few`: few columns, standardised, and possibly words; one output;
+- `fit_weighed`: words weighted by their log odds in the two classes; one output;
+- `fit_near`: few rows, with a model of similar data as prior mean; one output;
+- `fit_shares`: a distribution over several answers for each row.
+
+Models are saved as plain arrays, and loaded models give bitwise equal scores.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,11 +31,11 @@ from lextables.pipeline.files import damage_named
 WORD = r"(?u)\b\w+\b"
 BUCKETS = 2**22  # of hashed n-grams
 BATCH = 1000  # texts
-STEPS = 200  # of the solver of `fit_few`, more than it needs
+STEPS = 200  # of scikit-learn's solver, more than it needs
 # Of the solver of `fit_dense`; further steps do not change held-out scores.
 DENSE_STEPS = 60
-NEWTON_STEPS = 12
-FREE = 10.0  # factor by which an intercept is penalised less than a weight
+NEWTON_STEPS = 12  # of `fit_near`
+FREE = 10.0  # in `fit_near`, how much less an intercept is penalised than a weight
 NEVER = -20.0  # the logit of a label that never occurs in training
 
 
@@ -139,6 +147,7 @@ def fit_dense(features: np.ndarray, labels: np.ndarray, *, penalty: float) -> Li
     shape = features.shape[1] + 1, labels.shape[1]
     occurs = labels.any(axis=0)
     mixed = occurs & ~labels.all(axis=0)
+    # The intercepts start at the log odds of the labels.
     share = np.where(mixed, labels.mean(axis=0), 0.5)
     start = np.zeros(shape)
     start[-1] = np.log(share / (1 - share))
@@ -331,6 +340,7 @@ def fit_shares(
     model.fit(columns, labels, sample_weight=weights)
     if answers > 2:
         return Linear(model.coef_.T, model.intercept_)
+    # For two answers scikit-learn has one logit, the difference of theirs.
     signs = np.array([-1, 1]) / 2
     return Linear(model.coef_.T * signs, signs * model.intercept_)
 
@@ -363,19 +373,20 @@ def hashed_ngrams(
 
 
 def document_frequencies(columns: csr_matrix) -> np.ndarray:
-    """Return the document frequency of each n-gram, int64 (buckets,)."""
+    """Return in how many texts of `hashed_ngrams` each n-gram is, int64 (buckets,)."""
     return np.bincount(columns.indices, minlength=columns.shape[1])
 
 
 def overlap_shares(
     firsts: Sequence[csr_matrix], seconds: Sequence[csr_matrix], rare: np.ndarray
 ) -> np.ndarray:
-    """Return the share of each pair's second text that is also in the first, float64
+    """Return the shares of each pair's second text that are also in the first, float64
     (pairs, 3).
 
-    Of its different words, of its bigrams, and of the weights ``rare`` (buckets,) of
-    its words.  ``firsts`` and ``seconds`` are the words and the bigrams of the two
-    texts of the pairs.
+    The three shares are those of its different words, of its different bigrams, and of
+    the sum of the weights ``rare`` (buckets,) of its words.  ``firsts`` has two
+    matrices of `hashed_ngrams` for the first texts, of words and of bigrams;
+    ``seconds`` those of the second texts.
     """
     (words, bigrams), (second_words, second_bigrams) = firsts, seconds
     shared = words.multiply(second_words)

@@ -71,18 +71,18 @@ def save(
 
 
 def fresh(report: Report) -> set[str]:
-    """Return the randomly initialised tensors of a model.
+    """Return the names of the tensors of a model that were initialised at random.
 
-    ``report`` is that of ``output_loading_info``.
+    ``report`` is transformers' report of loading it (``output_loading_info``).
     """
     mismatched = [str(entry[0]) for entry in report["mismatched_keys"]]
     return {*report["missing_keys"], *mismatched}
 
 
 def fresh_encoder(model: PreTrainedModel, report: Report) -> set[str]:
-    """Return those of the encoder only.
+    """Return the randomly initialised tensors of the encoder in ``model``.
 
-    That is without heads (trained here) and the pooler (read only by heads).
+    Heads, which are trained here, and the pooler, which only heads read, are left out.
     """
     names = {name for name in fresh(report) if "pooler" not in name.split(".")}
     prefix = model.base_model_prefix
@@ -117,7 +117,7 @@ _WITH_HEAD = {
     "question-answering": AutoModelForQuestionAnswering,
     "language-model": AutoModelForCausalLM,
 }
-# Endings of the architectures that write text.
+# Endings of the names of architectures that write text.
 _LANGUAGE_MODELS = ("ForCausalLM", "LMHeadModel")
 _WRITERS = (*_LANGUAGE_MODELS, "ForConditionalGeneration")
 # Heads of other models than encoders: an embedding from such a model is meaningless.
@@ -132,9 +132,9 @@ _OTHER_HEADS = (
 def missing_tensors(folder: str | Path, kind: str) -> set[str]:
     """Return the tensors that loading ``folder`` as ``kind`` would wrongly initialise.
 
-    ``kind`` is one of a user's models (`config.ExtraModel`), or a classifier with the
-    labels of its configuration.  Only headers are read.
-    Raises `BadInput` if the size of a tensor differs from the configuration.
+    ``kind`` is one of a user's models (`config.ExtraModel`), or `classifier` with the
+    labels of its configuration.  Only the headers of the weights are read.  Raises
+    `BadInput` if the size of a tensor differs from the configuration.
     """
     if kind in _WITH_HEAD:
         options = {"num_labels": 1} if kind == "cross-encoder" else {}
@@ -181,7 +181,8 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
     what = " or ".join(names)
     writes = any(name.endswith(_WRITERS) for name in names)
     if kind == "language-model":
-        # A model of texts and images also writes text: as such transformers loads it.
+        # A model of texts and images also writes text, if transformers loads it as a
+        # language model.
         own = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
         loads_it = getattr(own, "__name__", None) in names
         if not (loads_it or any(name.endswith(_LANGUAGE_MODELS) for name in names)):
@@ -197,9 +198,12 @@ def _check_kind(config: PretrainedConfig, kind: str, is_sentence_encoder: bool) 
 def _check(folder: Path, kind: str, tokens: int) -> None:
     """Raise `BadInput` if ``folder`` cannot be used as ``kind`` with texts of
     ``tokens``.
+
+    Checks that no tensor is missing, that the architecture is of this kind, that it
+    reads so many tokens, and that the tokenizer belongs to the model.
     """
     body = body_of(folder) if kind == "bi-encoder" else folder
-    if body is None:
+    if body is None:  # word vectors
         _check_sentence_encoder(folder, transforms=False)
         return
     check_complete(folder, missing_tensors(body, kind))
@@ -223,9 +227,9 @@ def _check(folder: Path, kind: str, tokens: int) -> None:
 def _check_sentence_encoder(folder: Path, *, transforms: bool) -> None:
     """Load a sentence encoder with its own settings, to find those that are wrong.
 
-    It is loaded without weights if it ``transforms``, and with them if it looks up word
-    vectors.  The library raises for most settings that it does not know, but reads an
-    unknown similarity as the cosine.
+    It is loaded without weights if it ``transforms`` (has a transformer), and with them
+    if it looks up word vectors.  The library raises for most settings that it does not
+    know, but reads an unknown similarity as the cosine.
     """
     from sentence_transformers import SentenceTransformer  # slow to import
 

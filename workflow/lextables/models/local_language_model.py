@@ -112,9 +112,9 @@ class LocalLanguageModel:
         yield from evaluations
 
     def _text(self, prompt: Prompt) -> tuple[str, bool]:
-        """Return a prompt as text, and whether it needs an initial token.
+        """Return a prompt as text, and whether the model's initial token must be added.
 
-        A template contains that token.
+        A chat template writes that token itself.
         """
         text = self._engine.template(prompt) if self._chat else None
         if text is None:
@@ -257,6 +257,7 @@ class CausalModel:
         if not isinstance(ends, list):
             ends = [ends]
         self.ends = frozenset([*ends, self._tokenizer.eos_token_id]) - {None}
+        # The model's initial token, if its tokenizer begins texts with it.
         first = self._tokenizer("a").input_ids[:1]
         self._begin = first if first == [self._tokenizer.bos_token_id] else []
         self._cache = DynamicCache(config=self._model.config)
@@ -292,8 +293,10 @@ class CausalModel:
         return str(text)
 
     def _adaptations(self) -> list[str]:
-        """Return how prompts are adapted to the chat template, as notes: by a prompt
-        with both roles.
+        """Return how prompts must be adapted to the chat template, as notes.
+
+        A short prompt with a system's text is written in the template, to see whether
+        that text is in it, and whether the template opens the model's reasoning.
         """
         if not self._tokenizer.chat_template:
             return []

@@ -44,11 +44,14 @@ from lextables.pipeline.errors import BadInput, first_line, loading_weights
 
 HeadKind = Literal["family", "own"]
 Loss = Literal["binary_cross_entropy", "cross_entropy"]
-Labels = torch.Tensor | Sequence[torch.Tensor | Sequence[float]]
-Weights = Sequence[torch.Tensor | None]
+Labels = torch.Tensor | Sequence[torch.Tensor | Sequence[float]]  # `MultiHead.forward`
+Weights = Sequence[torch.Tensor | None]  # for each head those of its answers, or None
 
+# Files of a saved model beside the encoder's: its heads and answers, and the weights of
+# heads of the kind `own`.
 _ABOUT = "heads.json"
 _OWN = "heads.safetensors"
+# Errors of loading a damaged model.
 _DAMAGE = (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError)
 
 
@@ -202,7 +205,8 @@ class MultiHead(nn.Module):
         texts = self.represent(input_ids, attention_mask, token_type_ids).unbind()
         text_losses = LOSSES[self.loss]
         losses = []
-        # ``head`` is a list on the host, which avoids GPU synchronisation.
+        # The texts of each head together.  ``head`` is a list on the host, which avoids
+        # GPU synchronisation.
         for number in sorted(set(head)):
             chosen = [at for at, other in enumerate(head) if other == number]
             represented = torch.stack([texts[at] for at in chosen])
@@ -403,6 +407,7 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
     encoder: Any = (
         body.base_model
     )  # of BigBird, whose attributes have no types in torch
+    # transformers' own condition for block_sparse.
     least = (5 + 2 * encoder.config.num_random_blocks) * encoder.config.block_size
     kind = "block_sparse" if length > least else "original_full"
     with torch.random.fork_rng(devices=[]):
@@ -410,4 +415,5 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
 
 
 def _sparse(body: nn.Module) -> bool:
+    """Whether an encoder is configured for BigBird's sparse attention."""
     return getattr(body.config, "attention_type", None) == "block_sparse"

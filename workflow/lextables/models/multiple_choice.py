@@ -23,8 +23,7 @@ from lextables.models.prompts import Template, fitted
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import JsonObject
 
-# Enough for the text of most options.
-ANSWER_TOKENS = 16
+ANSWER_TOKENS = 16  # enough for the text of most options
 # The letter in: "The answer is B", "b" on a line, "B) …" or "B.", "(b)".
 # "A clause" has none.
 _LEAD = r"(?i:(?:the |my )?(?:correct |best |final )?(?:answer|option|choice)(?: is| would be)?)"

@@ -20,7 +20,8 @@ COSINE = "cosine"
 DOT = "dot"
 # Similarity functions that are inner products, of unit vectors for the cosine.
 PRODUCTS = (COSINE, DOT)
-# The names of a model's prompts for queries and for documents.
+# Names that models give their prompts for queries and for documents; the first that a
+# model has is used.
 PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
 DISTANCES = {"euclidean": "euclidean", "manhattan": "cityblock"}  # scipy's names
 _log = logging.getLogger("lextables")
@@ -61,12 +62,12 @@ def closeness(query: np.ndarray, parts: np.ndarray, similarity: str) -> np.ndarr
 
 
 def set_length(model: SentenceTransformer, max_length: int | None) -> None:
-    """Let the model truncate texts to ``max_length`` tokens; by default to its own
-    number.
+    """Let the model truncate texts to ``max_length`` tokens, or else to its own number
+    (`max_seq_length`).
 
     A model cannot read more tokens than it has positions for: a larger number is
-    lowered with a note in the log and in the run's record.  Raises `BadInput` for an
-    own number that is no number of tokens.
+    lowered with a note in the log and in the run's record.  Raises `BadInput` for a
+    number that leaves no token of a text, or is none.
     """
     if max_length is not None:
         model.max_seq_length = max_length

@@ -55,7 +55,7 @@ class Template:
 
         Raises `BadInput` if a field has no text, or a text no field.
         """
-        odd = self.fields ^ texts.keys()
+        odd = self.fields ^ texts.keys()  # names on one side only
         if odd:
             name = min(odd)
             what = "has no text" if name in self.fields else "is missing"
@@ -116,10 +116,11 @@ def fitted(
     cut: Sequence[str],
     **texts: str,
 ) -> tuple[Prompt, bool]:
-    """Return the prompt, and whether it was cut.
+    """Return the template's prompt with ``texts``, and whether it was cut.
 
-    It leaves ``answer_tokens`` of the model's window.  Texts of the fields ``cut`` are
-    shortened to their first n words, with the largest n that fits.
+    It leaves ``answer_tokens`` of the model's window.  If it is too long, the texts of
+    the fields ``cut`` are shortened to their first n words, with the largest n that
+    fits.
     """
 
     def fits(prompt: Prompt) -> bool:
@@ -142,6 +143,7 @@ def fitted(
             shortened[name] = texts[name][: ends_of_words[words]]
         return template.filled(**shortened)
 
+    # Bisection: ``least`` words fit (or are 0), ``most`` words do not.
     least = 0
     most = max(map(len, ends.values()))
     while least < most - 1:

@@ -31,8 +31,9 @@ _OTHER_MARKS = (
 )
 # Tokens around an answer that a server should have removed.
 _SPECIAL_TOKEN = re.compile(r"<[|｜][^<>|｜\s]{1,40}[|｜]>|</s>|<end_of_turn>")
-_LONGEST_MARK = 50  # characters, with white space behind it
-# How answers begin that begin with reasoning; a token may be a part of it.
+_LONGEST_MARK = 50  # characters at the end of a prompt, with white space behind a mark
+# Beginnings of answers that begin with reasoning; their first token may be a part of
+# one.
 _STARTS = (
     "<think",
     "<thought",
@@ -47,8 +48,8 @@ _STARTS = (
     "<|channel>",
     "<|im_start|>think",
 )
-# Of gpt-oss: the mark of a channel, that of the answer, and both as they are without
-# special tokens.
+# Of gpt-oss: the mark of a channel, that of the answer's channel, and both as texts
+# without special tokens have them (analysisWe need…assistantfinalB).
 _CHANNEL = "<|channel|>"
 _FINAL = re.compile(r"<\|channel\|>\s*final[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _PLAIN_CHANNEL = re.compile(r"\s*(?:analysis|commentary)(?=[A-Z])")
@@ -82,6 +83,7 @@ def _outside_marks(text: str) -> str:
     reasons = False
     for mark in marks:
         if _ends(mark):
+            # Without an opening mark, all text before it is reasoning.
             if not reasons:
                 parts.clear()
             reasons = False
@@ -103,8 +105,10 @@ def begins_reasoning(token: str) -> bool:
 
 
 def closed(prompt: str) -> str:
-    """Return a prompt at whose end a chat template opens the reasoning, with the end
-    mark; else as it is.
+    """Return a prompt that ends the reasoning which a chat template opens at its end.
+
+    So the model answers at once.  A prompt without an opening mark at its end is
+    returned as it is.
     """
     tail = prompt[-_LONGEST_MARK:].rstrip()
     mark = next(
@@ -115,9 +119,11 @@ def closed(prompt: str) -> str:
     opening = mark[0]
     end = opening.replace("begin_of_", "end_of_").replace("START_", "END_")
     if end == opening:
+        # <think> ends with </think>, [THINK] with [/THINK], <|think|> with <|/think|>.
         end = re.sub(r"\A.\|?", r"\g<0>/", opening)
     return f"{prompt}{end}\n\n"
 
 
 def _ends(mark: re.Match[str]) -> bool:
+    """Whether a mark is an end mark: it has a slash or the word end."""
     return any(mark.groups())

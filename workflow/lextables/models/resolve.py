@@ -51,15 +51,15 @@ Architecture = Literal[
     "qwen3",
     "roberta",
 ]
-MIRROR = "mirror:"
+MIRROR = "mirror:"  # beginning of the location of a model in a mirror
 SAMPLE_DATA = "sample data"  # why a model is left out
+# `Weights.found` of the sample's stand-in for a model, of a rehearsal's tiny model, of
+# a server's model, and of a model that benepar's downloader gives.
 STANDS_IN = "a tiny model of the sample in its place"
 REHEARSED = "tiny random weights of its architecture in its place"
-# `Weights.found` of a server's model.
 API = "API"
-# `Weights.found` of a model that benepar's downloader gives.
 NLTK_HUB = "hub of benepar"
-PARSER = "own-parser"
+PARSER = "own-parser"  # location of a parser in a user's folder
 
 
 class Parts(Entry):
@@ -77,8 +77,8 @@ class Model(Entry):
 
     ``package`` is a folder or GGUF file of an installed package, and ``sha256`` its
     digest as `pipeline.content.Contents` computes it; ``parts`` are several packages
-    that contain the weights together.  ``nltk`` is a model of benepar in
-    NLTK's data folders.  ``gated`` weights are only served to users who accepted their
+    that contain the weights together.  ``nltk`` is a model of benepar in NLTK's data
+    folders.  ``gated`` weights are only served to users who accepted their
     licence on the hub.  ``applied`` is the number of layers that share its
     ``parameters``; ``labels`` is the number of classes of a model that others
     fine-tuned for classification.  ``endpoint`` and ``max_length`` (tokens, including
@@ -161,9 +161,10 @@ def resolve(
     """Return the `Weights` of ``model`` under the config's choice of models, or
     `Missing` with a reason.
 
-    A stand-in is in the sample's folder, a mirror of the sample's data only, so it
-    never runs on a release. In a rehearsal tiny models replace all of the registry's;
-    they are in a mirror of the rehearsal only.
+    A stand-in is in the sample's folder, which is a mirror of the sample's data only,
+    so it never runs on a release.  In a rehearsal (``choice`` `tiny`) tiny models
+    replace all of the registry's; they are in a mirror of the rehearsal only.  ``llm``
+    is the address of the server of language models.
     """
     from lextables.models.files import reads_gguf
     from lextables.models.weights import NLTK, PACKAGE, cached, package_folder, place
@@ -217,12 +218,14 @@ def served(model: Model, llm: str) -> bool:
 
 
 def _assembled(name: str, parts: Parts) -> str | None:
+    """Return the folder of a model in several packages; None if one is missing."""
     from lextables.models.weights import assembled
 
     return assembled(name, parts.packages, parts.sha256)
 
 
 def _in_mirrors(name: str, mirrors: Sequence[Path]) -> Path | None:
+    """Return the folder of a model in the first mirror that has it, or None."""
     folders = (mirror / "models" / name for mirror in mirrors)
     return next((folder for folder in folders if _is_model(folder)), None)
 
@@ -253,6 +256,7 @@ def resolve_extra(
 
 
 def _cached_extra(extra: ExtraModel) -> Path | None:
+    """Return the folder of a user's model in the hub's cache; None if it is missing."""
     from huggingface_hub.errors import HFValidationError
 
     from lextables.models.weights import cached
@@ -267,11 +271,11 @@ def _cached_extra(extra: ExtraModel) -> Path | None:
 def places(
     config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> dict[str, dict[str, str]]:
-    """Return the places of this configuration's locations on this machine.
+    """Return {location (`Weights.location`): its place on this machine}.
 
-    A place is a ``folder`` (or GGUF file).  Models of the hub also have their ``hub``
-    id and ``kind``, with which they are checked after fetching.  Models in packages are
-    not included.
+    A place has the key ``folder`` (also for a GGUF file) if the weights are here.
+    Models of the hub have the keys ``hub``, their id, and ``kind``, with which they are
+    checked after fetching.  Models in one package are not included.
     """
     from lextables.models.weights import PACKAGE, cached
 
@@ -319,8 +323,11 @@ def model_settings(name: str, weights: Weights) -> JsonObject:
 def find(
     name: str, config: Config, models: Mapping[str, Model], mirrors: Sequence[Path]
 ) -> Weights | Missing:
-    """Return the weights of the user's own model with the key ``name``, else of the
-    registry's model.
+    """Return the weights of the model ``name``: of a user's model with this key, or of
+    the registry's.
+
+    A model that only its provider serves is `Missing` on another server.  The weights
+    of a language model also get its endpoint and, if it is registered, its window.
     """
     for extra in config.extra_models:
         if extra.key == name:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from lextables.pipeline.job_files import Progress
 
-# A token of English has fewer characters, so that no text counts as longer than it is.
+# More than a token of English has on average, so that all that a model reads of a text
+# counts.
 CHARACTERS_OF_TOKEN = 6
 
 

@@ -135,7 +135,11 @@ class Words:
         return _numbered([*special, *numbers, *letters, *map("".join, merges)]), merges
 
     def unigram(self, special: Sequence[str]) -> list[tuple[str, float]]:
-        """Return the pieces of SentencePiece's unigram kind with their scores."""
+        """Return the pieces of SentencePiece's unigram kind with their scores.
+
+        Scores are logarithms: frequent words have higher ones than rare words, and all
+        of them higher ones than single characters.
+        """
         pieces = [(piece, 0.0) for piece in special]
         pieces.append(("▁", -4.0))
         for rank, word in enumerate(self.frequent(lower=True)):
@@ -151,7 +155,7 @@ def _numbered(pieces: Sequence[str]) -> dict[str, int]:
 
 
 def _merges(blank: str, words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs that make each word with its blank, letter by letter."""
+    """Return the merges that build each word after a ``blank``, letter by letter."""
     pairs: dict[tuple[str, str], None] = {}
     for word in words:
         if not (word.isascii() and word.isalpha()):
@@ -228,6 +232,7 @@ def _deberta(words: Words) -> PreTrainedTokenizerBase:
     return transformers.DebertaV2Tokenizer(vocab=pieces, unk_id=3)
 
 
+# A chat template for `str.format`, which needs all braces of the template doubled.
 TURNS = (
     "{{{{ bos_token }}}}{{% for message in messages %}}{start}{{{{ message['role'] }}}}{middle}"
     "{{{{ message['content'] }}}}{end}{{% endfor %}}"
@@ -294,18 +299,17 @@ def _gemma(words: Words) -> PreTrainedTokenizerBase:
 
 @dataclass(frozen=True)
 class Architecture:
-    """How a tiny model of an architecture is made.
-
-    ``config`` is the class of transformers' configuration, with ``options`` besides the
-    sizes; ``model`` is the class of a model as its authors published it, without
-    another head.  ``positions`` are those before the first of a text.
-    """
+    """How a tiny model of an architecture is made."""
 
     tokenizer: Callable[[Words], PreTrainedTokenizerBase]
     config: str
+    """Class of transformers' configuration."""
     model: str
+    """Class of the model as its authors published it, without another head."""
     options: dict[str, Any]
+    """Arguments of the configuration, sizes included."""
     positions: int = 0
+    """Positions before the first one of a text."""
 
 
 SIZES = {

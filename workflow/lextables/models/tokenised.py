@@ -16,7 +16,8 @@ from transformers import PreTrainedTokenizerBase
 from lextables.models.cutting import cut, is_cuttable
 from lextables.models.in_parts import Batch
 
-AT_ONCE = 256  # texts, which are padded to the longest of them for a moment
+# Texts that are tokenised together, in a tensor that is padded to the longest of them.
+AT_ONCE = 256
 _PARALLEL = "TOKENIZERS_PARALLELISM"
 
 
@@ -63,16 +64,19 @@ class Tokenised:
 def tokenised(
     model: SentenceTransformer | CrossEncoder, texts: Sequence[Any], **options: Any
 ) -> Tokenised:
-    """Return ``texts``, or pairs of texts, truncated to the model's maximum length.
+    """Tokenise ``texts``, or pairs of texts, truncated to the model's maximum length.
 
-    ``options`` are those of the model's `preprocess`, such as a prompt.
+    Long texts are cut first, if that does not change their tokens: most of a long text
+    would be tokenised in vain.  ``options`` are those of the model's `preprocess`, such
+    as a prompt.
     """
     limit = _limit(model)
     if limit is None:
         return _whole(model, texts, options)
     parts = [cut(text, limit) if isinstance(text, str) else text for text in texts]
     tokenised_texts = _whole(model, parts, options)
-    # A part with fewer tokens than the model reads lacks some of the text.
+    # A part with fewer tokens than the model reads was cut too short: its whole text is
+    # tokenised.
     too_short = []
     for number, length in enumerate(tokenised_texts.lengths()):
         if length < limit and parts[number] is not texts[number]:
@@ -99,7 +103,7 @@ def _whole(
     texts: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Tokenised:
-    """The texts as the model's `preprocess` truncates them."""
+    """Tokenise texts with the model's `preprocess`, which truncates them."""
     tokenised_texts = Tokenised([], {}, model.tokenizer)
     for start in range(0, len(texts), AT_ONCE):
         part = list(texts[start : start + AT_ONCE])

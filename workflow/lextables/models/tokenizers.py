@@ -20,7 +20,8 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
     transformers 5 builds DeBERTa's tokenizers (v2 and v3) without the character map of
     their SentencePiece model, so a non-breaking space, a ligature or a trade mark sign
     becomes unknown.  transformers 4, which trained the papers' models, uses the map.
-    It is restored from tokenizer.json or the SentencePiece model.
+    It is restored here: with tokenizer.json's normalizer, which has it (`Precompiled`),
+    or from the SentencePiece model.
     """
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     fast = getattr(tokenizer, "backend_tokenizer", None)
@@ -31,7 +32,8 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
         fast.normalizer = Tokenizer.from_file(str(file)).normalizer
     elif '"Precompiled"' not in json.dumps(json.loads(fast.to_str())["normalizer"]):
         for path in sorted(Path(folder).glob("*.model")):
-            classes: Any = sentencepiece_model_pb2  # made when the module is imported
+            # Its classes are made when the module is imported: no types for mypy.
+            classes: Any = sentencepiece_model_pb2
             content = classes.ModelProto()
             content.ParseFromString(path.read_bytes())
             if content.normalizer_spec.precompiled_charsmap:

@@ -4,6 +4,9 @@ fetched from the hub.
 Settings name weights in the same way on every machine (`Weights.location` of
 `lextables.models.resolve`). The workflow passes the local folders to each job through
 the environment, so moving weights reruns nothing.
+
+A job calls `weights_folder`, and the target `fetch` calls `fetch`; the functions after
+them find or fetch weights in one of these places.
 """
 
 import hashlib
@@ -28,6 +31,7 @@ from lextables.pipeline.errors import BadInput, first_line
 
 # Environment variable with `resolve.places` as JSON.
 PLACES = "LEXTABLES_PLACES"
+# Beginnings of locations.
 PACKAGE = "package:"
 NLTK = "nltk:"
 CHUNK = 1 << 20  # bytes
@@ -44,8 +48,10 @@ def weights_folder(settings: Mapping[str, Any]) -> str:
 
 
 def _fetched_and_checked(settings: Mapping[str, Any]) -> str:
-    """Fetch weights, and check that they can be loaded, without their values in
-    memory.
+    """Fetch weights, and check that they can be loaded as their kind
+    (`inspection.check`).
+
+    NLTK's models are not checked.
     """
     location = settings["weights"]
     if location.startswith(NLTK):
@@ -98,6 +104,7 @@ def place(location: str) -> str | None:
 
 
 def _places() -> dict[str, dict[str, str]]:
+    """Return `resolve.places` as the workflow passes it to this job."""
     return json.loads(os.environ.get(PLACES, "{}"))
 
 
