@@ -1,5 +1,10 @@
 """Write the opinions of one shard of case law, and a report of the cases and volumes
 that were left out.
+
+Rule `caselaw_opinions` (caselaw.smk).  A shard is a group of volumes, and ``record``
+lists those that were fetched.  The zips are beside it; files of the former bulk export
+stay where they are.  An unreadable volume is left out with ``skip``, and else fails the
+job.
 """
 
 import json

@@ -1,4 +1,10 @@
-"""Fetch the volumes of one shard of case law, and record their provenance."""
+"""Fetch the volumes of one shard of case law, and record their provenance.
+
+Rule `caselaw_volumes` (caselaw.smk).  ``volumes`` are those of the shard, as
+`<reporter>/<volume>`, or as a file of the former bulk export, which stays where it is.
+The zips are stored beside the output ``record``.  An unavailable volume is left out
+with ``skip``, and else fails the job.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +19,8 @@ from lextables.sources.transfer import Client
 
 with job(snakemake.log[0]) as log:
     config = Config.model_validate(dict(snakemake.config))
-    # None: every volume is fetched.
+    # With lawngnli_data=released a file names the cases of the released data set.  Only
+    # volumes with one of them are fetched, and without this file all volumes.
     named_cases = None
     for path in snakemake.input.named_cases:
         named_cases = set(read_json(path, list[int]))

@@ -1,5 +1,9 @@
 """Fetch the missing pages of one quarter of EDGAR, and write its contracts, their
 census and a report of filings and faults.
+
+Rule `edgar_quarter` (edgar.smk).  ``pages`` is the folder of the downloaded pages and
+``base`` the address of EDGAR's archive.  Contracts are the exhibits of the types
+``exhibits`` in filings of the types ``forms``.
 """
 
 import json
@@ -23,7 +27,7 @@ with job(snakemake.log[0]):
     pages = Pages(
         config.edgar_contact,
         folder=params.pages,
-        pace=Pace(default_file()),
+        pace=Pace(default_file()),  # all jobs of a user share one rate limit
         base=params.base,
         client=client,
     )

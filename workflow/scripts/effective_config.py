@@ -1,4 +1,7 @@
-"""Write the effective configuration beside the results."""
+"""Write the effective configuration, the defaults with the user's changes, as YAML.
+
+Rule `effective_config` (report.smk).
+"""
 
 import yaml
 

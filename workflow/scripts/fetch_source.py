@@ -1,4 +1,9 @@
-"""Fetch one file of one source, and write its provenance."""
+"""Fetch one file of one source, and write its provenance.
+
+Rule `fetch_source` (sources.smk), with the wildcards ``source`` and ``file``.
+``registries`` are the files that register sources, and ``variants`` the variants of the
+file that are allowed, such as the release or a sample.
+"""
 
 from lextables import ROOT
 from lextables.pipeline.config import Config

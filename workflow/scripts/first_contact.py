@@ -1,4 +1,10 @@
-"""Fetch and read every source, and print one line for each: read, or why not."""
+"""Fetch and read every source, and print one line for each: read, or why not.
+
+Rule `first_contact` (first_contact.smk).  An attempt is a function that reads one
+source; all are collected before the first is called.  ``folder`` is where data sets are
+written, ``sources`` the folder of fetched files, and ``volume`` a volume of case law,
+or "".
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +32,7 @@ with job(snakemake.log[0]) as log:
     papers = {}
     for name in params.papers:
         papers[name] = packages.load(ROOT / f"resources/papers/{name}.yaml")
-    facts = ROOT / "resources/facts"
+    facts = ROOT / "resources/facts"  # files of the repository that readers need
     attempts = first_contact.attempts_of_papers(papers, files, facts, folder)
     if params.volume:
         case_law = Source(

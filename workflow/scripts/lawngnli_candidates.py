@@ -1,5 +1,8 @@
 """Write the parentheticals of one shard of opinions that resolve to a case of the
 corpus (A.1.1), and all pairs of a citing and a cited case.
+
+Rule `lawngnli_candidates` (lawngnli.smk).  ``index`` is the folder that
+lawngnli_index.py writes: all cases by citation and by parties.
 """
 
 from lextables.papers.lawngnli.citations.candidates import write_candidates
@@ -9,7 +12,8 @@ from lextables.papers.lawngnli.steps import write_counts
 from lextables.pipeline.job import job
 
 with job(snakemake.log[0]):
-    # Its compiled patterns are in this machine's cache, outside the results.
+    # Finds citations.  Its compiled patterns are in this machine's cache, outside the
+    # results.
     tokens = tokenizer()
     output = snakemake.output
     counts = write_candidates(

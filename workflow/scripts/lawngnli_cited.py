@@ -1,5 +1,9 @@
 """For each shard, write the cases whose majority opinions are premises, as places in
 the shard's file of opinions.
+
+Rule `lawngnli_cited` (lawngnli.smk).  ``contradictions`` and ``parentheticals`` have a
+file for each shard.  The output is a folder with `<shard>.json`: the sorted pairs of a
+row of the shard's opinions and the case in it.
 """
 
 import json

@@ -1,5 +1,9 @@
-"""Difficulty filters and contradictions for one shard of parentheticals (A.1.3, A.1.5,
-A.1.6).
+"""Write, for each hypothesis of one shard, the hypothesis that contradicts it, or why
+there is none (A.1.3, A.1.5, A.1.6).
+
+Rule `lawngnli_contradictions` (lawngnli.smk).  ``parser`` are the name and the weights
+of the parser.  With ``filtered`` only hypotheses that pass the difficulty filters are
+parsed.
 """
 
 from lextables.models.weights import weights_folder

@@ -1,5 +1,10 @@
 """Write the examples of LawngNLI, their long premises and the unfiltered candidates,
 and their census with the number of candidates after each step.
+
+Rule `lawngnli_examples` (lawngnli.smk), the last step of the construction (A.1.4 to
+A.1.9).  The inputs ``parentheticals``, ``contradictions``, ``cites`` and
+``long_premises`` have one file for each shard, in the same order.  ``counts`` are those
+of the earlier steps, and ``opinions`` and ``provenance`` the reports on the volumes.
 """
 
 from lextables.models import bi_encoder, device, own_settings
@@ -27,6 +32,7 @@ with job(snakemake.log[0]) as log:
     inputs = snakemake.input
     output = snakemake.output
     params = snakemake.params
+    # The sums over the shards.  Its funnel is {step: the candidates after it}.
     step_counts = total(map(read_json, inputs.counts))
     # Check before loading the encoder: later steps add no example.
     check_examples_left(step_counts.funnel.items())
@@ -51,8 +57,8 @@ with job(snakemake.log[0]) as log:
     )
     # Neutral premises are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
-    # One encoding for hypotheses and premises; a text's vector does not depend on the
-    # other texts.
+    # One encoding for hypotheses and premises, with a cache in the folder
+    # params.vectors: a text's vector does not depend on the other texts.
     encode = bi_encoder.cached(
         bi_encoder.encode_alike, encoder, params.encoder, params.vectors
     )
@@ -66,7 +72,7 @@ with job(snakemake.log[0]) as log:
         scratch=snakemake.resources.tmpdir,
     )
     funnel = step_counts.funnel | last_counts
-    check_examples_left(funnel.items())
+    check_examples_left(funnel.items())  # also after the last steps
     write_unfiltered(shards, output.unfiltered)
 
     notes, set_aside = ingested(map(read_json, inputs.opinions))

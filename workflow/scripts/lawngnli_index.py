@@ -1,4 +1,8 @@
-"""Write the index of all cases by citation and by parties."""
+"""Write the index of all cases by citation and by parties.
+
+Rule `lawngnli_index` (lawngnli.smk).  The inputs are the opinions of all shards, and
+the output is a folder.
+"""
 
 from lextables.papers.lawngnli.citations.case_index import build_case_index
 from lextables.pipeline.job import job

@@ -1,5 +1,8 @@
 """Write the probability of each label by a model of inference, for each example of
 LawngNLI.
+
+Rule `lawngnli_inference` (lawngnli.smk).  ``model`` are the settings of a cross-encoder
+for natural language inference.  It reads the short premise and the hypothesis.
 """
 
 from lextables.models import device

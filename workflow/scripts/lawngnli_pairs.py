@@ -1,5 +1,7 @@
-"""Write LawngNLI as input of models: long, short and filtered premises, and
-hypotheses.
+"""Write LawngNLI as input of models: long, short and filtered premises, and hypotheses.
+
+Rule `lawngnli_pairs` (lawngnli.smk).  Its outputs are a data set of the classification
+task: ``examples`` refer to ``texts``, and ``heads`` has the question and its answers.
 """
 
 from lextables.papers.lawngnli.dataset.pairs import TABLES, write_pairs
@@ -19,7 +21,8 @@ with job(snakemake.log[0]):
     )
     counts = {table.name: census(table, output[table.name]) for table in TABLES}
     source_census = read_json(inputs.census, Census)
-    # Readings are matched by the data set they were drawn from.
+    # Human readings (resources/readings) name the examples that they were drawn from by
+    # this digest.
     notes = {
         "rows_sha256 of lawngnli's examples": source_census["data"]["examples"][
             "rows_sha256"

@@ -1,5 +1,9 @@
 """Write the parentheticals of all shards, with their pincites and the cited pages, and
 their census.
+
+Rule `lawngnli_parenthetical_set` (lawngnli.smk).  Each input has files of all shards:
+``parentheticals``, the ``counts`` of the steps before, and the ``provenance`` of the
+volumes.
 """
 
 from itertools import chain
@@ -13,6 +17,7 @@ from lextables.pipeline.job import job
 with job(snakemake.log[0]):
     inputs = snakemake.input
     output = snakemake.output
+    # The sums over the shards.  Its funnel is {step: the candidates after it}.
     steps = total(map(read_json, inputs.counts))
     check_examples_left(steps.funnel.items())
     rows = chain.from_iterable(map(read, inputs.parentheticals))

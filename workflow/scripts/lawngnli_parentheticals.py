@@ -1,5 +1,9 @@
 """Cut the short premises of one shard of candidates, and apply the accuracy filters
 (A.1.1, A.1.2).
+
+Rule `lawngnli_parentheticals` (lawngnli.smk).  ``index`` finds the cited case of a
+candidate: a row of the opinions of any shard.  ``opinions`` is the folder of all
+shards' opinions.
 """
 
 from pathlib import Path

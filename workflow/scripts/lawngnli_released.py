@@ -1,5 +1,10 @@
 """Write the released LawngNLI with the schemas of the built one, and its census, which
 says how its counts differ from the paper's Table 2.
+
+Rule `lawngnli_released` (lawngnli_released.smk).  ``rows`` are those of the authors' ID
+file, ``cases`` and ``hypotheses`` files of all shards, and ``masks`` the authors'
+filter file, if it is available.  ``parsers`` are the registered parsers, the paper's
+first.
 """
 
 from pathlib import Path
@@ -25,6 +30,7 @@ with job(snakemake.log[0]) as log:
     inputs = snakemake.input
     output = snakemake.output
     params = snakemake.params
+    # Which characters of the premises the authors' removal of citations kept.
     masks = read_masks(inputs.masks[0]) if inputs.masks else None
     released = Released(inputs.rows, inputs.cases, inputs.hypotheses, masks)
     check_examples_left(released.funnel())

@@ -1,4 +1,8 @@
-"""Write the rows of the released LawngNLI's ID file, and the cases that it names."""
+"""Write the rows of the released LawngNLI's ID file, and the cases that it names.
+
+Rule `lawngnli_released_rows` (lawngnli_released.smk).  The output ``cases`` is a sorted
+list of case ids.
+"""
 
 import json
 

@@ -1,5 +1,9 @@
 """Write the opinions of one shard that the released LawngNLI names, and the hypotheses
 that come from them.
+
+Rule `lawngnli_released_shard` (lawngnli_released.smk).  ``volumes`` is the record of
+the shard's fetched volumes.  ``parser`` are the name and the weights of the parser, by
+which a hypothesis is contradicted.
 """
 
 from pathlib import Path

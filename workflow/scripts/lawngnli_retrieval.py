@@ -1,4 +1,9 @@
-"""Write the retrieval data set and the training set for rerankers (Section 4.2)."""
+"""Write the retrieval data set and the training set for rerankers (Section 4.2).
+
+Rule `lawngnli_retrieval` (lawngnli_retrieval.smk).  ``opinions`` are those of all
+shards, and ``unfiltered`` the candidates before the difficulty filters.  The outputs of
+the training set begin with ``reranking_``.
+"""
 
 from dataclasses import asdict
 
@@ -26,6 +31,7 @@ with job(snakemake.log[0]) as log:
         device.pick(params.device),
         params.encoder["max_length"],
     )
+    # Similar opinions are found by products of vectors.
     own_settings.check_similarity_is_product(encoder.similarity_fn_name)
     # Encoded as in the runs of the task, so that both share the cached vectors.
     encode_query, encode_document = (
@@ -40,6 +46,8 @@ with job(snakemake.log[0]) as log:
         "variant": "incomplete collection",
         "note": "pools of a part",
     }
+    # Only the census of the released data set has this key: a built one is never
+    # comparable.
     is_whole = examples_census.get("whole_collection", True)
     sources = []
     for source in examples_census["sources"]:
@@ -47,6 +55,8 @@ with job(snakemake.log[0]) as log:
             source = source | incomplete
         sources.append(source)
     census_of_both = {"encoder": params.encoder["model"], "sources": sources}
+
+    # The retrieval data set.
     tables = (DOCUMENTS, JUDGEMENTS, QUERIES)
     paths = {table.name: output[table.name] for table in tables}
     counts = write_retrieval(
@@ -65,6 +75,7 @@ with job(snakemake.log[0]) as log:
     )
     log.info("%s", counts)
 
+    # The training set for rerankers.
     paths = {table.name: output[f"reranking_{table.name}"] for table in RERANKING}
     write_reranking(
         inputs.examples,

@@ -1,5 +1,8 @@
 """Write a sheet with a hundred examples that people label without seeing the label, for
 Table 4.
+
+Rule `lawngnli_to_read` (lawngnli.smk).  The sheet names the data set by the digest of
+its examples, so that finished readings can be matched with it.
 """
 
 from lextables.papers.lawngnli.dataset.annotations import drawn, sheet

@@ -1,5 +1,9 @@
 """Count the words that each pair of splits of all data sets shares, and list the units
 that share them.
+
+Rule `shared_texts` (overlaps.smk).  ``data`` is the folder of all data sets.  ``texts``
+is {data set: where its texts are, as `registry.paper.Texts`}.  ``relevance`` are pairs
+of a retrieval data set and the spans data set with the same texts.
 """
 
 from pathlib import Path
@@ -13,7 +17,7 @@ from lextables.pipeline.job import job
 from lextables.report import overlaps, relevance
 
 with job(snakemake.log[0]) as log, TemporaryDirectory() as folder:
-    splits = []
+    splits = []  # their hashed words are in files of `folder`
     data = Path(snakemake.params.data)
     for dataset, texts in snakemake.params.texts.items():
         splits += index(

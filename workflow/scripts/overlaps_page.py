@@ -1,5 +1,9 @@
 """Write the page of overlaps: shares, units, and scores on the test units without
 overlap.
+
+Rule `overlaps_page` (overlaps.smk).  ``root`` is the folder of the results, whose runs
+are used as far as they exist.  ``benchmarks`` are the tables with a headline score, as
+values of `Benchmark`.
 """
 
 from pathlib import Path

@@ -1,4 +1,9 @@
-"""Write the export of a paper, or of a data set that is exported separately."""
+"""Write the export of a paper, or of a data set that is exported separately.
+
+Rule `export` (publish.smk).  ``rows`` are, for each file of ``predictions``, the rows
+of tables that its run fills.  ``about`` and ``source_texts`` are texts of the registry,
+and ``command`` makes the export again.
+"""
 
 from pathlib import Path
 
@@ -14,6 +19,7 @@ with job(snakemake.log[0]):
     params = snakemake.params
     runs = []
     for path, rows in zip(snakemake.input.predictions, params.rows, strict=True):
+        # A file of a run that could not be computed has the reason instead.
         if not not_run.reason(path):
             runs.append(PublishedRun(Path(path).parent, rows))
     export = gather(
@@ -29,5 +35,5 @@ with job(snakemake.log[0]):
     )
     folder = Path(snakemake.output[0]).parent
     write(export, folder)
-    # An export with other content is uploaded again.
+    # The digest of the export: with other content it is uploaded again.
     write_text(snakemake.output[0], f"{folder_content(folder)}\n")

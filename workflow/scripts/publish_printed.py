@@ -1,4 +1,7 @@
-"""Write the published values of all papers as one tidy csv."""
+"""Write the published values of all papers as one tidy csv.
+
+Rule `printed` (publish.smk).
+"""
 
 from lextables.pipeline.atomic import write_text
 from lextables.pipeline.job import job

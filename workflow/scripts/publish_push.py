@@ -1,4 +1,8 @@
-"""Upload an export to the model hub."""
+"""Upload an export to the model hub.
+
+Rule `push` (publish.smk).  ``exported`` is the last file of the finished export,
+``repository`` the name on the hub, and the output has the address of the upload.
+"""
 
 from pathlib import Path
 

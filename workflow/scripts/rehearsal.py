@@ -2,6 +2,9 @@
 have none.
 
 Also list the speeds of trainings on a GPU.
+
+Rule `rehearsal` (rehearsal.smk).  ``tables`` are the files of all tables in all
+formats, of which only the csv is read, and ``records`` are those of the planned runs.
 """
 
 from pathlib import Path
@@ -13,8 +16,9 @@ from lextables.report import rehearsal
 from lextables.tables import published
 
 with job(snakemake.log[0]):
-    tables = {}
+    tables = {}  # {paper: {table: its csv}}
     for path in map(Path, snakemake.input.tables):
+        # Neither another format nor `<table>.comparison.csv`.
         if path.suffixes == [".csv"]:
             tables.setdefault(path.parent.name, {})[path.stem] = path
     rows = []

@@ -1,4 +1,9 @@
-"""Write the report: a static site with a page for every table, run and data set."""
+"""Write the report: a static site with a page for every table, run and data set.
+
+Rule `report` (report.smk).  ``root`` is the folder of the results.  ``census`` are the
+censuses of the papers' own data sets, ``data`` those of the others, and ``runs`` the
+records of all runs.
+"""
 
 from pathlib import Path
 
@@ -12,7 +17,8 @@ from lextables.report import datasets, headlines, leaderboard, results, site
 
 with job(snakemake.log[0]):
     root = Path(snakemake.params.root)
-    # Files of runs with other configurations: shown, but not rebuilt.
+    # {file in the results that another configuration made: its digest}.  Such files are
+    # shown, but not made again.
     earlier = snakemake.params.earlier
     source_texts = snakemake.params.source_texts
     parts, runs = results.read_all(
@@ -24,6 +30,7 @@ with job(snakemake.log[0]):
         runs=snakemake.input.runs,
         earlier=earlier,
     )
+    # The registry's texts on the sources of all papers together.
     texts = {}
     for source_texts_of_paper in source_texts.values():
         texts.update(source_texts_of_paper)

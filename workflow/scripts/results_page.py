@@ -1,4 +1,9 @@
-"""Write the results page with its figure, and README with the page's summary."""
+"""Write the results page with its figure, and README with the page's summary.
+
+Rule `results_page` (report.smk).  ``root`` is the folder of the results, and
+``earlier`` are its files that another configuration made.  ``baselines``, ``systems``
+and ``needs`` are described in `planning.report.Report`.
+"""
 
 import time
 from pathlib import Path
@@ -21,6 +26,7 @@ with job(snakemake.log[0]):
         runs=snakemake.input.runs,
         earlier=params.earlier,
     )
+    # The page has the day of the last run.
     times = [(root / run.folder / "run.json").stat().st_mtime for run in runs]
     material = summary.Material(
         config=yaml.safe_load(Path(snakemake.input.config).read_text(encoding="utf-8")),

@@ -1,5 +1,9 @@
-"""Predict the clauses of a user's contract with a trained model and write the
-review.
+"""Predict the clauses of a user's contract with a trained model and write the review.
+
+Rule `review_contract` (review.smk).  ``contract`` is the user's file and ``run`` the
+folder of the run whose model reads it.  ``weights`` is the folder of its trained
+weights, or "" for a model that is loaded as published.  ``marks`` has the precision of
+the model on the test contracts.
 """
 
 from pathlib import Path
@@ -19,6 +23,7 @@ from lextables.review.reviewer import LINEAR, question_id
 with job(snakemake.log[0]) as log:
     params = snakemake.params
     output = snakemake.output
+    # The files of a run that could not be computed have the reason instead.
     reason = not_run.inherited(map(str, snakemake.input))
     if reason:
         raise BadInput(f"the model that reads the contract is not run: {reason}")
@@ -61,6 +66,7 @@ with job(snakemake.log[0]) as log:
         )
         notes += page.unread_windows(windows.most, windows.of_question)
 
+    # The page has the findings, and the model's scores on the test contracts.
     category_of = {question_id(name): name for name in names}
     review = Review(**params.review)
     findings = page.findings(read(output.predictions), category_of, review.minimum)

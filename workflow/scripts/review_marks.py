@@ -1,5 +1,8 @@
 """Count the marks of a model in the test contracts, under the rule of a review, and the
 correct ones.
+
+Rule `review_marks` (review.smk).  A mark is a span with a probability above
+``minimum``.  In the category ``relaxed`` it is also correct if it contains the answer.
 """
 
 from pathlib import Path

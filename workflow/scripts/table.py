@@ -1,5 +1,9 @@
 """Write one table or figure of a paper: csv, md and html, svg for a figure, and the
 paired comparisons of its systems as csv.
+
+Rules `table` and `figure` (tables.smk).  ``census`` is that of the table's data set and
+``other_censuses`` those of other data sets that it shows.  ``rows`` are the planned
+rows with the folders of their runs, and ``root`` is the folder of the results.
 """
 
 from importlib import import_module
@@ -24,8 +28,10 @@ with job(snakemake.log[0]):
     name = snakemake.wildcards.table
     texts = snakemake.params.source_texts
     root = Path(snakemake.params.root)
-    registry = load(snakemake.input.paper)
+    registry = load(snakemake.input.paper)  # the paper's file
     entry = registry.tables[name]
+    # The published files behind the data set.  Values are compared if all of these are
+    # the paper's.
     sources = provenance(snakemake.input.census, texts)
     is_comparable = comparable(sources)
     printed = published.load(snakemake.input.published)
@@ -45,7 +51,8 @@ with job(snakemake.log[0]):
         file=next(map(Path, snakemake.input.user_file), None),
     )
     tables = import_module(f"lextables.papers.{paper}.tables")
-    cells = list(tables.cells(name, inputs))
+    cells = list(tables.cells(name, inputs))  # the values that were computed here
+    # The published rows with both values and their verdicts, then additional rows.
     lines = build(
         inputs.published, explained(cells, inputs), is_comparable, entry.why_off
     )

@@ -1,5 +1,9 @@
 """Do the action of a task that the rule's param `job` names, such as training or
 scoring.
+
+All rules of runs.smk and features.smk have this script.  The actions are modules of
+lextables/tasks/<task>/actions, and `job` has the name of the module and what it is
+given (`tasks.job.Job`).
 """
 
 from importlib import import_module
