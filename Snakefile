@@ -10,11 +10,16 @@
 #
 # Steps: source -> data set -> features -> run -> predictions -> scores -> table ->
 # report.
+#
+# The rule files share their names.  CONFIG (the checked configuration), PROJECT (with
+# the registries and the planned runs), RESULTS and ENVIRONMENT are from common.smk,
+# TABLES is from tables.smk and REPORT from report.smk.
 
 
 from pathlib import Path
 
-# In `workflow.basedir` is the host, where another workflow uses this one as a module.
+# The project's folder.  It is not `workflow.basedir`: where another workflow uses this
+# one as a module, that is the folder of the other workflow.
 ROOT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True))
 
 
@@ -30,13 +35,14 @@ include: "workflow/rules/publish.smk"
 include: "workflow/rules/overlaps.smk"
 
 
-# If a planned paper has models that review a contract.
+# Only if a paper of the config key `papers` has models that review a contract.
 if PROJECT.review:
 
     include: "workflow/rules/review.smk"
 
 
-# {shard of case law: its volumes}, set by the paper that is built from them.
+# {shard of case law: its volumes}, filled by the rules of the paper that reads case
+# law.
 SHARDS = {}
 
 
@@ -47,22 +53,26 @@ for paper in CONFIG.papers:
         include: f"workflow/rules/{paper}.smk"
 
 
+# The report, and so the tables that it shows.
 rule all:
     default_target: True
     input:
         REPORT,
 
 
+# All data sets with their census.
 rule data:
     input:
         PROJECT.censuses(),
 
 
+# All tables and figures.
 rule tables:
     input:
         [path for paper in CONFIG.papers for path in TABLES.files(paper)],
 
 
+# All data sets and tables, and the number of published values by verdict on the screen.
 rule check:
     input:
         rules.data.input,
@@ -73,12 +83,14 @@ rule check:
     conda:
         ENVIRONMENT
     params:
-        tables=rules.tables.input,
+        tables=rules.tables.input,  # without the censuses among the inputs
+        # {paper: the file of its published values}.
         published=lambda wildcards: TABLES.published_values,
     script:
         "workflow/scripts/check.py"
 
 
+# These files use the rules and lists of the others.
 include: "workflow/rules/rehearsal.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/fetch.smk"

@@ -46,12 +46,13 @@ rule caselaw_volumes:
     params:
         # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),
-        volumes=VOLUMES.of_shard,
+        volumes=VOLUMES.of_shard,  # as <reporter>/<volume>
         # Only to run the job again: registered digests of the volumes, and the digest
         # of their content in the mirror or in {RESULTS}/sources.
         pins=VOLUMES.pins,
         content=VOLUMES.content,
         data=CONFIG.data,
+        # Whether to leave out a volume that is not available, instead of stopping.
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Fetching {wildcards.shard} and the volumes after it: a mirror first, then static.case.law."
@@ -59,7 +60,7 @@ rule caselaw_volumes:
         "../scripts/caselaw_volumes.py"
 
 
-# Write the opinions of a shard's volumes.
+# Write the opinions of a shard's volumes, which are in the folder of the record.
 rule caselaw_opinions:
     input:
         record=f"{RESULTS}/sources/caselaw/{{shard}}.json",
@@ -73,7 +74,9 @@ rule caselaw_opinions:
     resources:
         runtime=VOLUMES.runtime(1),  # seconds per volume
     params:
+        # The fingerprint of the script and its modules: a change runs the job again.
         code=code("caselaw_opinions.py"),
+        # Whether to leave out a volume that cannot be read, instead of stopping.
         skip=CONFIG.bad_volumes == "skip",
     message:
         "Reading the opinions of {wildcards.shard} and the volumes after it."

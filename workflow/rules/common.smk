@@ -1,9 +1,10 @@
-# Used by the other files of this folder: the checked config, the plans of the papers,
-# fingerprints of code.
+# What the other files of this folder use: the checked configuration, the planned runs
+# of the papers, and functions for params and resources of rules.  ROOT, the project's
+# folder, is from the Snakefile.
 #
 #   in    config.yaml, resources/papers/*.yaml, resources/models.yaml, resources/sources.yaml
 #   out   objects of lextables/planning with functions for inputs, params and resources of rules
-#   steps environment of jobs -> configuration, registries and plans -> warnings about earlier runs
+#   steps environment of jobs -> imports -> configuration, registries and plans -> warnings about earlier runs
 
 import atexit
 import gc
@@ -13,92 +14,104 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-# Python's garbage collector finds nothing in a plan's many objects.  Running it less
-# often saves a tenth of the planning time, and skipping it at exit a sixth.
-gc.set_threshold(100_000)
-atexit.register(gc.freeze)
-# Relative to the working folder, so that a project can be moved together with its
-# results.
-PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
-# Jobs are new processes, maybe on other nodes, and find the package through the
-# environment.
-sys.path.insert(0, str(ROOT / "workflow"))
-# Only warnings and errors of libraries go to the logs; progress is logged every ten
-# seconds.
-os.environ.update(
-    PYTHONPATH=os.pathsep.join(
-        filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
-    ),
-    TOKENIZERS_PARALLELISM="false",
-    TRANSFORMERS_VERBOSITY="error",
-    HF_HUB_DISABLE_PROGRESS_BARS="1",
-    TQDM_MININTERVAL="10",
-    # Python's name of the user, where the system has no name for the user's number, as
-    # in a container.
-    USER=os.environ.get("USER") or str(os.getuid()),
-)
-# Batches have many shapes: with fixed segments, freed GPU memory is often too small for
-# the next one.
-os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
 if "{" in str(ROOT) or "}" in str(ROOT):
     sys.exit(
         f"{ROOT}: Snakemake reads braces in the project's path as wildcards; rename or move the folder."
     )
 
+# Relative to the working folder, so that a project can be moved together with its
+# results.
+PROJECT_PATH = Path(os.path.relpath(ROOT.resolve()))
+
+# Python's garbage collector finds nothing in a plan's many objects.  Running it less
+# often saves a tenth of the planning time, and skipping it at exit a sixth.
+gc.set_threshold(100_000)
+atexit.register(gc.freeze)
+
+# Where this process finds the package.  Jobs are new processes, maybe on other nodes,
+# and find it through the environment.
+sys.path.insert(0, str(ROOT / "workflow"))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(ROOT / "workflow"), os.environ.get("PYTHONPATH")])
+)
+# Only warnings and errors of libraries go to the logs of jobs, and progress every ten
+# seconds.
+os.environ.update(
+    TRANSFORMERS_VERBOSITY="error",
+    HF_HUB_DISABLE_PROGRESS_BARS="1",
+    TQDM_MININTERVAL="10",
+)
+# One thread, except where the package tokenises many texts at once.
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Libraries ask for the user's name, and the system may have none for the user's number,
+# as in a container.
+os.environ["USER"] = os.environ.get("USER") or str(os.getuid())
+# Batches have many shapes: with fixed segments, freed GPU memory is often too small for
+# the next one.
+os.environ.setdefault("PYTORCH_ALLOC_CONF", "expandable_segments:True")
+
+# Another Python than that of `make` lacks packages: one sentence instead of a
+# traceback.
 try:
     from lextables.planning.snakemake_interface import (
         SnakemakeRun,
         targets_of_command_line,
     )
 
-    RUN_OF_SNAKEMAKE = SnakemakeRun(workflow)
+    RUN_OF_SNAKEMAKE = SnakemakeRun(workflow)  # the options and jobs of this run
     # False in jobs, and where another workflow uses this one as a module.
     STANDALONE = RUN_OF_SNAKEMAKE.is_main(ROOT)
     if STANDALONE:
         from lextables.pipeline.stopping import PREFIX, Stopping
         from lextables.planning.messages import announce_stop
 
-        # Ctrl-C: jobs ignore it, and `stopping` ends them (pipeline/stopping.py).
+        # Ctrl-C: jobs ignore it, and `stopping` ends them (pipeline/stopping.py).  This
+        # comes before the other imports, which take seconds.
         shell.prefix(PREFIX)
         stopping = Stopping(announce_stop, RUN_OF_SNAKEMAKE.runs_jobs_elsewhere)
-    # Some of these names are for the rules of the other files.
     from lextables.pipeline import entries
     from lextables.planning import command_line, rehearsal
     from lextables.planning.command_line import or_exit
-    from lextables.planning.feature_jobs import FeatureJobs
-    from lextables.planning.job_resources import per_attempt
-    from lextables.planning.jobs import COMBINING, PREDICTING, Jobs
-    from lextables.planning.project import load, source_files
-    from lextables.planning.scripts import (
-        any_of,
-        code,
-        content_of,
-        digest_of,
-        fingerprint_of,
-    )
+    from lextables.planning.jobs import Jobs
+    from lextables.planning.project import load
     from lextables.planning.sources import SourceParams
+
+    # For the rules of the other files.
+    from lextables.planning.feature_jobs import FeatureJobs
+    from lextables.planning.job_resources import per_attempt  # more at each retry
+    from lextables.planning.jobs import COMBINING, PREDICTING  # experiments of runs
+    from lextables.planning.project import source_files  # of the registry of sources
+    from lextables.planning.scripts import (
+        any_of,  # pattern of a wildcard: one of these names
+        code,  # param: fingerprint of a script and of the modules that it imports
+        content_of,  # digest of the content of files
+        digest_of,  # digest of plain values
+        fingerprint_of,  # the fingerprint that the param `code` has
+    )
     from lextables.tasks.spans.jobs import window_files
 except ModuleNotFoundError as error:
     sys.exit(
         f"this Python ({sys.executable}) has no {error.name}; run .venv/bin/snakemake, which make run installs."
     )
 
-ENVIRONMENT = str(ROOT / "envs/lextables.yaml")
+ENVIRONMENT = str(ROOT / "envs/lextables.yaml")  # of jobs, with the option for conda
 
-# Read before Snakemake reads it, whose messages name no file.
+# `or_exit` calls a function, and ends the run with one sentence if it raises
+# `BadInput`.  config.yaml is read here before Snakemake reads it, whose messages name
+# no file.
 DEFAULTS = or_exit(entries.mapping, ROOT / "config.yaml")
 
 
 configfile: str(ROOT / "config.yaml")
 
 
-# The target `rehearsal` runs small trainings of all papers: it sets config keys before
-# they are checked.
+# The target `rehearsal` runs small trainings of all papers: it changes the
+# configuration before that is checked.
 if STANDALONE and command_line.started_by_snakemake():
     if rehearsal.TARGET in targets_of_command_line():
         config.update(rehearsal.settings(PROJECT_PATH, DEFAULTS, config))
-# The checked configuration, the registries, and the plan: every run of the planned
-# papers.
+# The checked configuration, the registries, and the plan of each paper: its runs and
+# the rows of its tables.
 PROJECT = or_exit(load, ROOT, PROJECT_PATH, DEFAULTS, config)
 CONFIG = PROJECT.config
 RESULTS = PROJECT.results  # the folder of all results

@@ -1,9 +1,10 @@
 # Checks of the command line, the lock of the working folder, the plan, and what a run
 # says at its end.  Included last, when all targets are known.  Parts under
 # `if STANDALONE` are skipped in jobs and where another workflow uses this one as a
-# module.  command_line, or_exit, rehearsal, stopping and targets_of_command_line are
-# from common.smk.  Names in capitals are from it, publish.smk, plan.smk and the
-# Snakefile of the project.
+# module.
+#
+# EXPORTED and EXPORTS are from publish.smk, ESTIMATES is from plan.smk, and SHARDS from
+# the Snakefile.  All other names that are not defined here are from common.smk.
 #
 #   in    .snakemake/locks, left by a killed run; stored downloads
 #   out   files in .snakemake/.lextables and {RESULTS}/.lextables, locked by this run and its jobs
@@ -28,11 +29,14 @@ def clean_up_if_alone():
 if STANDALONE:
     command_line.check_options(RUN_OF_SNAKEMAKE.has_no_cores)
     targets = set()
+    # {table: its rows of the user's models and predictions}.  At the end a message
+    # names those that the run has removed.
     rows_before = command_line.own_rows(RESULTS)
     if command_line.started_by_snakemake():
         targets = targets_of_command_line()
     command_line.check_targets(PROJECT, targets, RUN_OF_SNAKEMAKE.rule_names)
     if not RUN_OF_SNAKEMAKE.is_dry_run:
+        # The lock also covers the results, which may be shared with another checkout.
         warning = or_exit(
             locks.acquire, Path(".snakemake"), Path(RESULTS), clean_up_if_alone
         )
@@ -49,13 +53,18 @@ if STANDALONE:
 
 onstart:
     if STANDALONE:
+        # Snakemake has installed its own handler of SIGTERM by now.
         stopping.jobs_start()
+    # A killed run may have left jobs in the queue of a cluster, which write the same
+    # files.
     or_exit(locks.refuse_cluster_jobs, RUN_OF_SNAKEMAKE.ids_on_cluster())
     # The logger plugin computes the remaining time from the field `expected` of this
     # record.
     expected = ESTIMATES.expected(RUN_OF_SNAKEMAKE)
     logger.info("Expected.", extra={"expected": expected})
     if STANDALONE:
+        # Start the process that imports the libraries once for all jobs, if it saves
+        # time.
         jobs = len(RUN_OF_SNAKEMAKE.jobs_to_run)
         or_exit(command_line.preload, PROJECT, RUN_OF_SNAKEMAKE, ROOT, jobs)
 

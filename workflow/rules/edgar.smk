@@ -24,6 +24,7 @@ FETCHED += expand(f"{EDGAR}.parquet", quarter=CONFIG.edgar_quarters)
 # The target `edgar`: the contracts of every configured quarter.
 rule edgar:
     input:
+        # A function, so that an empty edgar_quarters is only an error of this target.
         lambda wildcards: edgar_contracts(PROJECT),
     localrule: True
 
@@ -44,13 +45,14 @@ rule edgar_quarter:
     conda:
         ENVIRONMENT
     params:
+        # The fingerprint of the script and its modules: a change runs the job again.
         code=code("edgar_quarter.py"),
         # The folder of the pages, {RESULTS}/sources/edgar.  A param that depends on the
         # output is not compared, so a moved results folder reruns nothing.
         pages=lambda wildcards, output: str(
             Path(output.contracts).parents[2] / "sources/edgar"
         ),
-        base=CONFIG.edgar_base,
+        base=CONFIG.edgar_base,  # the address of the archive
         # Sorted, so that another order reruns nothing.
         forms=sorted(CONFIG.edgar_forms),
         exhibits=sorted(CONFIG.edgar_exhibits),

@@ -5,17 +5,19 @@
 #   out   {RESULTS}/features/<task>/{dataset}/{model}/...
 #   steps contracts -> windows of tokens; texts or pairs -> tokens; text units or pieces of texts -> vectors
 #
-# Inputs and params come from the job of the features (lextables/planning/feature_jobs.py).
-# As in runs.smk, param `job` is what the action is given, `code` the fingerprint of its
-# code, and `places` has folders and limits, which change no result.
+# Inputs and params come from the job of the features
+# (lextables/planning/feature_jobs.py).  As in runs.smk, param `job` is what the action
+# is given, `code` the fingerprint of its code, and `places` has folders and limits,
+# which change no result.
 
+# Each object has the inputs, params and resources of a rule, as functions of wildcards.
 FEATURES = FeatureJobs(JOBS)
 WINDOWS = FEATURES.windows()
 # {length} is the length of a window in tokens, {step} the distance between the starts
 # of two windows.
 WINDOWS_FOLDER = f"{RESULTS}/features/spans/{{dataset}}/{{model}}/{{length}}x{{step}}"
 TOKENS = FEATURES.tokens()
-ENCODINGS = FEATURES.encodings()
+ENCODINGS = FEATURES.encodings()  # vectors
 
 
 wildcard_constraints:
@@ -24,9 +26,12 @@ wildcard_constraints:
     size=r"\d+",
 
 
-# Windows of tokens of the training, validation and test contracts.
+# Windows of tokens of the training, validation and test contracts, cut by the tokenizer
+# of a model.
 rule windows:
     input:
+        # `data`: tables of the data set; `weights`: those of a model that is trained
+        # here.
         unpack(WINDOWS.inputs),
     output:
         train=window_files(WINDOWS_FOLDER, "train"),
@@ -48,7 +53,8 @@ rule windows:
         "../scripts/task.py"
 
 
-# Tokens of each text, {length} at most; once, for all heads of a classifier.
+# Tokens of each text, {length} at most, by the tokenizer {model}; once, for all heads
+# of a classifier.
 rule tokens:
     input:
         unpack(TOKENS.inputs),

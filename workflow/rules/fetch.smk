@@ -8,9 +8,10 @@
 from lextables.planning.sources import hub_weights
 
 
+# The target `fetch`: the sources are its inputs, and its script fetches the weights.
 rule fetch:
     input:
-        # The other .smk files add paths to this list, and settings to FETCHED_WEIGHTS.
+        # The paths of sources, which the other .smk files have put into this list.
         FETCHED,
     log:
         f"{RESULTS}/logs/fetch.log",
@@ -18,6 +19,8 @@ rule fetch:
     conda:
         ENVIRONMENT
     params:
+        # The settings of the planned runs' weights on the hub, and of FETCHED_WEIGHTS:
+        # those of models without runs, such as a parser, which the other files add.
         weights=hub_weights(PROJECT, FETCHED_WEIGHTS),
     message:
         "Downloading the weights of all planned models into the hub's cache."

@@ -9,6 +9,7 @@
 # again.
 
 
+# The target `first_contact`.
 rule first_contact:
     log:
         f"{RESULTS}/logs/first_contact.log",
@@ -16,11 +17,13 @@ rule first_contact:
     conda:
         ENVIRONMENT
     params:
+        # The files that register sources, with their addresses and digests.
         registries=source_files(PROJECT.papers),
         papers=CONFIG.papers,
-        folder=f"{RESULTS}/first_contact",
-        sources=f"{RESULTS}/sources",
-        # One volume of case law, the first; none if no planned paper uses case law.
+        folder=f"{RESULTS}/first_contact",  # for the data sets and sources.csv
+        sources=f"{RESULTS}/sources",  # for the published files
+        # One volume of case law, the first; "" if no planned paper uses case law.
+        # SHARDS is {shard of case law: its volumes}.
         volume=next((volumes[0] for volumes in SHARDS.values()), ""),
     message:
         "Fetching and reading every source; a source that fails does not stop the others."

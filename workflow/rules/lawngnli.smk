@@ -20,6 +20,11 @@
 #          lawngnli_to_read, lawngnli_inference, and those of lawngnli_retrieval.smk
 #   config lawngnli_data, caselaw, volumes_a_job, bad_volumes, bulk_export, parser, encoder, difficulty_filters,
 #          test_share, device
+#
+# A.1.1 to A.1.9 are sections of the paper's appendix.  Param `code` is the fingerprint
+# of a script and its modules: a change runs the job again.  Jobs on one shard request
+# time by `VOLUMES.runtime` (seconds per volume), jobs on all shards by `volume_minutes`
+# (volumes, seconds for each).  Names without definition here are from common.smk.
 
 from lextables.papers.lawngnli.construction import (
     construction,
@@ -31,7 +36,8 @@ from lextables.papers.lawngnli.construction import (
 from lextables.planning.caselaw import Volumes
 from lextables.tasks.resources import RELEASED_VOLUMES, volume_minutes
 
-# Shards of volumes, and the settings of the parser and of the encoder.
+# {shard: its volumes} under `shards`, and the settings of the parser and of the
+# encoder.
 LAWNGNLI = or_exit(
     construction, CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
 )
@@ -39,14 +45,13 @@ VOLUMES = Volumes(LAWNGNLI.shards, SOURCE_PARAMS, RESOURCES)  # used by caselaw.
 LAWNGNLI_DATA = f"{RESULTS}/data/lawngnli"
 LAWNGNLI_RELEASED = CONFIG.lawngnli_data == "released"
 # How many volumes the data set's size corresponds to: the chosen ones, or
-# RELEASED_VOLUMES for the released data set.  Jobs on all shards request time in
-# proportion (`volume_minutes`: volumes, seconds for each).
+# RELEASED_VOLUMES for the released data set.
 TEXT_VOLUMES = (
     RELEASED_VOLUMES if LAWNGNLI_RELEASED else sum(map(len, LAWNGNLI.shards.values()))
 )
 SHARDS.update(VOLUMES.shards)  # used by driver.smk, first_contact.smk and plan.smk
-# Training examples and queries grow with the volumes.  As a safe estimate, a fraction of
-# the released data set's volumes is taken to have twice that fraction of its texts.
+# Training examples and queries grow with the volumes.  As a safe estimate, a fraction
+# of the released data set's volumes is taken to have twice that fraction of its texts.
 for data_set in ("lawngnli_nli", "lawngnli_reranking", "lawngnli_retrieval"):
     RESOURCES.shares[data_set] = min(1.0, 2 * TEXT_VOLUMES / RELEASED_VOLUMES)
 # Used by caselaw.smk: a file with the cases of the released data set, whose volumes are
@@ -57,6 +62,7 @@ NAMED_CASES = [f"{LAWNGNLI_DATA}/released/cases.json"] if LAWNGNLI_RELEASED else
 include: "caselaw.smk"
 
 
+# Settings of the model that predicts labels in the rule `lawngnli_inference`.
 LAWNGNLI_INFERENCE_MODEL = inference_model(
     CONFIG, PROJECT.papers["lawngnli"], PROJECT.context.models, ROOT
 )
@@ -100,6 +106,7 @@ rule lawngnli_candidates:
         index=LAWNGNLI_INDEX,
     output:
         candidates=f"{LAWNGNLI_SHARD}/candidates.parquet",
+        # All pairs of a citing and a cited case.
         cites=f"{LAWNGNLI_SHARD}/cites.parquet",
         counts=f"{LAWNGNLI_SHARD}/candidates.json",
     log:
@@ -157,6 +164,7 @@ rule lawngnli_contradictions:
         runtime=VOLUMES.runtime(3),
     params:
         code=code("lawngnli_contradictions.py"),
+        # A function, because it reads the parser's files for their digest.
         parser=lambda wildcards: parser_settings(LAWNGNLI, PROJECT.contents),
         seed=PROJECT.papers["lawngnli"].seed,
         # Whether only hypotheses that pass the difficulty filters are parsed.
@@ -238,6 +246,7 @@ else:
                 shard=LAWNGNLI.shards,
                 step=["candidates", "parentheticals", "contradictions"],
             ),
+            # Reports on the opinions and on the volumes, for the census.
             opinions=[
                 f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards
             ],
@@ -255,6 +264,7 @@ else:
             ENVIRONMENT
         threads: RESOURCES.model_threads
         resources:
+            # Seconds for each volume, with and without a GPU.
             **RESOURCES.of_small_model(
                 minutes=volume_minutes(
                     TEXT_VOLUMES, 0.5 if PROJECT.context.gpu else 1.0, least=60
@@ -262,13 +272,16 @@ else:
             ),
         params:
             code=code("lawngnli_examples.py"),
+            # The settings of the encoder, with the digest of weights that a path names.
             encoder=lambda wildcards: PROJECT.identified(LAWNGNLI.encoder),
             # The folder of cached vectors.
             vectors=JOBS.vectors,
             # Named in the census.
             parser=LAWNGNLI.parser["model"],
             seed=PROJECT.papers["lawngnli"].seed,
+            # Whether examples that fail the difficulty filters are dropped.
             filtered=CONFIG.difficulty_filters,
+            # None: as in the paper, or larger if the test split would be too small.
             test_share=None if CONFIG.test_share == "auto" else CONFIG.test_share,
             device=CONFIG.device,
         message:
@@ -370,6 +383,7 @@ rule lawngnli_inference:
         ENVIRONMENT
     threads: RESOURCES.model_threads
     resources:
+        # Seconds for each volume, with and without a GPU.
         **RESOURCES.of_small_model(
             minutes=volume_minutes(
                 TEXT_VOLUMES, 1 if PROJECT.context.gpu else 15, least=60

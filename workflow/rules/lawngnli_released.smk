@@ -6,8 +6,10 @@
 #   steps rows of the ID file -> volumes of these cases -> opinions and hypotheses -> premises, counts of Table 2
 #
 # Included by lawngnli.smk with lawngnli_data=released, instead of the rule
-# lawngnli_examples.  That file defines LAWNGNLI, LAWNGNLI_DATA, LAWNGNLI_SHARD and
-# parser_settings.
+# lawngnli_examples.  That file defines LAWNGNLI (the shards of case law and the
+# settings of the parser), LAWNGNLI_DATA, LAWNGNLI_SHARD (folders) and parser_settings;
+# the other names are from common.smk.  Param `code` is the fingerprint of a script and
+# its modules: a change runs the job again.
 
 from lextables.papers.lawngnli.construction import released_masks
 
@@ -37,6 +39,7 @@ rule lawngnli_released_rows:
 rule lawngnli_released_shard:
     input:
         rows=f"{LAWNGNLI_DATA}/released/rows.parquet",
+        # The record of the shard's volumes, which are in its folder.
         volumes=f"{RESULTS}/sources/caselaw/{{shard}}.json",
     output:
         cases=f"{LAWNGNLI_SHARD}/cases.parquet",
@@ -47,6 +50,7 @@ rule lawngnli_released_shard:
         ENVIRONMENT
     params:
         code=code("lawngnli_released_shard.py"),
+        # A function, because it reads the parser's files for their digest.
         parser=lambda wildcards: parser_settings(LAWNGNLI, PROJECT.contents),
     message:
         "Reading the listed opinions of {wildcards.shard} and generating contradictions of their hypotheses."
@@ -62,6 +66,8 @@ rule lawngnli_released:
         hypotheses=expand(f"{LAWNGNLI_SHARD}/hypotheses.parquet", shard=LAWNGNLI.shards),
         # The authors' filter file, if it is available.
         masks=released_masks(CONFIG, PROJECT.sources, ROOT),
+        # For the census: the provenance of the ID file and of the volumes, and the
+        # reports on the opinions.
         ids=f"{LAWNGNLI_IDS}/LawngNLI_minus_case_text.xz.json",
         volumes=[f"{RESULTS}/sources/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
         opinions=[f"{RESULTS}/data/caselaw/{shard}.json" for shard in LAWNGNLI.shards],
@@ -80,8 +86,8 @@ rule lawngnli_released:
         parser=LAWNGNLI.parser["model"],
         # The registered parsers, of which the first is the paper's.
         parsers=PROJECT.papers["lawngnli"].parsers,
-        # Not an input: its path depends on the project's location, and moving the
-        # project must not rerun trainings.
+        # Of the paper's Table 2.  The file is no input: its path depends on the
+        # project's location, and moving the project must not rerun trainings.
         published_digest=content_of([PROJECT_PATH / "resources/published/lawngnli.csv"]),
     message:
         "Cutting the released premises and comparing the counts with Table 2."

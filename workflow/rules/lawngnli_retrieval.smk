@@ -8,6 +8,10 @@
 #   steps majority opinions of the queried jurisdictions -> vectors -> the nearest to each hypothesis
 #         -> the pools of the queries, and Neutral premises of the training examples
 
+# Included by lawngnli.smk, which defines LAWNGNLI (the shards of case law),
+# LAWNGNLI_DATA, TEXT_VOLUMES and volume_minutes (time in proportion to the volumes).
+# The other names are from common.smk.
+
 from lextables.papers.lawngnli.construction import pool_encoder
 
 LAWNGNLI_RETRIEVAL = f"{RESULTS}/data/lawngnli_retrieval"
@@ -50,7 +54,9 @@ rule lawngnli_retrieval:
             )
         ),
     params:
+        # The fingerprint of the script and its modules: a change runs the job again.
         code=code("lawngnli_retrieval.py"),
+        # The settings of the encoder, with the digest of weights that a path names.
         encoder=lambda wildcards: PROJECT.identified(LAWNGNLI_POOL_ENCODER),
         seed=PROJECT.papers["lawngnli"].seed,
         # The folder of cached vectors.

@@ -40,7 +40,9 @@ rule shared_texts:
     resources:
         mem_mb=per_attempt(4000),
     params:
+        # The fingerprint of the script and its modules: a change runs the job again.
         code=code("overlaps.py"),
+        # The folder {RESULTS}/data.
         data=lambda wildcards, output: f"{output.csv.rpartition('/overlaps/')[0]}/data",
         # Which columns of which tables are texts, from the papers' files.
         texts=OVERLAPS.texts,
@@ -70,7 +72,10 @@ rule overlaps_page:
     resources:
         mem_mb=per_attempt(4000),
     params:
+        # With the modules of tables and tasks, which the script imports by computed
+        # names.
         code=code("overlaps_page.py", *OVERLAPS.modules),
+        # The folder {RESULTS}.
         root=lambda wildcards, output: output.html.rpartition("/overlaps/")[0],
         # The headline tables, with their runs.
         benchmarks=lambda wildcards, output: OVERLAPS.benchmarks,

@@ -10,7 +10,8 @@
 #
 # Snakemake does not compare a param that is a function of the output.  Such params are
 # long.  In `export`, each has a param `..._digest`, which reruns the rule when the
-# content changes; `push` follows its input, which holds the export's digest.
+# content changes; `push` follows its input, which holds the export's digest.  Param
+# `code` is the fingerprint of a script and its modules, with the same purpose.
 
 
 from lextables.planning.publish import Exports
@@ -18,8 +19,9 @@ from lextables.planning.publish import Exports
 # Exports by name; its functions give the inputs and params of the rules.
 EXPORTS = Exports(PROJECT, TABLES)
 PUBLISH = f"{RESULTS}/publish"
-# Written last, like that of the report: an export that fails leaves the previous one as
-# it is.  It holds the digest of the export, so that other content is uploaded again, also
+# The last file of an export.  Snakemake deletes the outputs of a rule before it runs,
+# so the export itself is no output: one that fails leaves the previous one as it is.
+# The file has the digest of the export, so that other content is uploaded again, also
 # after a command without `push`.
 EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 
@@ -27,6 +29,8 @@ EXPORTED = f"{PUBLISH}/{{export}}/.complete"
 # One export: files for other tools, with a card.
 rule export:
     input:
+        # Files of the data sets, of the runs in the paper's tables, and of their
+        # trainings.
         census=EXPORTS.census,
         predictions=EXPORTS.of_runs("predictions.parquet"),
         scores=EXPORTS.of_runs("scores.parquet"),
@@ -53,6 +57,7 @@ rule export:
         about_digest=lambda wildcards: digest_of(EXPORTS.about(wildcards)),
         rows_digest=lambda wildcards: digest_of(EXPORTS.rows(wildcards)),
         source_texts_digest=lambda wildcards: digest_of(EXPORTS.source_texts(wildcards)),
+        # The command that makes the export again, for its card.
         command=EXPORTS.command,
     message:
         "Exporting {wildcards.export} to the formats of other tools."
@@ -73,6 +78,8 @@ rule printed:
         ENVIRONMENT
     params:
         code=code("publish_printed.py"),
+        # Runs the rule again if their content changes, whatever their modification
+        # times.
         files_digest=lambda wildcards: content_of([*rules.printed.input]),
     message:
         "Exporting the published values of all papers."

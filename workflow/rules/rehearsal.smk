@@ -6,6 +6,8 @@
 #   steps cells of the tables -> published rows -> ran, or why not
 
 
+# The target `rehearsal`.  With it common.smk changes the configuration, so that all
+# runs are small.
 rule rehearsal:
     input:
         # All tables and figures: the inputs of the target `tables`.
@@ -22,8 +24,9 @@ rule rehearsal:
     conda:
         ENVIRONMENT
     params:
+        # The fingerprint of the script and its modules: a change runs the job again.
         code=code("rehearsal.py"),
-        # The records of all planned runs, which exist when the tables do.
+        # The records of all planned runs: no inputs, but they exist when the tables do.
         records=[f"{RESULTS}/{run.folder}/run.json" for run in sorted(PROJECT.specs)],
     message:
         "Listing the published rows that ran."

@@ -10,13 +10,16 @@
 #
 # Snakemake does not compare a param that is a function of the input or output.  So long
 # params are such functions, and each has a param `..._digest`, which reruns the rule
-# when the content changes.  `root` has none: a moved results folder reruns nothing.
+# when the content changes.  (Param `code`, the fingerprint of a script and its modules,
+# has the same purpose.)  `root` has none: a moved results folder reruns nothing.
 # `files_digest` is that of the papers' files: the rule reruns if their content changes,
 # whatever their modification times.
 
 from lextables.planning.report import Report
 
-# Inputs and params of the two rules; each property says what it returns.
+# Inputs and params of the two rules.  Inputs are `config` ({RESULTS}/config.yaml), the
+# `papers`' files, their `published` values, `tables`, the records of `runs`, the
+# `census` of each paper's own data set, and under `data` those of the others.
 SITE = Report(PROJECT, TABLES)
 # Written last.  Snakemake deletes the outputs of a rule before it runs, so the site
 # itself is not an output.
@@ -35,14 +38,19 @@ rule report:
     conda:
         ENVIRONMENT
     params:
+        # With the modules of papers that add sections to their page.
         code=code("report.py", *SITE.modules),
-        root=lambda wildcards, input: input.config.rpartition("/")[0],
+        root=lambda wildcards, input: input.config.rpartition("/")[0],  # {RESULTS}
+        # {paper: licences, citations and notes on its sources}, from the registry.
         source_texts=lambda wildcards, input: TABLES.source_texts,
         source_texts_digest=lambda wildcards: digest_of(TABLES.source_texts),
+        # {file in {RESULTS} that another configuration made: its digest}.
         earlier=lambda wildcards, input: SITE.earlier,
         earlier_digest=lambda wildcards: digest_of(SITE.earlier),
+        # Folders of the runs of additional rows.
         own_rows=lambda wildcards, input: SITE.own_rows,
         own_rows_digest=lambda wildcards: digest_of(SITE.own_rows),
+        # {folder of a run: the training data of its model, in words}.
         trained_on=lambda wildcards, input: SITE.trained_on,
         trained_on_digest=lambda wildcards: digest_of(SITE.trained_on),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
@@ -67,6 +75,7 @@ rule results_page:
     conda:
         ENVIRONMENT
     params:
+        # `root`, `source_texts` and `earlier` are those of the report.
         code=code("results_page.py"),
         root=lambda wildcards, input: input.config.rpartition("/")[0],
         source_texts=lambda wildcards, input: TABLES.source_texts,
@@ -74,10 +83,13 @@ rule results_page:
         earlier=lambda wildcards, input: SITE.earlier,
         earlier_digest=lambda wildcards: digest_of(SITE.earlier),
         files_digest=lambda wildcards: content_of(PROJECT.paper_files.values()),
+        # Folders of the runs of baselines.
         baselines=lambda wildcards, output: SITE.baselines,
         baselines_digest=lambda wildcards: digest_of(SITE.baselines),
+        # {folder of a published row's run: the names of its systems}.
         systems=lambda wildcards, output: SITE.systems,
         systems_digest=lambda wildcards: digest_of(SITE.systems),
+        # {paper: {table: {why published rows are not run: what they need}}}.
         needs=lambda wildcards, output: SITE.needs,
         needs_digest=lambda wildcards: digest_of(SITE.needs),
     message:

@@ -6,8 +6,11 @@
 
 from lextables.planning.review import ReviewJobs
 
-# The entry `review` of the paper with the models.
+# The entry `review` of a paper's file: the data set `of` whose models review contracts,
+# which of its models do, and when a span is shown.
 REVIEW_ENTRY = PROJECT.review
+# Inputs and params of the rules.  The reviewer is the run whose model reads the
+# contract.
 REVIEWS = ReviewJobs(JOBS, REVIEW_ENTRY)
 # `snakemake review --config contract=path.txt`.  The review is named after the
 # contract's file and a digest of its content, so that contracts with the same file name
@@ -39,8 +42,9 @@ rule review_marks:
     conda:
         ENVIRONMENT
     params:
-        code=lambda wildcards: fingerprint_of("review_marks.py"),
-        run=REVIEWS.run_folder,
+        # The fingerprint of the script and its modules: a change runs the job again.
+        code=code("review_marks.py"),
+        run=REVIEWS.run_folder,  # {RUN}, with the wildcards' values
         # The digest of the run's record, if another configuration made the run.
         record=REVIEWS.record,
         # A mark is a span whose probability is above `minimum`.  In the category
@@ -57,8 +61,10 @@ rule review_marks:
 # its text.
 rule review_contract:
     input:
+        # The record, predictions, scores and weights of the reviewer; none if another
+        # configuration made it.
         reviewer=REVIEWS.reviewer_files,
-        marks=REVIEWS.marks,
+        marks=REVIEWS.marks,  # the output of the rule above
         data=PROJECT.tables(REVIEW_ENTRY.of, "questions", "categories"),
     output:
         html=f"{REVIEW}.html",
@@ -74,14 +80,15 @@ rule review_contract:
     resources:
         **RESOURCES.of_small_model(minutes=60),
     params:
-        code=lambda wildcards: fingerprint_of("review_contract.py"),
-        # The unused argument `output` keeps Snakemake from comparing this param: the
-        # output's name has the content's digest. The path is no input, because it may have characters that
-        # are special in Snakemake.
+        code=code("review_contract.py"),
+        # The path of the contract.  It is no input, because it may have characters that
+        # are special in Snakemake.  The unused argument `output` keeps Snakemake from
+        # comparing it: the output's name has the digest of the content.
         contract=lambda wildcards, output: CONFIG.contract,
         run=REVIEWS.reviewer_folder,
+        # The folder of the weights; "" for a model that is loaded as published.
         weights=REVIEWS.weights,
-        record=REVIEWS.record,
+        record=REVIEWS.record,  # as above
         review=REVIEW_ENTRY.model_dump(mode="json"),
         device=CONFIG.device,
     message:

@@ -10,6 +10,15 @@
 #   steps (pretrain ->) search -> choose -> train, or the released weights -> predict -> (combine ->) score;
 #         rank -> (rerank ->) score; ask -> score; submitted -> score
 
+# {model} is the key of a model in a paper's file, such keys joined by `+`, or the key
+# of a user's row.  {condition} distinguishes the runs of one model: by the view, the
+# share of the training data or the trial.
+#
+# JOBS and the other names without definition here are from common.smk.
+
+# The jobs of runs with these parts; the other parts of a run are wildcards.  Each
+# object has `folder`, the pattern of the folders of the runs, and functions of
+# wildcards for inputs, params and resources.
 PRETRAIN = JOBS.rule(experiment="pretrain", condition="contracts", seed=0)
 RELEASE = JOBS.rule(experiment="release", condition="as-released", seed=0)
 SEARCH = JOBS.rule(experiment="search")
@@ -18,7 +27,7 @@ CHOOSE = JOBS.rule(experiment="choice", seed=0)
 TRAIN = JOBS.rule(experiment="train")
 SUBMITTED = JOBS.rule(experiment="submitted")
 SCORE = JOBS.scoring()
-FETCHED += JOBS.released_files
+FETCHED += JOBS.released_files  # the authors' weights, for the target `fetch`
 
 
 wildcard_constraints:
@@ -32,6 +41,7 @@ wildcard_constraints:
 # Masked language modelling on contracts.
 rule pretrain:
     input:
+        # Files by their role for the action, such as `data` and `weights`; as below.
         unpack(PRETRAIN.inputs),
     output:
         weights=directory(f"{PRETRAIN.folder}/weights"),
@@ -169,8 +179,9 @@ rule train:
         "../scripts/task.py"
 
 
-# Predictions of one run for the test part, a rule for each experiment.  To fuse or
-# join those of other runs takes seconds and needs no node of a cluster.
+# Predictions of one run for the test part.  PREDICTING are the experiments with such
+# runs.  Those in COMBINING fuse or join the predictions of other runs, which takes
+# seconds and needs no node of a cluster.
 for experiment in PREDICTING:
     PREDICT = JOBS.rule(experiment=experiment)
 
@@ -200,8 +211,8 @@ for experiment in PREDICTING:
             "../scripts/task.py"
 
 
-# One job makes all runs of a system that ranks: every form of the queries, and every
-# way to read the documents.
+# One job makes all runs of a system that ranks without being trained here, one run for
+# each condition: every form of the queries, and every way to read the documents.
 for ranking_rule in JOBS.ranking_rules():
     RANK = JOBS.ranking(ranking_rule)
     RANK_FOLDERS = [

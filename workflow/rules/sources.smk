@@ -24,7 +24,7 @@ rule fetch_source:
         # Registered names only: x.json can be a file, and x.json.json its provenance.
         source="|".join(PROJECT.sources),
         file=SOURCE_PARAMS.file_pattern(),
-    retries: 1
+    retries: 1  # the second attempt resumes the download
     localrule: SMALL_JOBS_ARE_LOCAL
     conda:
         ENVIRONMENT

@@ -27,12 +27,14 @@ rule table:
         other_censuses=TABLES.other_censuses,
         # resources/papers/<paper>.yaml.
         paper=TABLES.registry,
+        # Of the runs that the table shows.
         scores=TABLES.of_runs("scores.parquet"),
         # Contribution of each unit to the scores, for comparing rows.
         units=TABLES.of_runs("units.parquet"),
         records=TABLES.of_runs("run.json"),
         # Human readings of the data set (resources/readings).
         readings=TABLES.readings,
+        # A file that the config names, such as ranks of websites.
         user_file=TABLES.user_file,
     output:
         csv=f"{RESULTS}/tables/{{paper}}/{{table}}.csv",
@@ -49,6 +51,8 @@ rule table:
     conda:
         ENVIRONMENT
     params:
+        # The fingerprint of the script, and of the modules of the paper and its tasks:
+        # a change runs the job again.
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
         # Functions of `input`, so that Snakemake does not compare these three params.
         # It compares the digests below instead.  `root` is the folder {RESULTS}.
@@ -63,6 +67,7 @@ rule table:
         source_texts_digest=lambda wildcards: digest_of(
             TABLES.source_texts[wildcards.paper]
         ),
+        # Of the published values, the paper's file, the readings and the user's file.
         files_digest=TABLES.content,
     message:
         "Comparing {wildcards.table} of {wildcards.paper} with the published one."
