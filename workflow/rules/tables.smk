@@ -1,4 +1,5 @@
-# Tables: published next to reproduced values; one rule for all papers.
+# Tables: published next to reproduced values; one rule for the tables of all papers, and
+# one for their figures.
 #
 #   in    resources/published/<paper>.csv, the data sets' census; scores, units and records of the runs of a table;
 #         a user's file named in the config, if the table shows it
@@ -55,7 +56,7 @@ rule table:
         # a change runs the job again.
         code=lambda wildcards: fingerprint_of("table.py", *TABLES.modules(wildcards)),
         # Functions of `input`, so that Snakemake does not compare these three params.
-        # It compares the digests below instead.  `root` is the folder {RESULTS}.
+        # Those that are long have digests below.  `root` is the folder {RESULTS}.
         root=lambda wildcards, input: input.census.rpartition("/data/")[0],
         # The planned rows, with their runs or the reason why there are none.
         rows=lambda wildcards, input: TABLES.rows(wildcards),
