@@ -39,10 +39,8 @@ Batch = dict[str, Any]  # the inputs of a model: tensors, lists, and a prompt
 # The state of the processor's generator of random numbers, and of the device's if it
 # has its own.
 RandomState = tuple[torch.Tensor, torch.Tensor | None]
-SCHEDULES = {
-    "constant": "constant_with_warmup",
-    "linear": "linear",
-}  # transformers' names
+# transformers' names of the schedules of an `Optimiser`.
+SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear"}
 MORE_MEMORY = "use a device with more memory, or a grid with shorter texts"
 OUT_OF_MEMORY = (RuntimeError, MemoryError)  # the types of errors for `out_of_memory`
 # torch has an own error only for its allocator of GPU memory.  CUDA, cuDNN, cuBLAS and

@@ -404,9 +404,8 @@ def _set_sparse_attention(body: nn.Module, length: int) -> None:
     """
     if not _sparse(body):
         return
-    encoder: Any = (
-        body.base_model
-    )  # of BigBird, whose attributes have no types in torch
+    # BigBird's attributes have no types in torch.
+    encoder: Any = body.base_model
     # transformers' own condition for block_sparse.
     least = (5 + 2 * encoder.config.num_random_blocks) * encoder.config.block_size
     kind = "block_sparse" if length > least else "original_full"

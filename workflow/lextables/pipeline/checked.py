@@ -228,9 +228,7 @@ def _shown(value: Any) -> str:
         return "nothing"
     try:
         text = redacted(repr(value))
-    except (
-        ValueError,
-        RecursionError,
-    ):  # Python writes no integer of more than 4,300 digits
+    except (ValueError, RecursionError):
+        # Python writes no integer of more than 4,300 digits.
         return "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
