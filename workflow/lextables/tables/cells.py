@@ -44,83 +44,94 @@ UNDEFINED = "not defined: its denominator is 0 in these examples"
 
 @dataclass(frozen=True)
 class Score:
-    """A score of a system's runs, and how systems are compared by it (`comparison`).
-
-    ``measure`` is what systems are compared by and ``system`` the system, both named as
-    in the table.  ``metric`` and ``group`` are as in `scores.parquet` and
-    `units.parquet`; their values times ``scale`` are in the table's unit.  ``units`` is
-    the kind of test unit, in the plural (`queries`).  ``lower``: a lower score is
-    better.
-    """
+    """A score of a system's runs, and how systems are compared by it (`comparison`)."""
 
     measure: str
+    """What systems are compared by, as named in the table."""
     system: str
+    """The system, as named in the table."""
     metric: str
+    """The metric, as in `scores.parquet` and `units.parquet`."""
     group: str = "all"
+    """The part of the test set, as in the same files."""
     units: str = "examples"
+    """The kind of test unit, in the plural (`queries`)."""
     scale: float = 1
+    """Stored values times this are in the table's unit."""
     lower: bool = False
+    """Whether a lower score is better."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A computed cell.  ``value`` is a number in the table's unit, a text, or None with
-    a ``reason``.
-
-    ``low`` and ``high`` are the 95 % sampling interval.  ``decimals`` is the precision
-    of an additional cell; published cells have their own.  ``seeds`` are the values of
-    the runs, one a seed, of a trained or sampled value; None if it is deterministic.
-    ``averages`` is the number of runs that the published value averages.  ``measure``
-    names the measure that systems are compared by; it is empty for values that are not
-    scores.  ``score`` is the input of the paired tests; None where systems are not
-    tested.  ``baseline`` names the baseline with this score, if it may mark published
-    values.  ``comparable`` overrides the table's, for a cell from another data set.  A
-    cell that is not ``judged`` has no verdict; its ``reason`` says why.
-    """
+    """A computed cell."""
 
     row: str
     column: str
     value: float | str | None
+    """A number in the table's unit, a text, or None with a ``reason``."""
     low: float | None = None
     high: float | None = None
+    """``low`` to ``high`` is the 95 % sampling interval."""
     decimals: int | None = None
+    """The precision of an additional cell; published cells have their own."""
     runs: tuple[str, ...] = ()
+    """The folders of the runs that the value is computed from."""
     reason: str = ""
+    """Why the cell has no value or no verdict, or a note on the value."""
     seeds: tuple[float, ...] | None = None
+    """The values of the runs of a trained or sampled value, one a seed; None if the
+    value is deterministic.
+    """
     averages: int = 1
+    """The number of runs that the published value averages."""
     measure: str = ""
+    """The measure that systems are compared by; empty for values that are not
+    scores.
+    """
     score: Score | None = None
+    """The input of the paired tests; None where systems are not tested."""
     baseline: str = ""
+    """The name of the baseline with this score, if it may mark published values."""
     comparable: bool | None = None
+    """Overrides the table's, for a cell from another data set."""
     judged: bool = True
+    """Whether the cell gets a verdict; if not, ``reason`` says why."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table's csv.
-
-    Of a score by which systems are compared: the ``system``, and the ``worst`` and
-    ``best`` score.
-    """
+    """One line of a table's csv; a field is empty where the cell has no such value."""
 
     row: str
     column: str
     published: str = ""
+    """The published value."""
     reproduced: str = ""
+    """The computed value, if it is compared with the published one."""
     ours: str = ""
+    """The computed value, if it is not compared."""
     low: str = ""
     high: str = ""
+    """``low`` to ``high`` is the 95 % sampling interval."""
     difference: str = ""
+    """The reproduced less the published value, if the verdict is off."""
     prediction_low: str = ""
     prediction_high: str = ""
+    """The ends of the prediction interval over seeds."""
     decimals: int | None = None
+    """The precision of the values; None for text."""
     verdict: Verdict = ""
     reason: str = ""
     runs: str = ""
+    """The folders of the runs, separated by spaces."""
     baselines: str = ""
+    """The baselines that reach the published value, separated by `; `."""
     system: str = ""
+    """The system, if the value is a score by which systems are compared."""
     worst: str = ""
     best: str = ""
+    """The worst and the best possible score, with ``system``."""
 
 
 COLUMNS = tuple(field.name for field in fields(Line))
@@ -183,8 +194,8 @@ def build(
 
 
 def _defined(cell: Cell) -> Cell:
-    """Return a cell whose value is no finite number without it, and with the reason: it
-    is not run.
+    """Return the cell; if its number is not finite, without the number and with the
+    reason.
     """
     if not isinstance(cell.value, float) or math.isfinite(cell.value):
         return cell
@@ -251,8 +262,9 @@ def _not_computed(printed: PublishedCell, computed: Iterable[Place]) -> BadInput
 
 
 def _compared_by(cell: Cell) -> tuple[bool, str]:
-    """The key by which published values are compared: the measure, or the column for
-    values without one.
+    """Whether the cell has a measure, and the measure, or else the column.
+
+    Published values with the same key are compared with each other.
     """
     if cell.measure:
         return True, cell.measure
@@ -430,8 +442,10 @@ def _prediction(cell: Cell) -> tuple[float, float] | None:
 
 
 def _too_wide(number: float, low: float, high: float, numbers: Iterable[float]) -> str:
-    """Whether an interval contains published values of other systems, or is as wide as
-    the value itself.
+    """Why an interval is too wide to say much; empty if it is not.
+
+    It contains published values of other systems (``numbers``), or, if there are none,
+    goes further than half of the published ``number`` to either side.
     """
     others = [value for value in numbers if value != number]
     inside = sum(low <= value <= high for value in others)

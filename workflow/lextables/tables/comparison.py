@@ -57,27 +57,30 @@ OTHERS = "scored on different units"
 class Pair:
     """Two systems compared by one measure of a table, the better one first.
 
-    ``difference`` is the score of ``one`` minus that of ``other`` in the table's unit,
-    ``low`` to ``high`` its paired 95 % interval.  ``p`` is the p-value of the paired
-    test and ``adjusted`` the same after Holm's correction over all pairs of the
-    measure.  ``units`` is the number and kind of units (`57 queries`).  ``detectable``
-    is the smallest difference that is found with 80 % power after the correction;
-    infinite if no difference that a score can have is found.  ``untested`` is the
-    reason if there is no test; the interval, p and, except for published values,
-    ``detectable`` are then NaN.
+    Without a test, the interval, the p-values and, except for published values,
+    ``detectable`` are NaN.
     """
 
     measure: str
     one: str
     other: str
     difference: float
+    """The score of ``one`` minus that of ``other``, in the table's unit."""
     low: float
     high: float
+    """``low`` to ``high`` is the paired 95 % interval of the difference."""
     p: float
+    """The p-value of the paired test."""
     adjusted: float
+    """``p`` after Holm's correction over all pairs of the measure."""
     units: str
+    """The number and kind of units (`57 queries`)."""
     detectable: float
+    """The smallest difference that is found with 80 % power after the correction;
+    infinite if no difference that a score can have is found.
+    """
     untested: str = ""
+    """Why there is no test; empty if there is one."""
 
     @property
     def differs(self) -> bool:
@@ -176,6 +179,7 @@ def from_csv(text: str) -> list[Pair]:
 # From cells to pairs
 
 _ScoredCell = tuple[Score, Cell]
+# Returns `inputs.Units` of the run in a folder.
 OfRun = Callable[[str], Mapping[tuple[str, str], Mapping[str, float]]]
 
 
@@ -200,11 +204,12 @@ def compare(
 ) -> list[Pair]:
     """Return the pairs of each measure of a table, measures in the order of its cells.
 
-    ``of_run`` returns the contribution of each unit to the scores of a run's folder
-    (`inputs.Inputs.units`).  ``published`` are the published cells, none if the data
-    are not the paper's.  They add pairs of neighbours in the order of the published
-    values, and one pair of the best published value and the best baseline.  Raises
-    ValueError if two cells of a measure name the same system.
+    ``of_run`` returns the contribution of each unit to the scores of the run in a
+    folder (`inputs.Inputs.units`).  ``published`` are the published cells, none if the
+    data are not the paper's.  They add a pair of the best published value and the best
+    baseline, and, if a pair of systems was tested, the pairs of neighbours in the order
+    of the published values.  Raises ValueError if two cells of a measure name the same
+    system.
     """
     by_measure: dict[str, list[_ScoredCell]] = defaultdict(list)
     for cell in cells:
@@ -226,8 +231,8 @@ def _pairs(
     numbers: Mapping[tuple[str, str], float],
     of_run: OfRun,
 ) -> Iterator[Pair]:
-    """Yield the pairs of one measure: tested ones, published neighbours, the best
-    baseline.
+    """Yield the pairs of one measure: all systems that ran, published neighbours, the
+    best published value and the best baseline.
     """
     names = {score.system for score, _ in cells}
     if len(names) < len(cells):
@@ -404,6 +409,8 @@ def _means(signs: np.ndarray, differences: np.ndarray) -> np.ndarray:
 def _resampled(differences: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """The p-values of `sign_flip` by resampling; all pairs are flipped by the same
     signs.
+
+    scipy flips the signs of a row of ones, and `_means` applies them to all pairs.
     """
     from scipy.stats import permutation_test
 
@@ -499,8 +506,10 @@ def _simulated_effect(units: int, level: float) -> float:
 
 
 def _median_detectable(pairs: Iterable[Pair]) -> float:
-    """The median detectable difference; infinite if no pair has one, NaN if all rows
-    are the same.
+    """The median of the finite detectable differences above 0.
+
+    Infinite if there are only infinite ones, NaN if there are none: a pair with the
+    same scores on all units has 0.
     """
     values = [pair.detectable for pair in pairs if pair.detectable > 0]
     finite = [value for value in values if value < math.inf]
@@ -522,8 +531,8 @@ def comparisons(pairs: Iterable[Pair]) -> list[Comparison]:
 
 
 def _comparison(measure: str, pairs: Sequence[Pair]) -> Comparison:
-    """The comparison of the systems of one measure; pairs have the better system
-    first.
+    """The comparison of the systems of one measure; ``pairs`` are in the order of
+    `compare`, better ones first.
     """
     printed = []
     untested = []

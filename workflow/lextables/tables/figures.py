@@ -132,6 +132,7 @@ def _themed(svg: str) -> str:
     used = set(re.findall(r"#([\w-]+)", svg))
 
     def kept(match: re.Match[str]) -> str:
+        """The id of a match if something in the svg refers to it, else nothing."""
         return match[0] if match[1] in used else ""
 
     svg = re.sub(r' id="([\w-]+)"', kept, svg)
@@ -216,6 +217,9 @@ class Bar:
 def bars_before_after(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by metric, before and after: rows are `<system> / <state>`; columns of
     changes are not drawn.
+
+    The legend names the state only, where all published rows are of one system, and
+    otherwise the last part of the system (`<retriever> / <reranker>`) too.
     """
     drawn = [line for line in lines if " change" not in line.column]
     printed = set()
@@ -257,7 +261,7 @@ def bars_by_group(figure: Figure, lines: Sequence[Line]) -> None:
     """Bars by row, one per series: columns are `<measure>: <series>`; the first measure
     is drawn.
 
-    A number published for the row, such as its rank, is before its name.
+    The first value published for the row, such as its rank, is before its name.
     """
     published: dict[str, str] = {}
     series: dict[str, Series] = {}

@@ -20,9 +20,11 @@ from lextables.tables.cells import Cell
 from lextables.tables.published import PublishedCell
 
 Record = Mapping[str, Any]  # a JSON object: a planned row, a run's record, a source
+# {(metric, group): (score, number of units that it is over)} of a run
 Scores = Mapping[tuple[str, str], tuple[float, int]]
+# {(metric, group): {unit: its contribution to the score}} of a run
 Units = Mapping[tuple[str, str], Mapping[str, float]]
-# Counts of language model requests in a run's record, as clauses.
+# {count of language model requests in a run's record: clause of a note}
 COUNTS = {
     "requests": "{:,} requests",
     "quotes": "{:,} quotes",
@@ -39,24 +41,26 @@ COUNTS = {
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one table.
-
-    ``data`` is the folder of its data set, ``root`` that of the results, and ``rows``
-    are its `planner.Plan.rows`. ``published`` are its published cells, ``name`` its id,
-    and ``paper`` the registry entry of its paper. ``beside`` are the other data sets
-    that it shows, and whether they are the paper's; ``absent`` are those that are not
-    available, with the reason.  ``file`` is a user's file that the table shows.
-    """
+    """The inputs of one table."""
 
     data: Path
+    """The folder of its data set."""
     root: Path
+    """The folder of the results."""
     rows: Sequence[Record]
+    """Its systems with their runs (`planner.Plan.rows`)."""
     published: Sequence[PublishedCell]
+    """Its published cells."""
     paper: Paper
+    """The registry entry of its paper."""
     name: str = ""
+    """Its id, such as `table_d4`."""
     beside: Mapping[str, bool] = field(default_factory=dict)
+    """{another data set that it shows: whether this is the paper's}."""
     absent: Mapping[str, str] = field(default_factory=dict)
+    """{another data set that is not available: the reason}."""
     file: Path | None = None
+    """A user's file that the table shows."""
 
     @property
     def entry(self) -> TableEntry:
@@ -126,10 +130,11 @@ class Inputs:
 
 
 def rows_that_ran(rows: Iterable[Record], root: Path) -> list[dict[str, Any]]:
-    """Return ``rows`` (`planner.Plan.rows`) without conditions of which a run is not
-    run, but with its reason.
+    """Return ``rows`` (`planner.Plan.rows`) without the conditions that have a run that
+    was not run.
 
-    ``root`` is the folder that the folders of runs lie in.
+    The reasons of these runs are added to the row's.  ``root`` is the folder that the
+    folders of runs lie in.
     """
     kept_rows = []
     for row in rows:
@@ -194,11 +199,12 @@ def training(run: Record) -> Record:
 
 
 def with_notes(cells: Iterable[Cell], root: Path) -> Iterator[Cell]:
-    """Yield the cells; the first cell of some runs also gives the notes in their
-    records as a reason.
+    """Yield the cells; the first one with a value of the same runs also has the notes
+    in their records as a reason.
 
     These are the counts of a language model's requests, and an own setting of a model
-    that could not hold. ``root`` is the folder that the folders of runs lie in.
+    that could not hold.  Nothing is added unless every one of the runs has notes.
+    ``root`` is the folder that the folders of runs lie in.
     """
     notes: dict[str, list[str]] = {}
     done: set[tuple[str, ...]] = set()
@@ -230,8 +236,8 @@ def notes_of(run: Record) -> list[str]:
 
 
 def explained(cells: Iterable[Cell], inputs: Inputs) -> Iterator[Cell]:
-    """Yield the cells `with_notes`; those of a row whose model has read test texts also
-    say so.
+    """Yield the cells `with_notes`; those of a row whose model has read test texts
+    (`seen` in the row) also say so.
     """
     notes: dict[str, str] = {}
     for row in inputs.rows:

@@ -52,27 +52,27 @@ _PRINTED = re.compile(
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """One cell of a published table or figure.
-
-    ``table``, ``row`` and ``column`` name the cell; ``value`` is the published string
-    without markup; ``decimals`` is the number of decimals for comparison, ``None`` for
-    text: more than ``value`` shows if the paper drops trailing zeros.  ``where`` is the
-    place in the paper.
-
-    ``kind``: a `score` is the result of a system, a `statistic` a count, share or size
-    that describes the data or a model, and a `text` a name, a query or a description.
-    ``repeats`` is the `name` of the first cell with the same quantity: the same system,
-    condition, data and measure, or the same text.  It is empty for the first cell.
-    """
+    """One cell of a published table or figure, named by table, row and column."""
 
     table: str
     row: str
     column: str
     value: str
+    """The published string without markup."""
     decimals: int | None
+    """The number of decimals for comparison, None for text: more than ``value`` shows
+    if the paper drops trailing zeros.
+    """
     where: str
+    """The place in the paper."""
     kind: Kind = "score"
+    """A `score` is the result of a system, a `statistic` a count, share or size that
+    describes the data or a model, and a `text` a name, a query or a description.
+    """
     repeats: str = ""
+    """The `name` of the first cell with the same quantity: the same system, condition,
+    data and measure, or the same text.  It is empty for the first cell.
+    """
 
     @property
     def name(self) -> str:

@@ -56,24 +56,30 @@ class Grid:
 
 @dataclass(frozen=True)
 class ShownCell:
-    """The texts of a cell.
-
-    ``seeds`` is the number of seeds and their prediction interval, ``interval`` the
-    sampling interval, and ``note`` the number of its footnote (0: none).  ``apart``:
-    the value is from other data than the published one.  ``reached``: a baseline of the
-    table scores at least as high as the published value.
-    """
+    """The texts of a cell."""
 
     printed: str
+    """The published value."""
     value: str
+    """Our value; empty if it is not run, or is a text equal to the published one."""
     mark: str
+    """The sign of the verdict, one of `MARKS`, or empty."""
     word: str
+    """The verdict in words, with the difference if it is off."""
     seeds: str
+    """The number of seeds and their prediction interval."""
     interval: str
+    """The sampling interval."""
     note: int
+    """The number of its footnote; 0 for none."""
     verdict: str
+    """The verdict as in `cells.Verdict`."""
     apart: bool = False
+    """Whether the value is from other data than the published one."""
     reached: bool = False
+    """Whether a baseline of the table scores at least as high as the published
+    value.
+    """
 
 
 @dataclass(frozen=True)
@@ -146,13 +152,15 @@ def pivot(lines: Iterable[Line]) -> list[Grid]:
     """Return the grids of a table, rows and columns in first-seen order.
 
     Rows that share no column, such as the bins of a histogram and its mean, are in
-    separate grids.
+    separate grids.  Two rows are in one grid if they share a column, or if a chain of
+    other rows connects them.
     """
     rows: dict[str, dict[str, Line]] = {}
     for line in lines:
         rows.setdefault(line.row, {})[line.column] = line
     blocks: list[_Block] = []
     for row, cells in rows.items():
+        # A row joins all blocks with one of its columns, which become one block.
         block = _Block({row}, set(cells))
         linked = [other for other in blocks if other.columns & block.columns]
         at = len(blocks)
@@ -517,8 +525,8 @@ def _reached(row: Mapping[str, Line], published: Rows) -> str:
 def _rows(
     rows: Rows, columns: Sequence[str], numbers: Mapping[str, int], published: Rows
 ) -> list[ShownRow]:
-    """Rows of a grid; a note on all cells of a row, or on those that are not run, is
-    the row's.
+    """Rows of a grid; a note on all cells of a row, or on most of those that are not
+    run, is the row's.
     """
     shown_rows = []
     for name, lines in rows.items():

@@ -63,7 +63,7 @@ def score_cell(
     seed.
 
     ``score`` says which score of the runs; its ``measure`` names what systems are
-    compared by.
+    compared by.  A cell without runs has the system's reason.
     """
     baseline = ""
     if system["baseline"] and not system["lenient"]:

@@ -4,6 +4,7 @@ import unicodedata
 
 import regex
 
+# {symbol: other spellings of it}
 _SPELLINGS = {
     "±": ("+/-", "+-"),
     "≤": ("<=", "⩽", "≦"),
@@ -25,6 +26,7 @@ _OPENING = r"[(\[{,;:\p{Sm}\p{Sc}]"
 _NUMBER = r"(?=\p{Sc}?\s?\d|∞|inf\b)"
 _PLUS = regex.compile(rf"(?<=^|\s|{_OPENING})\+{_NUMBER}")
 _SPACED_MINUS = regex.compile(rf"(?<=(?:^|{_OPENING})\s*)-\s+{_NUMBER}")
+# The same in a sign's own place; a minus with a blank behind it has lost the blank.
 _MINUS = rf"(?<=^|\s|{_OPENING})-{_NUMBER}"
 _PARTS = regex.compile(
     "|".join(
