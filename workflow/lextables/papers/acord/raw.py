@@ -37,8 +37,10 @@ def read(name: str, published: Published) -> Rows:
 def read_release(
     path: Path, categories: Mapping[str, str], aliases: Mapping[str, str]
 ) -> Rows:
-    """Return the rows of the four tables, sorted by their keys, and counts of ratings
-    left out.
+    """Return the rows of the four tables, sorted by their keys.
+
+    Ratings that are no number are left out; the notes count them, and the ratings whose
+    clause is not among the query's judged clauses.
 
     ``categories`` maps released to published category names; ``aliases`` maps a query's
     title in the supplements to its id where they differ.
@@ -202,7 +204,7 @@ def _ratings(archive: zipfile.ZipFile, titles: _Titles) -> Iterator[Row]:
 
 
 def _at(row: Sequence[Any], column: int) -> Any:
-    """Return a cell of a row that is as wide as its last cell."""
+    """Return a cell of a row; None behind its last cell, where the row ends."""
     return row[column] if column < len(row) else None
 
 

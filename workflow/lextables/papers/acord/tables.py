@@ -102,20 +102,20 @@ class Results(Inputs):
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores of a system that a table shows.
-
-    ``columns`` are {metric: its column}, and ``group`` and ``scale`` are as in `Score`.
-    ``style`` is the form of the queries, and ``strict`` whether strict scores are shown
-    where they differ.  ``name`` is the system's name in comparisons, by default the
-    row.
-    """
+    """Which scores of a system a table shows."""
 
     columns: Mapping[str, str]
+    """{metric: its column}."""
     group: str = "all"
+    """The group of test queries, as in `Score`."""
     style: str = SHORT_FORM
+    """The form of the queries: short, medium or long."""
     scale: float = 1
+    """As in `Score`."""
     strict: bool = True
+    """Whether strict scores are shown where they differ."""
     name: str = ""
+    """The system's name in comparisons, by default the row."""
 
 
 # The data set
@@ -132,6 +132,7 @@ def table2(results: Results) -> list[Cell]:
             if query["category"] in printed.row:
                 text = query["short"]
                 likeness[text] = _likeness(text, printed.value)
+        # Of equally similar queries the last in alphabetical order.
         last_first = sorted(likeness, reverse=True)
         nearest = max(last_first, key=likeness.__getitem__, default=None)
         cells.append(published_cell(printed, nearest, "no query of this category"))
@@ -330,8 +331,10 @@ def table3(results: Results) -> list[Cell]:
 def _by_category(
     results: Results, system: System, name: str, label: str = ""
 ) -> list[Cell]:
-    """Return the cells of a system called ``name``; its rows by category end in
-    ``label``.
+    """Return the cells of a system by category; its rows end in ``label``, if it has
+    one.
+
+    ``name`` is the system's name in comparisons.
     """
     categories = [row.partition(" / ")[0] for row in results.published_rows]
     tested = {query["category"] for query in results.test_queries}
@@ -370,8 +373,10 @@ def table_d1(results: Results) -> list[Cell]:
 
 
 def table_d2(results: Results) -> list[Cell]:
-    """BM25 with the cross-encoder by category, before and after fine-tuning; ours with
-    their names.
+    """BM25 with the cross-encoder by category, before and after fine-tuning.
+
+    A published row is named by its state, an additional one by its reranker and state,
+    or by its retriever if it has no reranker.
     """
     cells = []
     for system in results.rows:
@@ -399,8 +404,8 @@ def _fine_tuning(results: Results, systems: Sequence[System]) -> list[Cell]:
     bi-encoder is a row without a reranker; a cross-encoder without a relevance head
     before is compared with the retriever whose hits it reorders.
     """
-    bare = {}
-    untuned = {}
+    bare = {}  # {retriever: its system without a reranker}
+    untuned = {}  # {`_tuned_from`: the system before fine-tuning}
     for system in systems:
         if system["reranker"] == "None":
             bare[system["retriever"]] = system
@@ -443,7 +448,7 @@ def _change(
     results: Results, after: System, before: System, metric: str, place: tuple[str, str]
 ) -> Cell:
     """Return the cell at ``place`` (row, column) with the mean change of the test
-    queries.
+    queries, in percentage points, and its paired interval.
     """
     runs = runs_of(after, SHORT_FORM)
     runs_before = runs_of(before, SHORT_FORM)
@@ -452,6 +457,7 @@ def _change(
     old = results.by_query(runs_before, metric)
 
     def changes(folders: Sequence[str]) -> list[float]:
+        """The change of each query from before to these runs."""
         new = results.by_query(folders, metric)
         gains = [100 * (new[query] - old[query]) for query in sorted(new)]
         return [gain for gain in gains if not math.isnan(gain)]
@@ -496,6 +502,8 @@ def figure2(results: Results) -> list[Cell]:
 def table_d5(results: Results) -> list[Cell]:
     """Pointwise and pairwise reranking over BM25 by language models, and the
     baselines.
+
+    Of other additional systems only those with a language model are shown.
     """
     cells = []
     for system in results.rows:

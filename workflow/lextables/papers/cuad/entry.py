@@ -9,6 +9,7 @@ class Cuad(Paper):
     """`resources/papers/cuad.yaml`."""
 
     contract_types: Mapping[str, str]
+    """{folder of the released PDFs: contract type in Table 3}."""
 
 
 ENTRY = Cuad

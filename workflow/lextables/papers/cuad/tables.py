@@ -36,6 +36,7 @@ AUPR = "AUPR"
 CONTROL = "control"  # family of rows that read no contract
 AT_80 = "precision at 80% recall"
 AT_90 = "precision at 90% recall"
+# {metric: its column in Table 2}
 COLUMNS = {AUPR: "AUPR", AT_80: "Precision@80% Recall", AT_90: "Precision@90% Recall"}
 # {category in the paper's tables: category in the release}, if they differ.
 RELEASED_NAMES = {
@@ -277,6 +278,8 @@ def _curve(scores: Scores) -> dict[int, float]:
 def figure4(results: Results) -> list[Cell]:
     """The area by category: the published order, the values of every row that ran, and
     rank correlations.
+
+    Published values are the places of the categories in the order of the figure.
     """
     from scipy.stats import spearmanr  # slow to load, and no other table needs it
 
@@ -306,8 +309,8 @@ def figure8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
-    """Return each category's rank, by the area of the ranking model, and its score of
-    every row.
+    """Return each category's rank, by the area of the model whose order the paper
+    shows, and its score of every row.
     """
     ranked_by = results.entry.names["ranked_by"]
     (model,) = (system for system in results.rows if system["row"] == ranked_by)
@@ -355,8 +358,8 @@ def _rank_cell(
 
 
 def _ranks(results: Results, folders: Sequence[str]) -> Ranks:
-    """Return {published category: its rank by the area of these runs}, in the published
-    order.
+    """Return {published category: its rank by the mean area of these runs}, in the
+    published order.
 
     Categories with the same area have the mean of their ranks.
     """
@@ -385,6 +388,9 @@ def _category_score(
 def figure5(results: Results) -> list[Cell]:
     """Precision at 80 % recall: each model's, then each class's mean, of the published
     values and of ours.
+
+    Rows of the figure are `<class> / <model>`.  Models that the paper does not have are
+    last, under their own names.
     """
     classes: dict[str, dict[str, float]] = defaultdict(dict)
     row_of = {}

@@ -154,13 +154,14 @@ def _head_id(question: Question, subquestion: str | None) -> str:
 
 @dataclass(frozen=True)
 class AuthorSettings:
-    """The authors' best settings for each head, their multi-task grid, and their
-    numbers of heads.
-    """
+    """The settings in the authors' result files."""
 
     hyperparameters: list[Row]
+    """The best settings of each model and head: rows of the table `hyperparameters`."""
     multi_task_grid: list[Row]
+    """The search over multi-task settings: rows of the table `multi_task_grid`."""
     author_numbers: Mapping[str, str]
+    """{head: the number that the authors give it}."""
 
 
 def read_author_settings(

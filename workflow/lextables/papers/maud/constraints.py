@@ -180,8 +180,8 @@ def split_overlap(examples: Iterable[Row]) -> list[Row]:
     and key.
 
     ``heads`` counts the heads whose own examples have the contract or text in several
-    splits.  Of the single-task models, only theirs have it in several splits; a
-    multi-task model always has.
+    splits.  A single-task model has it in several splits only if its head is one of
+    these; a multi-task model, which reads the examples of all heads, always has.
     """
     examples_of: dict[str, dict[str, list[Row]]] = {
         "contract": defaultdict(list),

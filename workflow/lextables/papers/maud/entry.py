@@ -7,17 +7,18 @@ from lextables.registry.paper import Paper
 
 
 class Maud(Paper):
-    """`resources/papers/maud.yaml`.
-
-    ``categories`` maps a category to its published name; ``printed_types`` and
-    ``legalbench_queries`` map published names and LegalBench-RAG's questions to deal
-    point types.
-    """
+    """`resources/papers/maud.yaml`."""
 
     categories: Mapping[str, str]
+    """{category in the release: its published name}."""
     constraints: Mapping[str, Any]
+    """The constraints of Appendix A.3, as `papers.maud.constraints` checks them."""
     printed_types: Mapping[str, str]
+    """{published name of a deal point type: its name in the release}, where they
+    differ.
+    """
     legalbench_queries: Mapping[str, str]
+    """{LegalBench-RAG's question: deal point type}."""
 
 
 ENTRY = Maud

@@ -114,8 +114,10 @@ def _classification(published: Published, catalogue: Catalogue) -> Rows:
 
 
 def published_settings(settings: AuthorSettings) -> Iterator[Row]:
-    """Yield the authors' best settings: for each head, and with the abridged data for
-    all heads.
+    """Yield the authors' best settings, as rows of `published_settings`.
+
+    They are those of each head, and for each model those of the best multi-task
+    training that also used the abridged data.
     """
     for row in settings.hyperparameters:
         yield {
@@ -314,7 +316,10 @@ def _with_types(
 def _extraction_rows(
     documents: Iterable[tuple[str, squad.Document]],
 ) -> dict[str, list[Row]]:
-    """Return the sorted rows of the four tables of (split, document) pairs."""
+    """Return the sorted rows of the four tables of (split, document) pairs.
+
+    A question has a training example for each answer, or one if it has no answer.
+    """
     contracts: list[Row] = []
     questions: list[Row] = []
     answers: list[Row] = []
@@ -390,8 +395,8 @@ def read_legalbench_rag(
 def _file_of(
     text: str, files: Mapping[str, Mapping[str | None, Sequence[Snippet]]]
 ) -> str | None:
-    """Return the file that has all its snippets at their places in a contract's
-    text.
+    """Return the file of which all snippets are at their places in a contract's text;
+    None if there is none.
     """
     for file, snippets_of in files.items():
         snippets = itertools.chain.from_iterable(snippets_of.values())

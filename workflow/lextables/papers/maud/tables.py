@@ -34,6 +34,7 @@ RANDOM = "random AUPR"
 OVERALL = "Overall"
 ALL_CATEGORIES = "All Categories"
 EXTRACTION = "maud_extraction"
+# {column of Table 1: data type of its examples}
 DATA_TYPES = {
     "Main Dataset": "main",
     "Rare Answers Dataset": "rare",
@@ -76,8 +77,10 @@ class Results(Inputs):
 
     @cached_property
     def random_scores(self) -> Scores:
-        """The expected values of random scores, over the heads of the first run, or of
-        all data.
+        """Scores that include the expected values of random scores.
+
+        They are those of the first run on all training examples, over the heads that it
+        scores; without a run, those of all test examples.
         """
         for system in self.rows:
             for folder in _folders(system):
@@ -217,6 +220,7 @@ def table8(results: Results) -> list[Cell]:
 
 
 def _by_category(results: Results, metric: str) -> list[Cell]:
+    """Return a metric of every model for each published category, and overall."""
     group_of = {OVERALL: "all"}
     for category, printed in results.paper.categories.items():
         group_of[printed] = f"category: {category}"
@@ -230,6 +234,8 @@ def _score_cells(
 ) -> list[Cell]:
     """Return one row per group, {row: group}; the published columns first, then those
     of other models.
+
+    ``missing`` is the reason of a cell whose score a run lacks.
     """
     systems = {system["row"]: system for system in results.rows}
     columns = dict.fromkeys([*(cell.column for cell in results.published), *systems])
@@ -246,7 +252,7 @@ def _score_cells(
 
 
 def _random(results: Results, metric: str, row: str, group: str, missing: str) -> Cell:
-    """The expected values of random scores, computed exactly; a baseline of every
+    """The expected value of a random score, computed exactly; a baseline of every
     table.
     """
     name = metric.replace(AUPR, RANDOM)
@@ -265,7 +271,10 @@ def _score(
     system: System | None,
     missing: str,
 ) -> Cell:
-    """A score of a system; systems are compared by row."""
+    """A score of a system; the measure by which systems are compared is the row.
+
+    Paired tests are of overall scores and, in the classification task, of categories.
+    """
     if system is None:
         return Cell(row, column, None, reason="not in the panel of models", measure=row)
     by_category = group.startswith("category: ") and results.entry.of != EXTRACTION
@@ -284,8 +293,8 @@ def _score(
 
 
 def _trained(results: Results) -> list[Cell]:
-    """Return a row per model that ran: the numbers in its overall score, and the range
-    of its runs.
+    """Return a row per model that ran: how many questions its overall score has, how
+    many answers are left out of it, and the range of the runs' scores.
     """
     cells = []
     for system in results.rows:
@@ -341,6 +350,7 @@ def figure2(results: Results) -> list[Cell]:
     for system in results.rows:
         row = system["row"]
         folders = _folders(system)
+        # Models are the rows here, so they are compared by the column.
         cell = _score(results, AUPR, row, AUPR, "all", system, NOT_SCORED)
         assert cell.score is not None  # every score has one
         score = replace(cell.score, measure=AUPR, system=row)
@@ -538,7 +548,7 @@ def _of_question(results: Results, system: System, name: str) -> Iterator[Cell]:
 
 def _means(results: Results, cells: Sequence[Cell]) -> list[Cell]:
     """Return the mean of each column; with the interval of the overall score if the
-    mean is that score.
+    mean equals that score.
     """
     values_of = defaultdict(list)
     for cell in cells:

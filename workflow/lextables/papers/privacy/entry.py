@@ -6,15 +6,14 @@ from lextables.registry.paper import Paper
 
 
 class Privacy(Paper):
-    """`resources/papers/privacy.yaml`.
-
-    ``categories`` maps released to published category names (Table 2).
-    ``other_snapshots`` are the variants of the policies that differ from the coded
-    texts, so that highlights may not match.
-    """
+    """`resources/papers/privacy.yaml`."""
 
     categories: Mapping[str, str]
+    """{category in the release: its published name (Table 2)}."""
     other_snapshots: tuple[str, ...] = ()
+    """The variants of the policies that differ from the coded texts, so that highlights
+    may not match.
+    """
 
 
 ENTRY = Privacy

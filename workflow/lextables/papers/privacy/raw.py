@@ -34,27 +34,26 @@ Highlight = tuple[str, int, int]  # document's label, places of paragraph and se
 
 @dataclass(frozen=True)
 class Response:
-    """A coder's answer: places of options, confidence from 0 to 1 or None,
-    highlights.
-    """
+    """A coder's answer to a question about a site."""
 
     coder: str
     options: tuple[int, ...]
+    """Places of the chosen options among the question's."""
     confidence: float | None
+    """From 0 to 1; None if the coder states none."""
     highlights: tuple[Highlight, ...]
 
 
 @dataclass(frozen=True)
 class Release:
-    """The released files.
-
-    ``policies`` maps a site to its documents, ``questions`` a question id to its
-    record, and ``codings`` (site, question id) to the coders' answers.
-    """
+    """The released files."""
 
     policies: Mapping[str, Sequence[Record]]
+    """{site: its documents}."""
     questions: Mapping[str, Record]
+    """{question id: its record}."""
     codings: Mapping[tuple[str, str], Sequence[Response]]
+    """{(site, question id): the coders' answers}."""
 
 
 def read(name: str, published: Published) -> Rows:

@@ -52,9 +52,7 @@ Answer = frozenset[int]
 
 @dataclass(frozen=True)
 class Results(Inputs):
-    """The inputs in the form needed by these tables; ``systems`` are the rows of
-    runs.
-    """
+    """The inputs, read as these tables need them; ``rows`` are systems with runs."""
 
     paper: Privacy
 
@@ -413,7 +411,7 @@ def _by_group(
     """
     # {printed column: row of a system}, where they differ.
     names = results.entry.names
-    columns = {}
+    columns = {}  # {column: row of its system}
     for printed in results.published:
         columns[printed.column] = names.get(printed.column, printed.column)
     called = {row: column for column, row in names.items()}
@@ -449,7 +447,7 @@ def _score(
     """Return a score of a system.
 
     Scores of single questions are not compared.  Losses have no measure and no
-    baseline.
+    baseline: a published loss is not marked as reached by one.
     """
     if system is None:
         return Cell(row, column, None, reason=NOT_IN_PANEL)
