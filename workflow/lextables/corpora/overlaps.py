@@ -190,7 +190,8 @@ def compare(splits: Sequence[Split]) -> Iterator[pd.DataFrame]:
     Columns: dataset, split, unit, other_dataset, other_split, ``words`` of the unit,
     and how many of them are ``shared``: in a run that occurs in the other split.  If
     half are, ``nearest`` is the unit of the other split with most of the shared runs,
-    and ``nearest_share`` the part of the unit's runs that it has.
+    and ``nearest_share`` the part of the unit's runs that it has, both estimated from
+    `SAMPLE` of the shared runs.
 
     Raises `BadInput` for fewer than two splits.
     """
@@ -237,10 +238,11 @@ def _compare_batch(
 def _comparisons(
     split: Split, runs: np.ndarray, others: Sequence[Split]
 ) -> Iterator[tuple[str, str, list[Split], np.ndarray]]:
-    """Yield what runs of a split are compared with, and which of them it has.
+    """Yield what the ``runs`` of a split are compared with: each other split, and all
+    splits of each other data set.
 
-    The first three are the other data set, its split or `ALL`, and the splits compared
-    with; the last one is bool (runs,).
+    Yields (data set, its split or `ALL`, the splits compared with, which of the runs
+    occur in one of them); the last one is bool (runs,).
     """
     different, places = np.unique(runs, return_inverse=True)
     for dataset, group in itertools.groupby(others, key=lambda other: other.dataset):
@@ -283,8 +285,11 @@ def _nearest(
     units: np.ndarray,
     others: Sequence[Split],
 ) -> pd.DataFrame:
-    """Return the columns ``nearest`` and ``nearest_share`` of `compare`, by the number
-    of the unit.
+    """Return the columns ``nearest`` and ``nearest_share`` of `compare` for the
+    ``units``, by their numbers.
+
+    ``runs`` are the hashes of the runs of all units, ``starts`` and ``is_shared`` as in
+    `shared_words`.
     """
     samples = []
     shares = {}
@@ -295,6 +300,7 @@ def _nearest(
         sampled = np.linspace(0, len(shared) - 1, size, dtype=int)
         columns = {"hash": shared[sampled], "unit": unit}
         samples.append(pd.DataFrame(columns))
+        # The part of the unit's runs that each sampled run stands for.
         shares[unit] = is_shared[part].mean() / size
     if not samples:
         return pd.DataFrame(
@@ -322,8 +328,10 @@ def _nearest(
 
 
 def _owners(hashes: np.ndarray, others: Sequence[Split]) -> pd.DataFrame:
-    """Return which units of ``others`` have each hash: hash, number of the split,
-    number of the unit.
+    """Return which units of ``others`` have each hash.
+
+    Columns: ``hash``, ``other``, the number of the split, and ``owner``, the number of
+    the unit in it.
     """
     frames = []
     for number, other in enumerate(others):

@@ -15,32 +15,35 @@ from lextables.sources.entries import UNVERIFIED, Registry, resolve
 from lextables.sources.fetch import MIRROR, DiskFull, Provenance, fetch, fetched_before
 from lextables.sources.transfer import CLIENT, Client
 
-BULK = (".jsonl", ".jsonl.xz")
+BULK = (".jsonl", ".jsonl.xz")  # suffixes of the former bulk export
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where volumes are fetched from, and the folder that they are stored in.
-
-    ``data`` is the config key; ``bulk`` is the folder of the former bulk export.
-    """
+    """Where volumes are fetched from, and the folder that they are stored in."""
 
     folder: Path
+    """The folder that they are stored in."""
     registry: Registry
     mirrors: Sequence[Path]
     data: str
+    """The config key `data`: `sample` or `release`."""
     bulk: Path = Path()
+    """The folder of the former bulk export."""
     client: Client = CLIENT
     say: Callable[[str], None] = print
+    """Writes a line for the user."""
 
     def is_in_mirror(self, name: str) -> bool:
         """Return whether a mirror has the file of this name."""
         return any((mirror / name).is_file() for mirror in self.mirrors)
 
     def fetch(self, volume: str, client: Client) -> tuple[Provenance, bool]:
-        """Return the provenance of a volume, and whether it was fetched now.
+        """Return the provenance of ``volume`` (`<reporter>/<volume>`), and whether it
+        was fetched now.
 
-        Raises `BadInput` for another volume at its place, which is not kept.
+        Raises `BadInput` if the file at its address or in a mirror is another volume;
+        it is not kept.
         """
         number = volume.rpartition("/")[2]
         file = resolve(self.registry, "caselaw", f"{volume}.zip")

@@ -87,19 +87,21 @@ OPINIONS = Table(
 
 @dataclass(frozen=True)
 class Ingested:
-    """The number of rows written, the faults in order, and what was left out.
-
-    ``left_out`` is the number of cases; ``faults`` names the first `MAX_NAMED_CASES` of
-    each volume.  ``unreadable`` are the files of the volumes that were left out.
-    """
+    """What was written, and what was left out."""
 
     opinions: int
+    """The number of rows written."""
     faults: tuple[Fault, ...]
+    """The faults in order; of each volume at most `MAX_NAMED_CASES` left-out cases."""
     left_out: int
+    """The number of left-out cases."""
     unreadable: tuple[Path, ...]
+    """The files of the volumes that were left out."""
 
 
 class _LostVolume(Exception):
+    """A volume that cannot be read, found while its shard is written."""
+
     def __init__(self, volume: Path, fault: Fault) -> None:
         self.volume = volume
         self.fault = fault

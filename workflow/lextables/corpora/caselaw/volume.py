@@ -378,6 +378,7 @@ def _opinions(
     if not has_pages:
         yield Fault(path.name, where, "it spans several pages and labels none", "pages")
     columns = _columns(case)
+    # The label of the page on which the text before the next opinion ends.
     running = body.head_page or casebody.page_label(case.first_page)
     for position, part in enumerate(body.parts):
         if not part.text:

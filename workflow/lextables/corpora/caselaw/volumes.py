@@ -2,8 +2,9 @@
 
 A range is `<reporter>:<first>-<last>` or `<reporter>:<volume>`.  It is expanded with
 static.case.law's list of volumes if a mirror has the list or it was fetched before;
-otherwise every number in the range is taken. A reporter alone is all of its volumes in
-the list, or without a list in the mirrors.  `all` is every volume of the list.
+otherwise every number in the range is taken.  A reporter alone is all of its volumes:
+those in the list or, if the list lacks the reporter, those in the mirrors.  `all` is
+every volume of the list.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,21 +23,22 @@ REPORTERS = ROOT / "resources/caselaw/reporters.txt"
 # No series exceeds volume 999: West then begins the next series.
 MOST = 999
 
-Volumes = Mapping[int, Sequence[str]]
+Volumes = Mapping[int, Sequence[str]]  # {number: names of the volumes with it}
 
 
 @dataclass(frozen=True)
 class Collection:
-    """The collection: its reporters, and the volumes of the listed ones.
-
-    ``listed`` maps a reporter to the names of its volumes by number; a number may have
-    several (`138` and `138-2`).  Without a list it is empty.  ``mirrored`` has the same
-    for the volumes in the mirrors.
+    """The collection: its reporters, and the volumes of which it is known that they
+    exist.
     """
 
     reporters: frozenset[str]
     listed: Mapping[str, Volumes] = field(default_factory=dict)
+    """{reporter of the list: its volumes, in the list or in a mirror}; empty without
+    the list.  A number may have several volumes (`138` and `138-2`).
+    """
     mirrored: Mapping[str, Volumes] = field(default_factory=dict)
+    """{reporter: its volumes in the mirrors}."""
 
     def expanded(self, ranges: Iterable[str]) -> Iterator[str]:
         """Yield the ranges; `all` becomes one range per listed reporter.
@@ -97,6 +99,7 @@ class Collection:
         return reporter in self.listed or reporter in self.mirrored
 
     def _all_volumes(self, reporter: str) -> Volumes:
+        """Return all volumes of a reporter; `BadInput` if they are not known."""
         if self.knows(reporter):
             return self.listed.get(reporter) or self.mirrored[reporter]
         what = (

@@ -75,6 +75,7 @@ _PAGE = re.compile(
     r"<PAGE(?:\s[^>\n]{0,20})?>(?:[ \t]{1,40}\d{1,4}(?=[ \t]{0,40}\r?\n))?",
     re.IGNORECASE,
 )
+# Tags with which plain texts mark up tables and footnotes.
 _SGML = r"</?(?:TABLE|CAPTION|S|C|FN|F\d{1,3})>"
 _SGML_LINE = re.compile(rf"^[ \t]*(?:{_SGML}[ \t]*)+\n", re.IGNORECASE | re.MULTILINE)
 _SGML_TAG = re.compile(_SGML, re.IGNORECASE)
@@ -94,8 +95,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 _PLAIN = str.maketrans({"\u00a0": " ", "\u2028": "\n", "\x85": "\n"})
 _STRUCK = ("strike", "s", "del")
+# Searched in a style attribute in lower case without white space, as are the other
+# patterns of styles.
 _HIDDEN = re.compile(r"display:none|visibility:hidden|line-through")
+# Elements without text for a reader.
 _DROPPED = set("script style head title template noscript ix:header -comment".split())
+# Elements that begin and end a paragraph.
 _BLOCKS = set(
     """
     address article blockquote body center dd div dl dt fieldset figure footer form
@@ -103,11 +108,13 @@ _BLOCKS = set(
     """.split()
 )
 _RAISED = re.compile(r"vertical-align:(?:super|text-top|[1-9]|\.[1-9]|0\.\d*[1-9])")
+# Endings of ordinal numbers in English and in Romance languages.
 _ORDINAL = re.compile(r"st|nd|rd|d|th|o|a|er|[ºª]", re.IGNORECASE)
 _LIST_STYLE = re.compile(
     r"list-style(?:-type)?:[^;]*?\b(none|decimal|lower-alpha|lower-latin|upper-alpha|"
     r"upper-latin|lower-roman|upper-roman|disc|circle|square)\b"
 )
+# {`type` of a list in HTML: its style in CSS}
 _LIST_TYPES = {
     "1": "decimal",
     "a": "lower-alpha",
@@ -130,6 +137,7 @@ _ROMAN = {
     "iv": 4,
     "i": 1,
 }
+# Gaps between words, from narrow to wide.
 _SPACE = 1
 _LINE = 2
 _PARAGRAPH = 3
@@ -169,10 +177,12 @@ def documents(
 ) -> Iterator[Document]:
     """Yield the documents whose type ``is_wanted``, in order; the others are skipped.
 
-    Raises `CutShort` if the lines end inside a document; that one is not yielded.
+    A document ends at ``</TEXT>`` or ``</DOCUMENT>``, or, if both are missing, where
+    the next one begins.  Raises `CutShort` if the lines end inside a document; that one
+    is not yielded.
     """
-    head: dict[str, str] | None = None
-    body: list[bytes] | None = None
+    head: dict[str, str] | None = None  # None outside a document
+    body: list[bytes] | None = None  # None before <TEXT>
     take = dashed = False
     for number, line in enumerate(_sgml_lines(lines)):
         if number == 0:
@@ -212,8 +222,9 @@ def documents(
 
 
 def _sgml_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, also where only carriage returns end them; tags of a document's first
-    line stand apart.
+    """The lines, also where only carriage returns end them.
+
+    Tags that stand on the same line as ``<DOCUMENT>`` get lines of their own.
     """
     for joined in lines:
         for line in joined.splitlines(keepends=True):
@@ -288,7 +299,7 @@ def _check_nesting(text: str) -> None:
     """
     depth = 0
     formats: Counter[str] = Counter()  # open ones with their attributes
-    last: dict[str, list[str]] = {}
+    last: dict[str, list[str]] = {}  # {name: open tags of it, the last one at the end}
     for closing, name, attributes in _TAG.findall(text):
         name = name.lower()
         if name in _CONTAINERS:
@@ -422,28 +433,27 @@ def _numeral(number: int, style: str) -> str:
 
 
 class _Flow:
-    """Walks a tree and writes its text.
-
-    ``gap`` is the widest gap requested since the last words, and ``markers`` are the
-    numbers of list items that have no words yet.
+    """Walks a tree and writes its text: words, and the widest gap between them that the
+    elements ask for.
     """
 
     def __init__(self, struck: Set[str]) -> None:
         """``struck`` are the tags whose text is left out because it is struck."""
         self.dropped = _DROPPED | struck
-        self.out: list[str] = []
-        self.gap = 0
-        self.pre = 0
+        self.out: list[str] = []  # pieces of the text
+        self.gap = 0  # the widest gap requested since the last words, a key of `_GAP`
+        self.pre = 0  # open elements whose white space is kept
         # For each open cell: the number of pieces written and the gap when it began.
         self.cells: list[tuple[int, int]] = []
         self.lists: list[_List] = []
-        self.markers: list[str] = []
-        self.raised = 0
-        self.after_raised = False
+        self.markers: list[str] = []  # numbers of list items that have no words yet
+        self.raised = 0  # open elements that raise their text
+        self.after_raised = False  # whether the last words were raised
 
     def of(self, root: LexborNode) -> str:
         """Return the text of a tree."""
-        # An explicit stack, because some filings nest thousands deep.
+        # An explicit stack, because some filings nest thousands deep: the open elements
+        # with their tag, whether a page ends at them, and whether they raise text.
         open_: list[tuple[LexborNode, str, bool, bool]] = []
         node: LexborNode | None = root
         while node is not None or open_:
@@ -565,8 +575,9 @@ def _is_raised(tag: str, style: str) -> bool:
 
 
 def _joined(text: str, within: str) -> str:
-    """Join the pages of a text, which form feeds separate; ``within`` joins the halves
-    of a sentence.
+    """Join the pages of a text, which form feeds separate, without their numbers.
+
+    ``within`` joins the halves of a sentence that runs over a page break.
     """
     text = text.translate(_PLAIN)
     pages = []

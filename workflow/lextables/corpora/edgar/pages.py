@@ -57,7 +57,7 @@ _WEB_PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
 
 
 def default_file() -> Path:
-    """The file that all jobs of a user share, outside any checkout."""
+    """The file of `Pace` that all jobs of a user share, outside any checkout."""
     return make_cache(user_cache()) / "edgar.pace"
 
 
@@ -72,7 +72,7 @@ class Pace:
 
     def wait(self) -> None:
         """Take the next free slot when it comes."""
-        apart = 1 / self.per_second
+        apart = 1 / self.per_second  # seconds between two slots
         while True:
             with exclusive(self.path):
                 now = time.time()

@@ -1,10 +1,9 @@
 """Labelled pairs from the published files of the public NLI data sets.
 
 SNLI (Bowman et al. 2015), MultiNLI (Williams et al. 2018), FEVER-NLI (Nie et al. 2019),
-ANLI (Nie et al.
-2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al. 2021) is an
-array, ContractNLI (Koreeda and Manning 2021) has the same hypotheses for every
-document.
+ANLI (Nie et al. 2020) and ConTRoL (Liu et al. 2021) are JSON lines, DocNLI (Yin et al.
+2021) is an array, ContractNLI (Koreeda and Manning 2021) has the same hypotheses for
+every document.
 
 The data set `anli` is SNLI, MultiNLI, FEVER-NLI and ANLI's three rounds, which are
 repeated in training. ANLI's authors train on this mix, and so does LawngNLI (Appendix
@@ -46,11 +45,13 @@ THREE = (ENTAIL, NEUTRAL, CONTRADICT)
 TWO = (ENTAIL, NOT_ENTAIL)
 SPLITS = TRAIN, DEV, TEST = ("train", "dev", "test")
 ROUNDS = ("R1", "R2", "R3")
+# The rows of the table of heads.
 NLI = {"head_id": "nli", "answers": list(THREE)}
 ENTAILMENT = {"head_id": "entailment", "answers": list(TWO)}
 HEX = 16  # digits of an id
 FILES = 256  # texts are distributed over the files by the first two digits of their id
 
+# Yields (place for messages, record) of an open file with this name.
 Records = Callable[[IO[bytes], str], Iterator[tuple[str, Record]]]
 
 
@@ -65,14 +66,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Form:
-    """The keys of a pair's record; ``spelt`` maps published labels to ours, None for no
-    label.
-    """
+    """The form of a published file: the keys of a pair's record, and how to read it."""
 
     premise: str
     hypothesis: str
     label: str
     spelt: Mapping[str, str | None]
+    """{published label: ours, or None for no label}."""
     records: Records = json_lines
 
     def pairs(self, stream: IO[bytes], name: str) -> Iterator[Pair]:
@@ -243,23 +243,24 @@ def _write_text(files: list[IO[str]], text: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One published file of pairs: ``file`` is its registry name, ``inside`` the member
-    of a zip.
-
-    Its pairs are repeated ``times`` times. Example ids start with the ``source``, the
-    split and ``suffix``, which distinguishes two files of a split.
-    """
+    """One published file of pairs."""
 
     source: str
+    """The data set that it belongs to."""
     split: str
     form: Form
     file: str
+    """Its name in the registry."""
     inside: str = ""
+    """Its member of pairs, if it is a zip."""
     times: int = 1
+    """How often each of its pairs is in our data set."""
     suffix: str = ""
+    """Distinguishes two files of a split."""
 
     @property
     def name(self) -> str:
+        """The beginning of its examples' ids."""
         return f"{self.source}-{self.split}{self.suffix}"
 
 
