@@ -20,7 +20,7 @@ from typing import IO, Any
 from lextables.pipeline.errors import BadInput
 from lextables.pipeline.files import utf8
 
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes
 # A release's members may expand to this multiple of its zip; text compresses to a tenth
 # or a fifth.
 RELEASE_RATIO = 100
@@ -32,15 +32,18 @@ class OverBounds(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far compressed input may expand, in bytes.
-
-    ``ratio`` limits members over one mebibyte; case law expands about tenfold.
-    """
+    """How far compressed input may expand, in bytes."""
 
     member: int = 64 << 20
+    """Of one member of a zip, or one line of a compressed file."""
     volume: int = 2 << 30
+    """Of all members of a zip together."""
     ratio: int = 200
+    """How often a member over one mebibyte may be as large as its compressed bytes;
+    case law expands about tenfold.
+    """
     xz_memory: int = 256 << 20
+    """Memory of the decompression of an .xz file."""
 
 
 BOUNDS = Bounds()

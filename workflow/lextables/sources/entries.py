@@ -49,7 +49,7 @@ FileName = Annotated[
     ),
 ]
 
-FIELD_VALUE = "[A-Za-z0-9-]+"
+FIELD_VALUE = "[A-Za-z0-9-]+"  # what a field such as {volume} stands for
 
 
 class Entry(base.Entry):
@@ -186,18 +186,18 @@ ADAPTER = TypeAdapter(Registry)
 
 @dataclass(frozen=True)
 class Candidate:
-    """Possible bytes of a file: the published ones or a declared variant.
-
-    Published bytes with a digest are the ``release``.  Without one they are
-    ``unverified``, and results from them are not comparable.
-    """
+    """Possible bytes of a file: the published ones or a declared variant."""
 
     variant: str
+    """Published bytes with a digest are the `release`, without one `unverified`."""
     named: str
+    """The file's path in the source's folder of a mirror."""
     size: int | None
     digest: str | None
     comparable: bool
+    """Whether results may be compared with the paper's; never if `unverified`."""
     note: str
+    """How the bytes differ from the published ones or from the paper's."""
 
     @property
     def pin(self) -> str:
@@ -207,7 +207,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a source, with its pattern filled in."""
+    """A file of a source, with its pattern filled in; see `Source` and `File`."""
 
     source: str
     file: str
@@ -217,13 +217,14 @@ class SourceFile:
     homepage: str
     addresses: tuple[str, ...]
     instructions: str | None
+    """How a person gets the file, if it must be downloaded manually."""
     candidates: tuple[Candidate, ...]
     members: tuple[str, ...] = ()
     suffix: str | None = None
 
     @property
     def kind_name(self) -> str:
-        """Its name, with the suffix of its kind."""
+        """Its name, with the suffix of its kind in place of a misleading one."""
         name = PurePosixPath(self.file)
         return name.with_suffix(self.suffix).name if self.suffix else name.name
 
@@ -244,7 +245,7 @@ class SourceFile:
 
     def variants_for(self, data: str) -> list[str]:
         """Return the variants that a run with ``data: sample`` or ``data: release`` may
-        use.
+        use: the sample, or all others.
         """
         names = [candidate.variant for candidate in self.candidates]
         return [name for name in names if (name == SAMPLE) == (data == SAMPLE)]

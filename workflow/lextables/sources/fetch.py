@@ -45,7 +45,7 @@ from lextables.sources.transfer import (
 
 MIRROR = "mirror"  # `Provenance.obtained_from` of a file from a mirror
 CHECKED = ".checked"  # its modification time is that of the last check of all downloads
-# Beginnings of files without data, in small letters.
+# {pattern of the beginning of a file without data, in small letters: what it is}
 NO_DATA = {
     rb"<(?:!doctype html|html|head|body|title|meta|script)\b": "a web page, such as a login page",
     rb"version https://git-lfs": "a pointer of Git LFS without data",
@@ -64,19 +64,17 @@ MESSAGE_KEYS = frozenset(
 
 @dataclass(frozen=True)
 class Provenance:
-    """Provenance of a fetched file, as written to ``<file>.json``.
-
-    ``obtained_from`` is an address or ``mirror``, because a folder's path differs
-    between machines. ``digest`` is a SHA-256.
-    """
+    """Provenance of a fetched file, as written to ``<file>.json``."""
 
     source: str
     file: str
     variant: str
     comparable: bool
     digest: str
+    """Its SHA-256."""
     bytes: int
     obtained_from: str
+    """An address or `mirror`, because a folder's path differs between machines."""
     licence: str
     citation: str
     note: str
@@ -247,14 +245,14 @@ def fetched_before(
 
 
 def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
-    """Yield each download below ``folder`` that was stored without a digest and is not
-    of its kind.
+    """Yield each download below ``folder`` that must be fetched again, and why.
 
-    With it comes the description of `fault_of`.  Copies of a mirror's files are not
-    included, nor are files that have not changed since all were checked the last time:
-    there may be tens of thousands.  A file that a job could not read (`files.doubt`) is
-    included if it has changed since it was fetched, or has no registered digest; the
-    latter only until the address delivers the same bytes again.
+    This is a file without a registered digest that is not of its kind (`fault_of`).
+    There may be tens of thousands, so a file is checked only if it has changed since
+    all were checked the last time, and copies of a mirror's files never.
+
+    It is also a file that a job could not read (`files.doubt`), if `_doubt_of` gives a
+    reason.
     """
     if not Path(folder).is_dir():
         return
@@ -287,12 +285,16 @@ def damaged(folder: str | Path) -> Iterator[tuple[Path, str]]:
 def _doubt_of(file: Path) -> str:
     """Describe why a file that a job could not read is fetched again; return "" if it
     is not.
+
+    It is fetched again if it has changed, or if it has no registered digest and the
+    address has not yet sent the same bytes a second time.
     """
     record = _provenance(file)
     if record is None:
         return ""
     if f"sha256:{sha256_of(file)}" != record.digest:
         return "changed after it was fetched"
+    # The digest of the file that was removed before this one was fetched.
     removed = Path(f"{file}.removed")
     is_same = removed.is_file() and removed.read_text("utf-8") in record.digest
     return "" if is_same or not _is_unverified(file) else "a file that cannot be used"
@@ -362,7 +364,7 @@ def _copy(
     candidates: Iterable[Candidate],
     destination: Path,
 ) -> tuple[Candidate, Digests]:
-    """Copy a mirror's file and return the matching candidate.
+    """Copy a mirror's file, and return the matching candidate and the digests.
 
     No link, because later changes to the results must not reach the mirror.
     """
@@ -535,6 +537,9 @@ def fault_of(path: Path, name: str = "", members: Iterable[str] = ()) -> str:
     return ""
 
 
+# The checks of `fault_of`: each raises any error if a file is not of its kind.
+
+
 def _check_zip(path: Path, members: Iterable[str]) -> None:
     with zipfile.ZipFile(path) as archive:
         declared = sum(info.file_size for info in archive.infolist())
@@ -616,6 +621,7 @@ def _check_index(path: Path) -> None:
 
 
 def _check_compressed(read: Callable[..., Any], path: Path) -> None:
+    """Decompress a file to its end; ``read`` opens it."""
     limit = max(CHUNK, RELEASE_RATIO * path.stat().st_size)
     with read(path) as content:
         start = content.read(HEAD)

@@ -11,16 +11,18 @@ OTHER = "other"  # the hub's id of a licence without an id
 
 @dataclass(frozen=True)
 class Licence:
-    """A licence: its ``statement`` by the source, ``hub`` id, and the ``url`` of its
-    text (empty: none).
-    """
+    """A licence of published files."""
 
     statement: str
+    """What the source says."""
     hub: str = OTHER
+    """Its id on the model hub."""
     url: str = ""
+    """The address of its text; empty if there is none."""
 
 
 _CREATIVE_COMMONS = "https://creativecommons.org/licenses"
+# {name at the beginning of a statement: (hub id, address of the text)}
 LICENCES = {
     "CC BY 4.0": ("cc-by-4.0", f"{_CREATIVE_COMMONS}/by/4.0/"),
     "CC BY 3.0": ("cc-by-3.0", f"{_CREATIVE_COMMONS}/by/3.0/"),

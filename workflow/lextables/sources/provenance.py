@@ -11,18 +11,17 @@ from lextables.sources.licences import licence_of
 
 @dataclass(frozen=True)
 class SourceFiles:
-    """Published files of one source with the same variant, licence and note.
-
-    ``file`` is the file's name, or the source and the number of its files.  ``size`` is
-    in bytes, and ``digest`` that of a single file.  ``origin`` is an address or a kind
-    of folder.
-    """
+    """Published files of one source with the same variant, licence and note."""
 
     file: str
+    """The name of a single file, or the source and the number of its files."""
     variant: str
     size: int
+    """Bytes of all files together."""
     origin: str
+    """An address or a kind of folder."""
     digest: str
+    """That of a single file; empty for several."""
     licence: str
     note: str
 

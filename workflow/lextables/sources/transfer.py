@@ -35,13 +35,9 @@ T = TypeVar("T")
 CHUNK = 1 << 20
 _WHOLE = re.compile("[0-9]+")
 _HEADER = re.compile("[ -~]{1,200}")  # a value that can be sent back
-_NOT_RESUMED = (
-    400,
-    412,
-    416,
-    431,
-)  # statuses of servers that do not accept the range or the version
-TEMPORARY = (408, 425, 429)  # beside 500 and above
+# Statuses of servers that do not accept the range or the version.
+_NOT_RESUMED = (400, 412, 416, 431)
+TEMPORARY = (408, 425, 429)  # statuses of temporary failures, beside 500 and above
 _log = logging.getLogger("lextables.sources")
 
 
@@ -118,20 +114,22 @@ def _failure(attempt: Future | None) -> TemporaryFailure:
 
 @dataclass(frozen=True)
 class Client:
-    """Number of attempts, limits in seconds, and the minimum rate in bytes per second.
-
-    ``patience`` limits the sum of all waits for an address, ``window`` is the time over
-    which the rate is measured.  ``say`` shows each wait on the screen.
-    """
+    """How addresses are asked: attempts, waits and limits.  Times are in seconds."""
 
     attempts: int = 5
     first_wait: float = 1
+    """The wait after the first attempt; it doubles after each further one."""
     patience: float = 600
-    timeouts: tuple[float, float] = (20, 60)  # to connect, and between two reads
+    """The limit of the sum of all waits for an address."""
+    timeouts: tuple[float, float] = (20, 60)
+    """To connect, and between two reads."""
     minimum_rate: float = 1000
+    """Bytes per second."""
     window: float = 30
+    """The time over which the rate is measured."""
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
     say: Callable[[str], None] = field(default=print, repr=False)
+    """Shows each wait on the screen."""
 
     def repeated(
         self,
@@ -211,6 +209,7 @@ class Client:
         Raises `TemporaryFailure` if the connection is lost, and `DownloadFailed` below
         the minimum rate.
         """
+        # Offsets in the file: of the last byte, and of the beginning of the window.
         received = counted = start
         since = time.monotonic()
         while True:
@@ -221,11 +220,9 @@ class Client:
                     self.timeouts[1], partial(answer.raw.read1, CHUNK, decoded)
                 )
             except Exception as error:  # of urllib3, http.client or the socket
-                with suppress(
-                    ValueError, RuntimeError, OSError
-                ):  # it is closed already
-                    # An abandoned thread that still reads would block the end of the
-                    # answer.
+                # An abandoned thread that still reads would block the end of the
+                # answer.  The errors mean that it is closed already.
+                with suppress(ValueError, RuntimeError, OSError):
                     answer.raw.shutdown()
                 raise TemporaryFailure(f"was cut after {received:,} bytes") from error
             if not data:
@@ -299,12 +296,8 @@ class Part:
             mark = json.loads(self.mark.read_text(encoding="utf-8"))
             if mark["address"] == address and _HEADER.fullmatch(mark["version"]):
                 return self.path.stat().st_size, mark["version"]
-        except (
-            FileNotFoundError,
-            ValueError,
-            KeyError,
-            TypeError,
-        ):  # no mark, or a damaged one
+        # No mark, or a damaged one.
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             pass
         return 0, ""
 
