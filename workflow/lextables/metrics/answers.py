@@ -19,7 +19,8 @@ from lextables.metrics.ratio import ratio
 from lextables.models.soft_labels import EPSILON, binary_cross_entropy, smoothed
 from lextables.pipeline.dataset import Row
 
-Unit = Sequence[Hashable]  # the answers of coders to one question
+# The answers of several coders to one question about a document: Krippendorff's unit.
+Unit = Sequence[Hashable]
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,9 @@ class AnsweredQuestion(Question):
 Metric = Callable[[AnsweredQuestion, float], np.ndarray]
 
 
-# Metrics take a question and the smoothing of its target, and return a value per
-# document, float64 (n,).
+# Metrics take a question and ``alpha``, the share of each target that is spread over
+# all options (`models.soft_labels.smoothed`), and return a value per document, float64
+# (n,).  Only the first two use ``alpha``.
 
 
 def cross_entropy(question: AnsweredQuestion, alpha: float) -> np.ndarray:
@@ -100,7 +102,7 @@ METRICS: dict[str, Metric] = {
     "log loss": log_loss,
     "accuracy": accuracy,
 }
-LARGEST = {"accuracy": 1.0}  # upper bounds of intervals; the lower bound is 0
+LARGEST = {"accuracy": 1.0}  # the largest values of metrics that have one
 
 
 def scores_and_units(
@@ -108,7 +110,8 @@ def scores_and_units(
 ) -> tuple[list[Row], list[Row]]:
     """Score the answers of one run; rows as `run.SCORES`, sorted by its key.
 
-    Groups are ``all``, each ``category: <c>`` and each ``question: <q>`` (n: pairs).
+    ``alpha`` is that of the metrics.  Groups are ``all``, each ``category: <c>`` and
+    each ``question: <q>`` (n: pairs).
     ``<metric>, low`` and ``<metric>, high`` are a 95 % jackknife interval over
     documents (n: documents), where it is defined.
 
@@ -216,6 +219,7 @@ def cramers_v(first: Sequence[int], second: Sequence[int]) -> float:
     chi_squared = float((squares / expected).sum())
     freedom = (rows - 1) * (columns - 1)
     phi = max(0.0, chi_squared / cases - freedom / (cases - 1))
+    # The largest phi: the smaller number of values, corrected for its bias, less one.
     largest = math.inf
     for size in table.shape:
         bias = (size - 1) ** 2 / (cases - 1)

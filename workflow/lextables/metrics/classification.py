@@ -11,6 +11,8 @@ two.
 
 A question's value is the mean over its heads.  A category's value and the overall value
 are means over questions.
+
+`scores_and_jackknives`, at the end, scores a run.
 """
 
 import hashlib
@@ -32,7 +34,7 @@ NAN = math.nan
 MOST_UNITS = 1000
 GROUPS = 200
 GROUPED = "group "  # prefix of a group's name
-_BATCH = 100
+_BATCH = 100  # rows of weights for which a metric is computed together
 # Probabilities are clipped to this distance from 0 and 1 before log odds are taken.
 _CERTAIN = 1e-16
 
@@ -131,14 +133,16 @@ METRICS: dict[str, Metric] = {
 
 
 def _counts(head: Head, weights: np.ndarray) -> list[np.ndarray]:
-    """The weight per answer that is both right and chosen, right, and chosen, each
-    (rows, answers).
+    """Return three arrays (rows, answers): the weight of the examples for which an
+    answer is right and chosen, of those for which it is right, and of those for which
+    it is chosen.
     """
     masks = (head.right & head.chosen, head.right, head.chosen)
     return [_summed(weights, mask) for mask in masks]
 
 
 def _summed(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the sum of ``values`` (n, ...) under each row of weights."""
     return np.asarray(weights, dtype=np.float64) @ values.astype(np.float64)
 
 
@@ -191,6 +195,8 @@ def weighted_precisions(
     if not len(score):
         return np.full(len(weights), math.nan)
     order = np.argsort(-score, kind="stable")
+    # Examples of equal scores are retrieved together: the curve has a point at the last
+    # example of each score.
     is_last = np.append(np.diff(score[order]) != 0, True)
     ends = np.flatnonzero(is_last)
     ranked = weights[:, order]
@@ -280,6 +286,7 @@ def _check_prediction(row: Row, answers: int, before: Mapping[str, Row]) -> None
 
 
 def _where(row: Row) -> str:
+    """Return the place of an error: the example."""
     return f"example {row['example_id']}"
 
 
@@ -354,6 +361,10 @@ def _finite(
     rows: Sequence[Row],
     shape: tuple[int, int],
 ) -> np.ndarray:
+    """Return the scores of a head's predictions (``rows``) as one array.
+
+    Raises `BadInput` for a score that is not finite.
+    """
     array = np.array(values, dtype=np.float64).reshape(shape)
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
@@ -465,7 +476,8 @@ def left_out(
     """Return the overall value without each group of ``units`` in turn, float64
     (groups,).
 
-    ``groups`` int (units,), from 0: the group of each unit.
+    ``groups`` int (units,), from 0: the group of each unit.  ``batch`` groups are
+    computed together, which limits the memory.
     """
     numbers = np.unique(groups)
     values = [np.empty(0)]
@@ -527,7 +539,8 @@ def jackknives(
             without=without,
             units=len(units),
             names=names,
-            # Other scores keep the scale on which their coverage was measured.
+            # Coverage on this scale was measured for the AUPR only
+            # (docs/statistics.md).
             log_odds=metric is aupr,
         )
 

@@ -31,8 +31,9 @@ from lextables.pipeline.dataset import Row
 NO_CLAUSE = "No related clause."
 METRICS = ("F1", "F2", "Jaccard", "false rate", "precision", "recall")
 LOWER = "false rate"  # the metric of which lower values are better
-_CLAIM = "no related clause"
-ENDS = " \n`"
+_CLAIM = "no related clause"  # in the lower case of an output
+ENDS = " \n`"  # characters that are removed at both ends of a text
+# In the words of a text, slashes become blanks, and these marks are removed.
 _REMOVED = str.maketrans("/", " ", ".,;:")
 # Per question: true positives, false positives, false negatives, gold texts denied,
 # Jaccard index.
@@ -40,8 +41,8 @@ COUNTS = 5
 
 
 def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
-    """Return the `COUNTS` of one output; ``golds`` are the gold texts of its
-    question.
+    """Return the values of one output that `COUNTS` lists; ``golds`` are the gold texts
+    of its question.
     """
     text = output.strip(ENDS)
     denied = denies(output)
@@ -53,8 +54,8 @@ def counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
 
 
 def contains(text: str, golds: Sequence[str]) -> bool:
-    """Whether a text contains each gold text, without white space and back quotes
-    around it.
+    """Whether a text contains each gold text, without the blanks, line breaks and back
+    quotes around it (`ENDS`).
     """
     return all(gold.strip(ENDS) in text for gold in golds)
 
@@ -65,6 +66,7 @@ def denies(output: str) -> bool:
 
 
 def _jaccard(gold: str, output: str) -> float:
+    """Return the share of words that two texts have in common, of all their words."""
     first = _words(gold)
     second = _words(output)
     shared = first & second

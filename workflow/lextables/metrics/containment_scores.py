@@ -50,7 +50,9 @@ STRICT_COUNTS = 3  # true positives, false positives, false negatives
 
 
 def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
-    """Return the `STRICT_COUNTS` of one output; ``golds`` as in `counts`."""
+    """Return the values of one output that `STRICT_COUNTS` lists; ``golds`` as in
+    `counts`.
+    """
     expected = " ".join(golds) if golds else NO_CLAUSE
     padded = not similar(strict_words(expected), strict_words(output))
     if not golds:
@@ -62,8 +64,10 @@ def strict_counts(output: str, golds: Sequence[str]) -> tuple[float, ...]:
 
 
 def _all_values(totals: np.ndarray) -> dict[str, np.ndarray]:
-    """Return {metric of `ALL_METRICS`: value}; sums of both counts, one after the
-    other.
+    """Return {metric of `ALL_METRICS`: value, float64 (...)}.
+
+    ``totals`` are float64 (..., `COUNTS` + `STRICT_COUNTS`): sums of the counts of
+    paper mode, then of strict mode.
     """
     metric_values = values(totals[..., :COUNTS])
     strict = of_confusion(*np.moveaxis(totals[..., COUNTS:], -1, 0))
@@ -100,6 +104,7 @@ def scores(
         raise BadInput(
             what, where="the predictions", do="write one for each test question"
         )
+    # The counts of each contract: those of its questions, summed.
     questions = sorted(contracts)
     names, unit = np.unique(
         [contracts[question] for question in questions], return_inverse=True
@@ -109,7 +114,8 @@ def scores(
     np.add.at(by_contract, unit, np.array(counted, dtype=np.float64))
     total = by_contract.sum(axis=0)
     overall = _all_values(total)
-    without = _all_values(total - by_contract)
+    without = _all_values(total - by_contract)  # each contract in turn
+    # The values of each resample of the contracts.
     drawn: dict[str, list[np.ndarray]] = {metric: [] for metric in ALL_METRICS}
     for weights in resampled_weights(len(names), seed, resamples):
         for metric, batch in _all_values(weights @ by_contract).items():

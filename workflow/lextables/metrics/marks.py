@@ -38,7 +38,8 @@ class MarkedQuestion(Question):
     probabilities: np.ndarray
 
 
-# Metrics take counts (4, ...) as from `counted` and return float64 (...).
+# Metrics take counts of paragraphs (4, ...), in the order of `counted`, and return
+# float64 (...).
 
 Metric = Callable[[np.ndarray], np.ndarray]
 
@@ -181,7 +182,9 @@ def _count(
     questions: Sequence[MarkedQuestion],
     values: np.ndarray,
 ) -> int:
-    """The paragraphs of a question, or the questions of a group with a value."""
+    """Return the number of a question's paragraphs, or of a group's questions with a
+    value.
+    """
     if group.startswith("question: "):
         return len(questions[members[0]].right)
     return int((~np.isnan(values[members])).sum())
@@ -207,12 +210,16 @@ def _scores(
 ) -> Iterator[tuple[Jackknife, int]]:
     """Yield the score and the n of each group, from ``counts`` (4, documents,
     questions).
+
+    ``names`` are the documents' ids.
     """
-    function = METRICS.get(metric, f1)
+    function = METRICS.get(metric, f1)  # `BEST` is F1 at another threshold
+    # A document without an answered question is no unit of the interval.
     answered = counts.any(axis=(0, 2))
     counts = counts[:, answered]
     names = names[answered]
     total = counts.sum(axis=1)
+    # The counts without each document in turn.
     without = total[:, None] - counts
     values = function(total)
     values_without = function(without)

@@ -53,8 +53,11 @@ Curve = tuple[np.ndarray, np.ndarray]  # recalls and precisions
 
 @dataclass(frozen=True)
 class AnsweredHead:
-    """A head with its n examples: ``labels`` int (n,) and ``logits`` float32 (n,
-    answers).
+    """A head with its n examples.
+
+    ``labels`` int (n,): the index of the right answer.  ``logits`` float32 (n,
+    answers).  ``data_types`` (n,): the kind of text, such as one of `DATA_TYPES`.
+    ``units`` (n,): the sampling unit of each example.
     """
 
     head_id: str
@@ -280,8 +283,8 @@ def _by_data_type(heads: Sequence[AnsweredHead], partial: bool) -> list[Row]:
     Computed as in the released code and, with the suffix `, strict`, as in the text,
     where answers without an example of the data type are left out.
     """
-    printed = []
-    questions = set()
+    printed = []  # the heads of the published table
+    questions = set()  # those with any abridged example
     for head in heads:
         abridged = head.data_types == "abridged"
         if abridged.any():

@@ -1,7 +1,8 @@
 """Ranking metrics: NDCG, recall and ACORD's k-star precision in two readings.
 
 ``qrels`` maps query id to {document id: gain}; ``run`` maps query id to document ids,
-best first.  A hit without a judgement has gain 0.
+best first.  A hit without a judgement has gain 0.  In ACORD a gain is the number of
+stars less one.
 """
 
 import re
@@ -15,9 +16,8 @@ from lextables.pipeline.errors import BadInput
 NAN = float("nan")
 Qrels = Mapping[str, Mapping[str, int]]
 Hits = Mapping[str, Sequence[str]]
-Metric = Callable[
-    [Qrels, Hits], dict[str, float]
-]  # {query id: score}, NaN where undefined
+# A metric returns {query id: score}, NaN where undefined.
+Metric = Callable[[Qrels, Hits], dict[str, float]]
 
 
 def by_name(metric: str) -> Metric:

@@ -72,8 +72,9 @@ NO_PLACE = -2  # start and end of a prediction without offsets
 
 @dataclass(frozen=True)
 class Gold:
-    """The scored questions, sorted by id, with the gold spans of each (empty:
-    unanswerable).
+    """The scored questions, sorted by id, in columns with one entry per question.
+
+    ``spans`` are the texts of the question's gold spans (none: unanswerable).
     """
 
     question_ids: tuple[str, ...]
@@ -363,8 +364,10 @@ def _matches(
     is_relaxed: Sequence[bool],
     words: Callable[[str], frozenset[str]],
 ) -> Matches:
-    """Match the predictions with the indices ``indices``; ``is_relaxed`` by
-    question.
+    """Match the predictions at ``indices`` of `Nbest` with the gold spans.
+
+    ``is_relaxed`` states for each question whether matching is relaxed, and ``words``
+    returns the words of a text.
     """
     questions = np.arange(len(gold.spans))
     question = np.repeat(questions, nbest.sizes)[indices]
@@ -473,8 +476,9 @@ def counts(
     size = len(thresholds)
 
     def above(question: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-        # Column k counts items that first pass at threshold k; an extra column those
-        # that never pass.
+        """Return how many items of each unit are above each threshold."""
+        # Count the items of each unit by the first threshold that they pass, with an
+        # extra column for those that pass none; then sum up from the highest threshold.
         first = size - np.searchsorted(thresholds[::-1], confidence, side="left")
         cell = unit[question] * (size + 1) + first
         cells = np.bincount(cell, minlength=units * (size + 1))
@@ -521,6 +525,7 @@ def paper_counts(
     groups = np.vstack([np.ones((1, size)), substring_groups(gold)])
 
     def summed(by_question: np.ndarray) -> np.ndarray:
+        """Return the sums over the questions of each group."""
         # Sums of small integers are exact in floating point, whose matrix product is
         # fast.
         return np.rint(groups @ by_question).astype(np.int64)
